@@ -1,0 +1,154 @@
+//! A disk whose copies share what they have in common.
+//!
+//! Blocks of 4096 bytes hang in a persistent map, so a snapshot (`clone`) is a pointer, a restore is an assignment, and a write
+//! copies one block and a few map nodes: all independent of the size of the disk. A block that is not there is zeroes.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use imbl::OrdMap;
+
+use crate::{Identity, sector_identity};
+
+/// Bytes of a sector, the unit of addresses.
+pub const SECTOR_BYTES: usize = 512;
+/// Bytes of a block, the unit of sharing.
+pub const BLOCK_BYTES: usize = 4096;
+/// A sector of zeroes.
+pub const ZERO_SECTOR: [u8; SECTOR_BYTES] = [0; SECTOR_BYTES];
+const ZERO_BLOCK: [u8; BLOCK_BYTES] = [0; BLOCK_BYTES];
+const SECTORS_PER_BLOCK: u64 = (BLOCK_BYTES / SECTOR_BYTES) as u64;
+
+type Block = Arc<[u8; BLOCK_BYTES]>;
+
+/// A sparse disk of any size, copy on write, with an incremental [`Identity`].
+#[derive(Clone, Debug, Default)]
+pub struct Disk {
+    blocks: OrdMap<u64, Block>,
+    identity: Identity,
+}
+
+impl Disk {
+    /// A disk of zeroes.
+    pub fn new() -> Disk {
+        Disk::default()
+    }
+
+    /// A disk with these contents, from byte 0 on.
+    ///
+    /// # Panics
+    /// If `bytes` is not whole sectors.
+    pub fn from_bytes(bytes: &[u8]) -> Disk {
+        let mut disk = Disk::new();
+        disk.write(0, bytes);
+        disk
+    }
+
+    /// Who it is: equal contents have equal identities.
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// Fills `buf` from byte `offset` on.
+    pub fn read(&self, offset: u64, buf: &mut [u8]) {
+        let mut done = 0;
+        while done < buf.len() {
+            let (block, within) = locate(offset + done as u64);
+            let take = (BLOCK_BYTES - within).min(buf.len() - done);
+            let into = &mut buf[done..done + take];
+            match self.blocks.get(&block) {
+                Some(bytes) => into.copy_from_slice(&bytes[within..within + take]),
+                None => into.fill(0),
+            }
+            done += take;
+        }
+    }
+
+    /// One sector's bytes.
+    pub fn sector(&self, sector: u64) -> &[u8] {
+        let (block, within) = locate(sector * SECTOR_BYTES as u64);
+        match self.blocks.get(&block) {
+            Some(bytes) => &bytes[within..within + SECTOR_BYTES],
+            None => &ZERO_SECTOR,
+        }
+    }
+
+    /// Writes whole sectors, the first at `sector`.
+    ///
+    /// # Panics
+    /// If `data` is not whole sectors.
+    pub fn write(&mut self, sector: u64, data: &[u8]) {
+        assert!(data.len().is_multiple_of(SECTOR_BYTES), "{} bytes are not whole sectors", data.len());
+        let mut data = data;
+        let mut at = sector;
+        while !data.is_empty() {
+            let (block, within) = locate(at * SECTOR_BYTES as u64);
+            let (now, rest) = data.split_at((BLOCK_BYTES - within).min(data.len()));
+            self.write_within(block, within, now);
+            at += (now.len() / SECTOR_BYTES) as u64;
+            data = rest;
+        }
+    }
+
+    /// Writes zeroes to a range of sectors; costs what is there, not the length of the range.
+    pub fn write_zeroes(&mut self, sectors: Range<u64>) {
+        for sector in self.used_sectors(sectors).collect::<Vec<_>>() {
+            self.write(sector, &ZERO_SECTOR);
+        }
+    }
+
+    /// Writes sectors of one block. What does not change anything copies nothing.
+    fn write_within(&mut self, block: u64, within: usize, new: &[u8]) {
+        let range = within..within + new.len();
+        let old = self.blocks.get(&block).map_or(&ZERO_BLOCK[range.clone()], |bytes| &bytes[range.clone()]);
+        if old == new {
+            return;
+        }
+        let first = block * SECTORS_PER_BLOCK + (within / SECTOR_BYTES) as u64;
+        let sectors = old.chunks_exact(SECTOR_BYTES).zip(new.chunks_exact(SECTOR_BYTES));
+        for (sector, (old, new)) in (first..).zip(sectors).filter(|(_, (old, new))| old != new) {
+            self.identity -= sector_identity(sector, old);
+            self.identity += sector_identity(sector, new);
+        }
+        let bytes = self.blocks.entry(block).or_insert_with(|| Arc::new(ZERO_BLOCK));
+        Arc::make_mut(bytes)[range].copy_from_slice(new);
+    }
+
+    /// The numbers of the blocks that ever held anything but zeroes, in order.
+    pub fn blocks(&self) -> impl Iterator<Item = u64> + '_ {
+        self.blocks.keys().copied()
+    }
+
+    /// The sectors of a range that hold anything but zeroes, in order; costs what is there, not the length of the range.
+    pub fn used_sectors(&self, range: Range<u64>) -> impl Iterator<Item = u64> + '_ {
+        let blocks = range.start / SECTORS_PER_BLOCK..range.end.div_ceil(SECTORS_PER_BLOCK);
+        self.blocks
+            .range(blocks)
+            .flat_map(move |(block, bytes)| {
+                (block * SECTORS_PER_BLOCK..).zip(bytes.chunks_exact(SECTOR_BYTES))
+            })
+            .filter(move |(sector, bytes)| range.contains(sector) && **bytes != ZERO_SECTOR)
+            .map(|(sector, _)| sector)
+    }
+
+    /// The numbers of the blocks in which two disks may differ, in order; costs what differs, not what is there.
+    pub fn changed_blocks(&self, other: &Disk) -> Vec<u64> {
+        use imbl::ordmap::DiffItem;
+        let number = |item: DiffItem<'_, '_, u64, Block>| match item {
+            DiffItem::Add(block, _) | DiffItem::Remove(block, _) => *block,
+            DiffItem::Update { old: (block, _), .. } => *block,
+        };
+        self.blocks.diff(&other.blocks).map(number).collect()
+    }
+}
+
+/// Equal contents, whatever blocks of zeroes either holds.
+impl PartialEq for Disk {
+    fn eq(&self, other: &Disk) -> bool {
+        self.identity == other.identity
+    }
+}
+
+fn locate(byte: u64) -> (u64, usize) {
+    (byte / BLOCK_BYTES as u64, (byte % BLOCK_BYTES as u64) as usize)
+}

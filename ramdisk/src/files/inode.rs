@@ -1,0 +1,139 @@
+//! One inode of the simulated file system, as it is in memory.
+//!
+//! The bytes of a file are not here: they are read from its device each time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use super::Kind;
+use super::runs::Runs;
+
+/// The number of an inode; 0 is the root directory.
+pub type Number = u32;
+
+/// The sector of a file's device that holds its size; contents end before it.
+pub const SIZE_SECTOR: u64 = 1 << 40;
+
+/// A file or a directory.
+#[derive(Debug)]
+pub struct Inode {
+    /// What it is, and what is remembered of it.
+    pub body: Body,
+    /// Names that lead to it; one more for the root, which has none.
+    pub links: u32,
+    /// Open handles.
+    pub handles: u32,
+    /// The directories that have lost a name of it and are not synced since: there the name can come back.
+    pub lingers_in: BTreeSet<Number>,
+    /// Contents or slots that were changed and not synced since.
+    pub dirty: Runs,
+    /// Was the size changed, and not synced since?
+    pub dirty_size: bool,
+}
+
+/// What only one kind of inode has.
+#[derive(Debug)]
+pub enum Body {
+    /// A file of so many bytes.
+    File { size: u64 },
+    /// A directory.
+    Directory(Directory),
+}
+
+/// The names of a directory.
+#[derive(Debug, Default)]
+pub struct Directory {
+    /// Each name that this mount has seen here. A name keeps its slot when it goes.
+    pub names: BTreeMap<String, Name>,
+    /// The slot of the next name that is new here.
+    pub next_slot: u64,
+    /// The inodes that have lost a name here since the last sync: those that linger in this directory.
+    pub removed: BTreeSet<Number>,
+}
+
+/// One name of a directory.
+#[derive(Clone, Copy, Debug)]
+pub struct Name {
+    /// Its sector of the directory's device.
+    pub slot: u64,
+    /// The inode it leads to, if it is there.
+    pub leads_to: Option<Number>,
+}
+
+impl Inode {
+    /// An empty one that nothing leads to.
+    pub fn new(kind: Kind) -> Inode {
+        let body = match kind {
+            Kind::File => Body::File { size: 0 },
+            Kind::Directory => Body::Directory(Directory::default()),
+        };
+        Inode {
+            body,
+            links: 0,
+            handles: 0,
+            lingers_in: BTreeSet::new(),
+            dirty: Runs::default(),
+            dirty_size: false,
+        }
+    }
+
+    /// File or directory.
+    pub fn kind(&self) -> Kind {
+        match self.body {
+            Body::File { .. } => Kind::File,
+            Body::Directory(_) => Kind::Directory,
+        }
+    }
+
+    /// Bytes of a file; 0 for a directory.
+    pub fn size(&self) -> u64 {
+        match self.body {
+            Body::File { size } => size,
+            Body::Directory(_) => 0,
+        }
+    }
+
+    /// Is anything not synced?
+    pub fn is_dirty(&self) -> bool {
+        self.dirty_size || !self.dirty.is_empty()
+    }
+
+    /// Takes what is not synced, in order, as ranges of sectors that are written at a time: a run of contents, the size, or one
+    /// slot. Slots that touch stay apart, for a crash keeps or loses each by itself.
+    pub fn take_dirty(&mut self) -> Vec<Range<u64>> {
+        let runs = std::mem::take(&mut self.dirty);
+        let size = std::mem::take(&mut self.dirty_size).then_some(SIZE_SECTOR..SIZE_SECTOR + 1);
+        match self.kind() {
+            Kind::File => runs.iter().chain(size).collect(),
+            Kind::Directory => runs.iter().flatten().map(|slot| slot..slot + 1).collect(),
+        }
+    }
+
+    /// Can nobody reach it, in this mount or after a crash?
+    pub fn is_lost(&self) -> bool {
+        self.links == 0 && self.handles == 0 && self.lingers_in.is_empty()
+    }
+}
+
+impl Directory {
+    /// The inode that a name leads to.
+    pub fn find(&self, name: &str) -> Option<Number> {
+        self.names.get(name).and_then(|name| name.leads_to)
+    }
+
+    /// Does no name lead anywhere?
+    pub fn is_empty(&self) -> bool {
+        self.names.values().all(|name| name.leads_to.is_none())
+    }
+
+    /// Makes `name` lead to `target`, in memory; returns its slot and where it led before.
+    pub fn point(&mut self, name: &str, target: Option<Number>) -> (u64, Option<Number>) {
+        if let Some(known) = self.names.get_mut(name) {
+            return (known.slot, std::mem::replace(&mut known.leads_to, target));
+        }
+        let slot = self.next_slot;
+        self.next_slot += 1;
+        self.names.insert(name.to_owned(), Name { slot, leads_to: target });
+        (slot, None)
+    }
+}

@@ -1,0 +1,78 @@
+//! Reading the tree from the devices, whatever a crash has left of it.
+//!
+//! What a crash can leave, and must work: a name whose inode has nothing on its device; a directory that two names lead to,
+//! even along a cycle (each inode is loaded once); inodes that no name leads to (they stay out, and their numbers stay used).
+//! What no crash can leave is `EIO`.
+
+use std::collections::BTreeMap;
+
+use nix::errno::Errno;
+
+use super::granule::Granule;
+use super::inode::{Body, Directory, Inode, Name, Number, SIZE_SECTOR};
+use super::tree::{INODES, ROOT, Tree};
+use super::{Kind, Result, slot};
+use crate::{Disk, Identity, Image, Storage};
+
+impl Tree {
+    /// The tree that `storage` holds. `EINVAL` for a granule that is not whole sectors, or device numbers that do not fit into
+    /// 32 bits; `EIO` for a damaged sector.
+    pub fn load(storage: Storage, base: u32, granule: Granule) -> Result<Tree> {
+        let last = base.checked_add(INODES - 1).ok_or(Errno::EINVAL)?;
+        let granule = granule.checked()?;
+        let image = storage.image();
+        let mut inodes = BTreeMap::from([(ROOT, Inode { links: 1, ..Inode::new(Kind::Directory) })]);
+        let mut unread = vec![ROOT];
+        while let Some(number) = unread.pop() {
+            let (directory, targets) = read_directory(image.disk(base + number))?;
+            if let Some(inode) = inodes.get_mut(&number) {
+                inode.body = Body::Directory(directory);
+            }
+            for (kind, target) in targets {
+                let inode = inodes.entry(target).or_insert_with(|| Inode::new(kind));
+                if inode.kind() != kind || target == ROOT {
+                    return Err(Errno::EIO);
+                }
+                inode.links += 1;
+                match &mut inode.body {
+                    _ if inode.links > 1 => {}
+                    Body::Directory(_) => unread.push(target),
+                    Body::File { size } => *size = read_size(image.disk(base + target), granule)?,
+                }
+            }
+        }
+        let used = image.devices().filter(|dev| (base..=last).contains(dev) && holds_something(&image, *dev));
+        let highest = used.map(|dev| dev - base).chain(inodes.keys().copied()).max().unwrap_or(ROOT);
+        Ok(Tree { storage, base, granule, inodes, next: highest + 1 })
+    }
+}
+
+/// The names of a directory, and what each leads to.
+fn read_directory(disk: Option<&Disk>) -> Result<(Directory, Vec<(Kind, Number)>)> {
+    let mut directory = Directory::default();
+    let mut targets = Vec::new();
+    let Some(disk) = disk else { return Ok((directory, targets)) };
+    for sector in disk.used_sectors(0..u64::MAX) {
+        let (kind, number, name) = slot::decode(disk.sector(sector))?;
+        let name_here = Name { slot: sector, leads_to: Some(number) };
+        if number >= INODES || directory.names.insert(name.to_owned(), name_here).is_some() {
+            return Err(Errno::EIO);
+        }
+        directory.next_slot = sector + 1;
+        targets.push((kind, number));
+    }
+    Ok((directory, targets))
+}
+
+fn read_size(disk: Option<&Disk>, granule: Granule) -> Result<u64> {
+    let Some(disk) = disk else { return Ok(0) };
+    let (size, rest) = disk.sector(SIZE_SECTOR).split_at(size_of::<u64>());
+    let size = size.iter().rev().fold(0, |size, byte| size << 8 | u64::from(*byte));
+    let fits = size <= granule.most() && rest.iter().all(|byte| *byte == 0);
+    fits.then_some(size).ok_or(Errno::EIO)
+}
+
+/// Equal images must load alike, so a disk that was written and is all zeroes again does not count.
+fn holds_something(image: &Image, dev: u32) -> bool {
+    image.disk(dev).is_some_and(|disk| disk.identity() != Identity::default())
+}

@@ -1,0 +1,106 @@
+//! A mounted file system: the tree, the open handles, and the calls that need more than one step.
+
+use nix::errno::Errno;
+
+use super::granule::Granule;
+use super::inode::Number;
+use super::tree::{Place, ROOT, Tree};
+use super::{Fd, Kind, OpenFlags, Result, Stat};
+use crate::Storage;
+
+/// The tree and who has what of it open.
+#[derive(Debug)]
+pub struct Mounted {
+    pub tree: Tree,
+    /// The inode of each open handle.
+    open: Vec<Option<Number>>,
+}
+
+impl Mounted {
+    /// Nothing is open; errors as [`Tree::load`].
+    pub fn new(storage: Storage, base: u32, granule: Granule) -> Result<Mounted> {
+        Ok(Mounted { tree: Tree::load(storage, base, granule)?, open: Vec::new() })
+    }
+
+    /// The file of a handle; `EBADF`.
+    pub fn file(&self, fd: Fd) -> Result<Number> {
+        self.open.get(fd.0 as usize).copied().flatten().ok_or(Errno::EBADF)
+    }
+
+    /// Opens a file, by the smallest number that is free.
+    pub fn open(&mut self, path: &str, flags: OpenFlags) -> Result<Fd> {
+        let place = self.tree.place(path)?;
+        let there = place.map_or(Some(ROOT), |place| place.inode);
+        let file = match (there, place) {
+            (Some(_), _) if flags.create && flags.exclusive => return Err(Errno::EEXIST),
+            (Some(number), _) if self.tree.inode(number).kind() == Kind::Directory => {
+                return Err(Errno::EISDIR);
+            }
+            (Some(number), _) => number,
+            (None, Some(place)) if flags.create => self.tree.create(&place, Kind::File)?,
+            (None, _) => return Err(Errno::ENOENT),
+        };
+        if flags.truncate {
+            self.tree.resize(file, 0)?;
+        }
+        self.tree.inode_mut(file).handles += 1;
+        let fd = self.open.iter().position(Option::is_none).unwrap_or(self.open.len());
+        self.open.resize(self.open.len().max(fd + 1), None);
+        self.open[fd] = Some(file);
+        Ok(Fd(fd as u32))
+    }
+
+    /// Closes a handle; a file that nobody can reach then is forgotten.
+    pub fn close(&mut self, fd: Fd) -> Result<()> {
+        let file = self.file(fd)?;
+        self.open[fd.0 as usize] = None;
+        self.tree.inode_mut(file).handles -= 1;
+        self.tree.forget_if_lost(file);
+        Ok(())
+    }
+
+    /// What is known of an inode.
+    pub fn stat(&self, inode: Number) -> Stat {
+        let found = self.tree.inode(inode);
+        Stat { kind: found.kind(), inode, size: found.size(), links: found.links }
+    }
+
+    /// Where a path ends, and what is there; `ENOENT` for nothing, `at_root` for the root.
+    pub fn existing<'p>(&self, path: &'p str, at_root: Errno) -> Result<(Place<'p>, Number, Kind)> {
+        let place = self.tree.place(path)?.ok_or(at_root)?;
+        let number = place.inode.ok_or(Errno::ENOENT)?;
+        Ok((place, number, self.tree.inode(number).kind()))
+    }
+
+    /// Where a path ends, if nothing is there; else `EEXIST`.
+    pub fn vacant<'p>(&self, path: &'p str) -> Result<Place<'p>> {
+        let place = self.tree.place(path)?.ok_or(Errno::EEXIST)?;
+        if place.inode.is_some() { Err(Errno::EEXIST) } else { Ok(place) }
+    }
+
+    /// Gives a node another name: the new one is written first, then the old.
+    pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
+        let (old, moved, kind) = self.existing(from, Errno::EBUSY)?;
+        let new = self.tree.place(to)?.ok_or(Errno::EBUSY)?;
+        if kind == Kind::Directory && self.tree.passes(to, moved)? {
+            return Err(Errno::EINVAL);
+        }
+        match new.inode {
+            Some(same) if same == moved => return Ok(()),
+            Some(replaced) => match (kind, self.tree.inode(replaced).kind()) {
+                (Kind::File, Kind::File) => {}
+                (Kind::File, Kind::Directory) => return Err(Errno::EISDIR),
+                (Kind::Directory, Kind::File) => return Err(Errno::ENOTDIR),
+                (Kind::Directory, Kind::Directory) => self.must_be_empty(replaced)?,
+            },
+            None => {}
+        }
+        self.tree.point(&new, Some(moved))?;
+        self.tree.point(&old, None)
+    }
+
+    /// `ENOTEMPTY` for a directory with names, `ENOTDIR` for a file.
+    pub fn must_be_empty(&self, directory: Number) -> Result<()> {
+        if self.tree.directory(directory)?.is_empty() { Ok(()) } else { Err(Errno::ENOTEMPTY) }
+    }
+}

@@ -1,0 +1,146 @@
+//! [`SimFiles`]: a file system in memory that promises no more than POSIX does.
+//!
+//! Every name, every size and every block of contents is written to a [`Storage`] by itself, and nothing orders two of them
+//! but the syncs: `docs/fault-model.md`, section 7. This file is the handle and its calls; [`Mounted`] is behind it.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use nix::errno::Errno;
+
+use super::granule::Granule;
+use super::mounted::Mounted;
+use super::{Fd, Files, Kind, OpenFlags, Result, Stat};
+use crate::Storage;
+
+/// A simulated file system. Its clones are the same one, with the same open files.
+///
+/// An image of zeroes is an empty one. What is not synced when the last clone goes stays so: to mount the same storage a second
+/// time, call [`sync`](Files::sync) before, as unmounting would.
+#[derive(Clone, Debug)]
+pub struct SimFiles(Rc<RefCell<Mounted>>);
+
+impl SimFiles {
+    /// Mounts what `storage` holds on its devices from `base` on, 2^20 of them.
+    ///
+    /// `EINVAL` for a granule that is not whole sectors, or device numbers that do not fit into 32 bits; `EIO` for contents
+    /// that no crash can leave.
+    pub fn mount(storage: Storage, base: u32, granule: Granule) -> Result<SimFiles> {
+        Ok(SimFiles(Rc::new(RefCell::new(Mounted::new(storage, base, granule)?))))
+    }
+
+    /// The devices that it lies on.
+    pub fn storage(&self) -> Storage {
+        self.0.borrow().tree.storage.clone()
+    }
+
+    /// The device of an inode ([`Stat::inode`]).
+    pub fn device(&self, inode: u32) -> u32 {
+        self.0.borrow().tree.device(inode)
+    }
+}
+
+impl Files for SimFiles {
+    fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
+        self.0.borrow_mut().open(path, flags)
+    }
+
+    fn close(&self, fd: Fd) -> Result<()> {
+        self.0.borrow_mut().close(fd)
+    }
+
+    fn pread(&self, fd: Fd, offset: u64, buf: &mut [u8]) -> Result<usize> {
+        let mounted = self.0.borrow();
+        Ok(mounted.tree.read(mounted.file(fd)?, offset, buf))
+    }
+
+    fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
+        let mut mounted = self.0.borrow_mut();
+        let file = mounted.file(fd)?;
+        mounted.tree.write(file, offset, data)
+    }
+
+    fn ftruncate(&self, fd: Fd, size: u64) -> Result<()> {
+        let mut mounted = self.0.borrow_mut();
+        let file = mounted.file(fd)?;
+        mounted.tree.resize(file, size)
+    }
+
+    fn fstat(&self, fd: Fd) -> Result<Stat> {
+        let mounted = self.0.borrow();
+        Ok(mounted.stat(mounted.file(fd)?))
+    }
+
+    fn fsync(&self, fd: Fd) -> Result<()> {
+        let mut mounted = self.0.borrow_mut();
+        let file = mounted.file(fd)?;
+        mounted.tree.sync(file);
+        Ok(())
+    }
+
+    fn fdatasync(&self, fd: Fd) -> Result<()> {
+        self.fsync(fd)
+    }
+
+    fn stat(&self, path: &str) -> Result<Stat> {
+        let mounted = self.0.borrow();
+        Ok(mounted.stat(mounted.tree.lookup(path)?))
+    }
+
+    fn readdir(&self, path: &str) -> Result<Vec<(String, Kind)>> {
+        let mounted = self.0.borrow();
+        let directory = mounted.tree.directory(mounted.tree.lookup(path)?)?;
+        let there = directory.names.iter().filter_map(|(name, at)| Some((name.clone(), at.leads_to?)));
+        Ok(there.map(|(name, number)| (name, mounted.tree.inode(number).kind())).collect())
+    }
+
+    fn mkdir(&self, path: &str) -> Result<()> {
+        let mut mounted = self.0.borrow_mut();
+        let place = mounted.vacant(path)?;
+        mounted.tree.create(&place, Kind::Directory).map(drop)
+    }
+
+    fn rmdir(&self, path: &str) -> Result<()> {
+        let mut mounted = self.0.borrow_mut();
+        let (place, number, _) = mounted.existing(path, Errno::EBUSY)?;
+        mounted.must_be_empty(number)?;
+        mounted.tree.point(&place, None)
+    }
+
+    fn link(&self, from: &str, to: &str) -> Result<()> {
+        let mut mounted = self.0.borrow_mut();
+        let (_, number, kind) = mounted.existing(from, Errno::EPERM)?;
+        let place = mounted.vacant(to)?;
+        if kind == Kind::Directory {
+            return Err(Errno::EPERM);
+        }
+        mounted.tree.point(&place, Some(number))
+    }
+
+    /// `EPERM` for a directory, as POSIX has it (Linux says `EISDIR`).
+    fn unlink(&self, path: &str) -> Result<()> {
+        let mut mounted = self.0.borrow_mut();
+        let (place, _, kind) = mounted.existing(path, Errno::EPERM)?;
+        if kind == Kind::Directory {
+            return Err(Errno::EPERM);
+        }
+        mounted.tree.point(&place, None)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        self.0.borrow_mut().rename(from, to)
+    }
+
+    fn sync_dir(&self, path: &str) -> Result<()> {
+        let mut mounted = self.0.borrow_mut();
+        let number = mounted.tree.lookup(path)?;
+        mounted.tree.directory(number)?;
+        mounted.tree.sync(number);
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.0.borrow_mut().tree.sync_all();
+        Ok(())
+    }
+}

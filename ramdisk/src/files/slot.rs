@@ -1,0 +1,55 @@
+//! A slot: the one sector of a directory's device that holds one name and the inode it leads to.
+//!
+//! | bytes | meaning |
+//! | --- | --- |
+//! | 0 | 1 for a file, 2 for a directory |
+//! | 1 | length of the name in bytes |
+//! | 2 - 5 | inode number, little endian |
+//! | 6 - | the name, UTF-8; zeroes behind it |
+//!
+//! A sector of zeroes is a name that leads nowhere.
+
+use bytes::Bytes;
+use nix::errno::Errno;
+
+use super::path::NAME_BYTES;
+use super::{Kind, Result};
+use crate::{SECTOR_BYTES, ZERO_SECTOR};
+
+const NAME_AT: usize = 6;
+
+/// The sector that says: `name` leads to `inode`.
+///
+/// # Panics
+/// If the name is longer than 255 bytes.
+pub fn encode(kind: Kind, inode: u32, name: &str) -> Bytes {
+    assert!(name.len() <= NAME_BYTES, "a name of {} bytes does not fit into a slot", name.len());
+    let mut sector = ZERO_SECTOR;
+    sector[0] = match kind {
+        Kind::File => 1,
+        Kind::Directory => 2,
+    };
+    sector[1] = name.len() as u8;
+    sector[2..NAME_AT].copy_from_slice(&inode.to_le_bytes());
+    sector[NAME_AT..NAME_AT + name.len()].copy_from_slice(name.as_bytes());
+    Bytes::copy_from_slice(&sector)
+}
+
+/// The sector that says: nothing.
+pub fn nothing() -> Bytes {
+    Bytes::from_static(&ZERO_SECTOR)
+}
+
+/// What a sector that is not all zeroes says; `EIO` if [`encode`] cannot have made it.
+pub fn decode(sector: &[u8]) -> Result<(Kind, u32, &str)> {
+    let kind = match sector[0] {
+        1 => Kind::File,
+        2 => Kind::Directory,
+        _ => return Err(Errno::EIO),
+    };
+    let inode = u32::from_le_bytes([sector[2], sector[3], sector[4], sector[5]]);
+    let end = NAME_AT + usize::from(sector[1]);
+    let name = std::str::from_utf8(&sector[NAME_AT..end]).map_err(|_| Errno::EIO)?;
+    let clean = sector[end..SECTOR_BYTES].iter().all(|byte| *byte == 0);
+    if name.is_empty() || !clean { Err(Errno::EIO) } else { Ok((kind, inode, name)) }
+}

@@ -1,0 +1,202 @@
+//! The directory tree: in memory, and as it lies on the devices.
+//!
+//! Inode i is device `base + i` of the storage. A file's contents begin at byte 0 of its device and its size is one sector far
+//! behind them ([`SIZE_SECTOR`](super::inode::SIZE_SECTOR)); each name that ever stood in a directory has one sector of the
+//! directory's device, a [`slot`]. A device of zeroes is an empty file or directory.
+//!
+//! Invariants: every change goes through [`Storage::dirty`] and is remembered in [`Inode::dirty`]; an inode number or a slot is
+//! never used again for something else, for a crash may bring back what it was; an inode is forgotten as soon as nobody can
+//! reach it ([`Inode::is_lost`]), and no sooner.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use nix::errno::Errno;
+
+use super::granule::Granule;
+use super::inode::{Body, Directory, Inode, Number};
+use super::{Kind, Result, path, slot};
+use crate::{Flags, Payload, SECTOR_BYTES, Storage};
+
+/// The root directory.
+pub const ROOT: Number = 0;
+/// How many inode numbers there are.
+pub const INODES: Number = 1 << 20;
+
+/// The inodes of a mounted file system.
+#[derive(Debug)]
+pub struct Tree {
+    pub(super) storage: Storage,
+    pub(super) base: u32,
+    pub(super) granule: Granule,
+    pub(super) inodes: BTreeMap<Number, Inode>,
+    pub(super) next: Number,
+}
+
+/// Where a path ends: a name in a directory, that leads to an inode or nowhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'p> {
+    /// The directory.
+    pub directory: Number,
+    /// The name.
+    pub name: &'p str,
+    /// The inode it leads to.
+    pub inode: Option<Number>,
+}
+
+impl Tree {
+    /// The inode of a path; `ENOENT`, `ENOTDIR`, and what [`path::names`] says.
+    pub fn lookup(&self, path: &str) -> Result<Number> {
+        self.walk(&path::names(path)?)
+    }
+
+    /// Where a path ends; nothing for the root.
+    pub fn place<'p>(&self, path: &'p str) -> Result<Option<Place<'p>>> {
+        match path::names(path)?.split_last() {
+            None => Ok(None),
+            Some((name, parents)) => {
+                let directory = self.walk(parents)?;
+                Ok(Some(Place { directory, name, inode: self.directory(directory)?.find(name) }))
+            }
+        }
+    }
+
+    /// Does the way to a path, without its last name, lead through `inode`?
+    pub fn passes(&self, path: &str, inode: Number) -> Result<bool> {
+        let mut at = ROOT;
+        for name in path::names(path)? {
+            if at == inode {
+                return Ok(true);
+            }
+            match self.directory(at)?.find(name) {
+                Some(next) => at = next,
+                None => return Ok(false),
+            }
+        }
+        Ok(false)
+    }
+
+    fn walk(&self, names: &[&str]) -> Result<Number> {
+        names.iter().try_fold(ROOT, |at, name| self.directory(at)?.find(name).ok_or(Errno::ENOENT))
+    }
+
+    /// An inode that is known to be there.
+    pub fn inode(&self, number: Number) -> &Inode {
+        self.inodes.get(&number).expect("a name, a handle or an unsynced directory keeps the inode")
+    }
+
+    /// An inode that is known to be there, to change it.
+    pub fn inode_mut(&mut self, number: Number) -> &mut Inode {
+        self.inodes.get_mut(&number).expect("a name, a handle or an unsynced directory keeps the inode")
+    }
+
+    /// The names of a directory; `ENOTDIR` for a file.
+    pub fn directory(&self, number: Number) -> Result<&Directory> {
+        match &self.inode(number).body {
+            Body::Directory(directory) => Ok(directory),
+            Body::File { .. } => Err(Errno::ENOTDIR),
+        }
+    }
+
+    fn directory_mut(&mut self, number: Number) -> Result<&mut Directory> {
+        match &mut self.inode_mut(number).body {
+            Body::Directory(directory) => Ok(directory),
+            Body::File { .. } => Err(Errno::ENOTDIR),
+        }
+    }
+
+    /// Makes an inode with a name; `ENOSPC` if there are no more numbers.
+    pub fn create(&mut self, place: &Place<'_>, kind: Kind) -> Result<Number> {
+        if self.next >= INODES {
+            return Err(Errno::ENOSPC);
+        }
+        let number = self.next;
+        self.next += 1;
+        self.inodes.insert(number, Inode::new(kind));
+        self.point(place, Some(number))?;
+        Ok(number)
+    }
+
+    /// Makes a name lead to `target`, or nowhere; `ENOTDIR` if it does not stand in a directory.
+    pub fn point(&mut self, place: &Place<'_>, target: Option<Number>) -> Result<()> {
+        let Place { directory: at, name, .. } = *place;
+        let directory = self.directory_mut(at)?;
+        let (sector, before) = directory.point(name, target);
+        directory.removed.extend(before);
+        if let Some(before) = before {
+            let inode = self.inode_mut(before);
+            inode.links -= 1;
+            inode.lingers_in.insert(at);
+        }
+        let bytes = match target {
+            None => slot::nothing(),
+            Some(number) => {
+                let inode = self.inode_mut(number);
+                inode.links += 1;
+                slot::encode(inode.kind(), number, name)
+            }
+        };
+        self.dirty(at, sector, bytes);
+        Ok(())
+    }
+
+    /// The device of an inode.
+    pub fn device(&self, number: Number) -> u32 {
+        self.base + number
+    }
+
+    /// Changes sectors of an inode's device.
+    pub fn dirty(&mut self, number: Number, sector: u64, bytes: Bytes) {
+        let behind = sector + (bytes.len() / SECTOR_BYTES) as u64;
+        self.inode_mut(number).dirty.insert(sector..behind);
+        self.storage.dirty(self.device(number), sector, bytes);
+    }
+
+    /// Makes an inode's contents and size, or its names, durable.
+    pub fn sync(&mut self, number: Number) {
+        let device = self.device(number);
+        for run in self.inode_mut(number).take_dirty() {
+            let mut bytes = vec![0; (run.end - run.start) as usize * SECTOR_BYTES];
+            self.storage.read(device, run.start * SECTOR_BYTES as u64, &mut bytes);
+            let id = self.storage.submit(device, run.start, Payload::Data(bytes.into()), Flags::NONE);
+            self.storage.complete(id, false);
+        }
+        let id = self.storage.flush(device);
+        self.storage.complete(id, false);
+        if let Body::Directory(directory) = &mut self.inode_mut(number).body {
+            let removed = std::mem::take(&mut directory.removed);
+            self.settle(number, removed);
+        }
+    }
+
+    /// Makes every change durable, device by device.
+    pub fn sync_all(&mut self) {
+        let dirty = self.inodes.iter().filter(|(_, inode)| inode.is_dirty());
+        for number in dirty.map(|(number, _)| *number).collect::<Vec<_>>() {
+            // One sync may forget inodes that come later.
+            if self.inodes.contains_key(&number) {
+                self.sync(number);
+            }
+        }
+    }
+
+    /// Forgets an inode if nobody can reach it any more: what is dirty of it will never be written.
+    pub fn forget_if_lost(&mut self, number: Number) {
+        let Some(inode) = self.inodes.get_mut(&number).filter(|inode| inode.is_lost()) else { return };
+        for run in inode.take_dirty() {
+            let len = (run.end - run.start) * SECTOR_BYTES as u64;
+            self.storage.clean(self.base + number, run.start, len);
+        }
+        if let Some(Inode { body: Body::Directory(directory), .. }) = self.inodes.remove(&number) {
+            self.settle(number, directory.removed);
+        }
+    }
+
+    /// No name that was removed from a directory can come back there: it is synced, or gone for good itself.
+    fn settle(&mut self, directory: Number, removed: impl IntoIterator<Item = Number>) {
+        for number in removed {
+            self.inode_mut(number).lingers_in.remove(&directory);
+            self.forget_if_lost(number);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The contents of all devices of a stack at one moment.
+
+use imbl::OrdMap;
+
+use crate::{Disk, Identity};
+
+/// A set of disks by device number; a copy shares everything. A device that is not there is zeroes.
+#[derive(Clone, Debug, Default)]
+pub struct Image {
+    disks: OrdMap<u32, Disk>,
+}
+
+impl Image {
+    /// All devices zeroes.
+    pub fn new() -> Image {
+        Image::default()
+    }
+
+    /// The disk of a device, if anything was ever put there.
+    pub fn disk(&self, dev: u32) -> Option<&Disk> {
+        self.disks.get(&dev)
+    }
+
+    /// The disk of a device, to change it.
+    pub fn disk_mut(&mut self, dev: u32) -> &mut Disk {
+        self.disks.entry(dev).or_default()
+    }
+
+    /// Fills `buf` from byte `offset` of a device on.
+    pub fn read(&self, dev: u32, offset: u64, buf: &mut [u8]) {
+        match self.disk(dev) {
+            Some(disk) => disk.read(offset, buf),
+            None => buf.fill(0),
+        }
+    }
+
+    /// The devices that were ever written, in order.
+    pub fn devices(&self) -> impl Iterator<Item = u32> + '_ {
+        self.disks.keys().copied()
+    }
+
+    /// Who it is: equal contents on equal devices have equal identities.
+    pub fn identity(&self) -> Identity {
+        self.disks.iter().fold(Identity::default(), |sum, (dev, disk)| sum + disk.identity().on_device(*dev))
+    }
+}
+
+impl FromIterator<(u32, Disk)> for Image {
+    fn from_iter<I: IntoIterator<Item = (u32, Disk)>>(disks: I) -> Image {
+        Image { disks: disks.into_iter().collect() }
+    }
+}

@@ -1,0 +1,22 @@
+//! Simulated storage that a crash can be simulated on: copy-on-write disks, a file system with nothing but the guarantees of
+//! POSIX, and the recorder that logs what happens to them.
+//!
+//! The way of the data: a system under test writes through a [`RamDisk`] or through [`SimFiles`]; both keep what the system
+//! sees in a [`Storage`], which logs an [`Event`] for each change. What the events mean for a crash is not decided here: the
+//! write set of `explode-runtime` does that, from the log alone. `docs/fault-model.md` is the page for both.
+
+mod disk;
+mod event;
+pub mod files;
+mod identity;
+mod image;
+mod ramdisk;
+mod storage;
+
+pub use disk::{BLOCK_BYTES, Disk, SECTOR_BYTES, ZERO_SECTOR};
+pub use event::{DecodeError, Event, Flags, Payload};
+pub use files::{Files, SimFiles};
+pub use identity::{Identity, sector_identity};
+pub use image::Image;
+pub use ramdisk::{RamDisk, Request};
+pub use storage::{Recording, Storage};

@@ -1,0 +1,91 @@
+//! A block device in process: every write is a request, there is no buffer cache above it.
+//!
+//! It advertises a volatile write cache, FUA, flush, discard and write-zeroes; which of them a caller uses, and when, is what
+//! is being checked.
+
+use bytes::Bytes;
+
+use crate::{Flags, Payload, SECTOR_BYTES, Storage};
+
+/// A block device of a [`Storage`].
+#[derive(Clone, Debug)]
+pub struct RamDisk {
+    storage: Storage,
+    dev: u32,
+    sectors: u64,
+}
+
+/// A request on its way; [`RamDisk::complete`] answers it.
+#[derive(Debug)]
+#[must_use = "a request that is never completed stays in flight; call RamDisk::complete when the device should answer"]
+pub struct Request(u64);
+
+impl RamDisk {
+    /// Device `dev` of `storage`, `sectors` sectors large.
+    pub fn new(storage: Storage, dev: u32, sectors: u64) -> RamDisk {
+        RamDisk { storage, dev, sectors }
+    }
+
+    /// Size in sectors.
+    pub fn sectors(&self) -> u64 {
+        self.sectors
+    }
+
+    /// Fills `buf` from `sector` on.
+    ///
+    /// # Panics
+    /// Beyond the end of the device.
+    pub fn read(&self, sector: u64, buf: &mut [u8]) {
+        self.bounds(sector, buf.len() as u64);
+        self.storage.read(self.dev, sector * SECTOR_BYTES as u64, buf);
+    }
+
+    /// Writes whole sectors and waits for the answer.
+    ///
+    /// # Panics
+    /// Beyond the end of the device, or if `data` is not whole sectors.
+    pub fn write(&self, sector: u64, data: &[u8], flags: Flags) {
+        let request = self.submit(sector, Payload::Data(Bytes::copy_from_slice(data)), flags);
+        self.complete(request);
+    }
+
+    /// Sends a flush and waits for the answer.
+    pub fn flush(&self) {
+        let request = self.submit_flush();
+        self.complete(request);
+    }
+
+    /// Hands a request to the device.
+    ///
+    /// # Panics
+    /// Beyond the end of the device, or if the payload is not whole sectors.
+    pub fn submit(&self, sector: u64, payload: Payload, flags: Flags) -> Request {
+        self.bounds(sector, payload.len());
+        Request(self.storage.submit(self.dev, sector, payload, flags))
+    }
+
+    /// Hands a flush to the device.
+    pub fn submit_flush(&self) -> Request {
+        Request(self.storage.flush(self.dev))
+    }
+
+    /// Lets the device answer a request.
+    pub fn complete(&self, request: Request) {
+        self.storage.complete(request.0, false);
+    }
+
+    /// Lets the device answer a request with an error.
+    pub fn fail(&self, request: Request) {
+        self.storage.complete(request.0, true);
+    }
+
+    fn bounds(&self, sector: u64, len: u64) {
+        let sectors = len.div_ceil(SECTOR_BYTES as u64);
+        let fits = sector.checked_add(sectors).is_some_and(|end| end <= self.sectors);
+        assert!(
+            fits,
+            "sector {sector} and {len} bytes are beyond a device of {} sectors (device {})",
+            self.sectors, self.dev
+        );
+    }
+}

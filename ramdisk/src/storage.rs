@@ -1,0 +1,132 @@
+//! The devices of one running stack: what the system sees, and the log of what it did.
+//!
+//! A [`Storage`] is a handle; its clones are the same devices. What a reader sees is the newest contents, cached or not: a
+//! cache is not simulated, it is the difference between what is seen here and what the log says has become durable.
+//!
+//! After [`fence`](Storage::fence) writes are discarded and nothing is logged: a crashed system's destructors repair nothing.
+
+use std::cell::{RefCell, RefMut};
+use std::rc::Rc;
+
+use bytes::Bytes;
+
+use crate::{Event, Flags, Image, Payload, SECTOR_BYTES};
+
+/// Shall events be kept?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recording {
+    /// Every event goes to the log.
+    On,
+    /// Contents change, and nothing is logged: for a stack whose crashes nobody asks about.
+    Off,
+}
+
+/// The devices of one stack, shared by whoever holds a clone.
+#[derive(Clone, Debug)]
+pub struct Storage(Rc<RefCell<Devices>>);
+
+#[derive(Debug)]
+struct Devices {
+    seen: Image,
+    log: Vec<Event>,
+    recording: Recording,
+    fenced: bool,
+    next_id: u64,
+}
+
+impl Storage {
+    /// Devices that hold `image`, with an empty log.
+    pub fn new(image: Image, recording: Recording) -> Storage {
+        let devices = Devices { seen: image, log: Vec::new(), recording, fenced: false, next_id: 1 };
+        Storage(Rc::new(RefCell::new(devices)))
+    }
+
+    /// What the system sees now, on all devices; costs nothing.
+    pub fn image(&self) -> Image {
+        self.0.borrow().seen.clone()
+    }
+
+    /// Fills `buf` from byte `offset` of a device on.
+    pub fn read(&self, dev: u32, offset: u64, buf: &mut [u8]) {
+        self.0.borrow().seen.read(dev, offset, buf);
+    }
+
+    /// Changes a cached buffer: whole sectors, the first at `sector`.
+    ///
+    /// # Panics
+    /// If `data` is not whole sectors.
+    pub fn dirty(&self, dev: u32, sector: u64, data: Bytes) {
+        let Some(mut devices) = self.unfenced() else { return };
+        devices.seen.disk_mut(dev).write(sector, &data);
+        devices.record(Event::Dirty { dev, sector, data });
+    }
+
+    /// Forgets cached changes of `len` bytes; what the system sees stays until it writes again.
+    pub fn clean(&self, dev: u32, sector: u64, len: u64) {
+        let Some(mut devices) = self.unfenced() else { return };
+        devices.record(Event::Clean { dev, sector, len });
+    }
+
+    /// Hands a request to a device and returns its id. Its contents are seen at once.
+    ///
+    /// # Panics
+    /// If the payload is not whole sectors.
+    pub fn submit(&self, dev: u32, sector: u64, payload: Payload, flags: Flags) -> u64 {
+        let len = payload.len();
+        assert!(len.is_multiple_of(SECTOR_BYTES as u64), "{len} bytes are not whole sectors");
+        let Some(mut devices) = self.unfenced() else { return 0 };
+        match &payload {
+            Payload::Data(data) => devices.seen.disk_mut(dev).write(sector, data),
+            Payload::Zeroes(len) | Payload::Discard(len) => {
+                let behind = sector + len / SECTOR_BYTES as u64;
+                devices.seen.disk_mut(dev).write_zeroes(sector..behind);
+            }
+        }
+        let id = devices.take_id();
+        devices.record(Event::Submit { id, dev, sector, payload, flags });
+        id
+    }
+
+    /// Hands a flush to a device and returns its id.
+    pub fn flush(&self, dev: u32) -> u64 {
+        let Some(mut devices) = self.unfenced() else { return 0 };
+        let id = devices.take_id();
+        devices.record(Event::Flush { id, dev });
+        id
+    }
+
+    /// The device answers a request or a flush.
+    pub fn complete(&self, id: u64, error: bool) {
+        let Some(mut devices) = self.unfenced() else { return };
+        devices.record(Event::Complete { id, error });
+    }
+
+    /// From now on writes are discarded and nothing is logged.
+    pub fn fence(&self) {
+        self.0.borrow_mut().fenced = true;
+    }
+
+    /// The events since the last call, or since the beginning.
+    pub fn take_log(&self) -> Vec<Event> {
+        std::mem::take(&mut self.0.borrow_mut().log)
+    }
+
+    fn unfenced(&self) -> Option<RefMut<'_, Devices>> {
+        let devices = self.0.borrow_mut();
+        (!devices.fenced).then_some(devices)
+    }
+}
+
+impl Devices {
+    fn record(&mut self, event: Event) {
+        if self.recording == Recording::On {
+            self.log.push(event);
+        }
+    }
+
+    fn take_id(&mut self) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        id
+    }
+}

@@ -1,0 +1,12 @@
+//! The simulated files against the table of `docs/fault-model.md`, section 7, and against a model too simple to be wrong.
+
+mod contents;
+mod crash_images;
+mod errors;
+mod events;
+mod forgetting;
+mod model;
+mod operations;
+mod properties;
+mod replay;
+mod script;
