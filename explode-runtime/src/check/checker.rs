@@ -1,0 +1,59 @@
+//! A checker: drives the system and knows what must survive (the paper's five methods, EX-18 to EX-22).
+
+use super::{Cx, Failure, Violation};
+use crate::crash::Epoch;
+use crate::recover::{Fault, Stack};
+
+/// What the caller of a crash check wants `check` to know.
+pub type Args = Vec<String>;
+
+/// Drives a stack and judges its crash disks.
+pub trait Checker {
+    /// Prepares the checker's own state; the stack has just been mounted.
+    fn init(&mut self, _stack: &Stack) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// One step of the system: makes choices, does operations, asks for crash checks.
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure>;
+
+    /// Looks for errors on a crash disk, recovered and mounted as `stack`.
+    ///
+    /// # Errors
+    /// [`Failure::Violation`] if a promise is broken, [`Failure::Broken`] if the check itself could not be made.
+    fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure>;
+
+    /// The identity of the state: states with equal signatures are explored once. By default no two are equal (EX-20).
+    fn get_sig(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// A digest of everything that `check` reads besides the disk: two checks with equal keys are one. By default checks merge
+    /// only within one request for crash checks.
+    fn check_key(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Drops the checker's own state; the stack is about to be unmounted.
+    fn finish(&mut self, _stack: &Stack) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+impl From<Violation> for Failure {
+    fn from(violation: Violation) -> Failure {
+        Failure::Violation(violation)
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Failure {
+        Failure::Broken(fault.to_string())
+    }
+}
+
+impl From<nix::errno::Errno> for Failure {
+    fn from(errno: nix::errno::Errno) -> Failure {
+        Failure::Broken(errno.to_string())
+    }
+}

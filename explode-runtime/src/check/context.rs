@@ -1,0 +1,111 @@
+//! What a checker's mutate is given: choices, the stack, and crash checks.
+
+use std::panic::Location;
+
+use super::{Args, Checker, Violation};
+use crate::choose::{Chooser, Label, Point};
+use crate::crash::When;
+use crate::recover::Stack;
+
+/// Why a mutate or a check ended early.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The checked system broke a promise.
+    Violation(Violation),
+    /// The checker, a component or the tool failed; nothing is said of the checked system.
+    Broken(String),
+    /// A crash check has said all there is to say: pass it on, this state is not explored further.
+    Stop,
+}
+
+/// A request for crash checks, as whoever runs the mutate sees it.
+pub struct Ask<'a> {
+    /// Who checks.
+    pub checker: &'a dyn Checker,
+    /// The instants that are asked about.
+    pub when: When,
+    /// The arguments for the epoch `begin`.
+    pub begin: &'a [String],
+    /// The arguments for every other epoch.
+    pub args: &'a [String],
+    /// The choices made so far.
+    pub chooser: &'a Chooser,
+}
+
+/// What mutate works with.
+pub struct Cx<'a> {
+    stack: &'a Stack,
+    chooser: &'a mut Chooser,
+    fallback: &'a mut dyn FnMut(&Point<'_>) -> u32,
+    started: Option<Args>,
+    begin: &'a mut dyn FnMut(&Stack),
+    ask: &'a mut dyn FnMut(&Stack, &Ask<'_>) -> Result<(), Failure>,
+}
+
+impl<'a> Cx<'a> {
+    /// Made by whoever runs a mutate: `begin` notes where an interval begins, `ask` makes the crash checks.
+    pub(crate) fn new(
+        stack: &'a Stack,
+        chooser: &'a mut Chooser,
+        fallback: &'a mut dyn FnMut(&Point<'_>) -> u32,
+        begin: &'a mut dyn FnMut(&Stack),
+        ask: &'a mut dyn FnMut(&Stack, &Ask<'_>) -> Result<(), Failure>,
+    ) -> Cx<'a> {
+        Cx { stack, chooser, fallback, started: None, begin, ask }
+    }
+
+    /// The system under test.
+    pub fn stack(&self) -> &'a Stack {
+        self.stack
+    }
+
+    /// Chooses one of `options` actions: 0, 1, ... `options` - 1; every one of them will be tried (EX-10).
+    ///
+    /// # Panics
+    /// If `options` is 0.
+    #[track_caller]
+    pub fn choose(&mut self, options: usize) -> usize {
+        let options = u32::try_from(options).expect("fewer than 2^32 options");
+        self.choose_at(&Point::action(options, Label::at(Location::caller()))) as usize
+    }
+
+    /// Chooses at a point that says more of itself.
+    pub fn choose_at(&mut self, point: &Point<'_>) -> u32 {
+        self.chooser.choose(point, self.fallback)
+    }
+
+    /// Checks every disk that a crash at this very moment could leave (EX-61). `checker` is the one that asks: `self`.
+    ///
+    /// # Errors
+    /// Pass it on: this state is not explored further.
+    pub fn check_crashes_now(&mut self, checker: &dyn Checker, args: &[String]) -> Result<(), Failure> {
+        (self.ask)(self.stack, &Ask { checker, when: When::Now, begin: args, args, chooser: self.chooser })
+    }
+
+    /// Begins an interval (EX-62); `args` go to the checks of epoch `begin`.
+    pub fn check_crashes_start(&mut self, args: &[String]) {
+        (self.begin)(self.stack);
+        self.started = Some(args.to_vec());
+    }
+
+    /// Checks every disk that a crash since [`check_crashes_start`](Cx::check_crashes_start) could leave; `args` go to the
+    /// checks of the epochs `in-between` and `end`.
+    ///
+    /// # Errors
+    /// Pass it on: this state is not explored further. Without a start the checker is broken.
+    pub fn check_crashes_end(&mut self, checker: &dyn Checker, args: &[String]) -> Result<(), Failure> {
+        let Some(begin) = self.started.take() else {
+            return Err(Failure::Broken(
+                "check_crashes_end without check_crashes_start before it".to_owned(),
+            ));
+        };
+        let when = When::Between;
+        (self.ask)(self.stack, &Ask { checker, when, begin: &begin, args, chooser: self.chooser })
+    }
+}
+
+impl std::fmt::Debug for Cx<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cx").field("stack", self.stack).field("chooser", self.chooser).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,11 @@
+//! Checkers, and what they say: verdicts, violations, and whether a promise was broken.
+
+mod checker;
+mod context;
+mod profile;
+mod verdict;
+
+pub use checker::{Args, Checker};
+pub use context::{Ask, Cx, Failure};
+pub use profile::{Profile, Promise};
+pub use verdict::{Verdict, Violation};

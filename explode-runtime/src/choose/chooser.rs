@@ -1,0 +1,114 @@
+//! Who answers: a script first, a fallback past its end; every answer is written down.
+
+use std::fmt;
+
+use super::{Choice, Kind, Point, choices_hash};
+
+/// A replay that went another way than its script (EX-59).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Divergence {
+    /// Index of the choice, from 0.
+    pub index: usize,
+    /// What the script says was asked, and answered; none past its end.
+    pub recorded: Option<Choice>,
+    /// What was asked now: how many options, of which kind, where.
+    pub asked: Option<(u32, Kind, super::Label)>,
+}
+
+impl fmt::Display for Divergence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "choice {}: ", self.index)?;
+        match &self.recorded {
+            Some(choice) => write!(f, "recorded {} options at {}", choice.options, choice.label)?,
+            None => write!(f, "the record ends")?,
+        }
+        match &self.asked {
+            Some((options, kind, label)) => {
+                write!(f, ", now asked {options} options at {label}")?;
+                match &self.recorded {
+                    Some(recorded) if recorded.kind != *kind => {
+                        write!(f, " (kind {:?}, now {kind:?})", recorded.kind)
+                    }
+                    _ => Ok(()),
+                }
+            }
+            None => write!(f, ", now nothing was asked"),
+        }
+    }
+}
+
+/// The one global sequence of choices of a run.
+#[derive(Debug, Default)]
+pub struct Chooser {
+    script: Vec<Choice>,
+    made: Vec<Choice>,
+    diverged: Option<Divergence>,
+}
+
+impl Chooser {
+    /// Answers from `script` first.
+    pub fn new(script: Vec<Choice>) -> Chooser {
+        Chooser { script, made: Vec::new(), diverged: None }
+    }
+
+    /// Answers a point; past the end of the script `fallback` does.
+    ///
+    /// A point with one option is answered with 0 and is no choice. After a divergence every answer is 0: the caller looks at
+    /// [`diverged`](Chooser::diverged) before it believes anything.
+    ///
+    /// # Panics
+    /// If the point has no option, or the fallback answers with one that is not there.
+    pub fn choose(&mut self, point: &Point<'_>, fallback: &mut dyn FnMut(&Point<'_>) -> u32) -> u32 {
+        assert!(point.options > 0, "a choice among no options at {}", point.label);
+        if point.options == 1 || self.diverged.is_some() {
+            return 0;
+        }
+        let index = self.made.len();
+        let value = match self.script.get(index) {
+            Some(recorded)
+                if (recorded.options, &recorded.label, recorded.kind)
+                    != (point.options, &point.label, point.kind) =>
+            {
+                let asked = Some((point.options, point.kind, point.label.clone()));
+                self.diverged = Some(Divergence { index, recorded: Some(recorded.clone()), asked });
+                return 0;
+            }
+            Some(recorded) => recorded.value,
+            None => fallback(point),
+        };
+        assert!(value < point.options, "answer {value} of {} options at {}", point.options, point.label);
+        self.made.push(Choice {
+            kind: point.kind,
+            options: point.options,
+            value,
+            name: point.names.get(value as usize).cloned(),
+            label: point.label.clone(),
+        });
+        value
+    }
+
+    /// All answers so far.
+    pub fn made(&self) -> &[Choice] {
+        &self.made
+    }
+
+    /// The hash of all answers so far.
+    pub fn hash(&self) -> u128 {
+        choices_hash(&self.made)
+    }
+
+    /// Has the run gone another way than the script?
+    pub fn diverged(&self) -> Option<&Divergence> {
+        self.diverged.as_ref()
+    }
+
+    /// The run is over: a script with answers left has diverged too.
+    pub fn finish(&mut self) {
+        if self.diverged.is_none()
+            && let Some(recorded) = self.script.get(self.made.len())
+        {
+            let index = self.made.len();
+            self.diverged = Some(Divergence { index, recorded: Some(recorded.clone()), asked: None });
+        }
+    }
+}

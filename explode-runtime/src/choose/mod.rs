@@ -1,0 +1,124 @@
+//! Choices: wherever the system can go one way or another, somebody asks, and somebody answers (EX-10 to EX-17).
+//!
+//! A [`Point`] is a place that asks; a [`Choice`] is one answer, with the place, so that a replay can tell whether it still
+//! goes the same way. The [`Chooser`] answers: first from a script, then from a fallback, and writes down what was answered.
+
+mod chooser;
+
+use std::fmt;
+use std::panic::Location;
+
+use serde::{Deserialize, Serialize};
+
+pub use chooser::{Chooser, Divergence};
+
+/// What is being chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// What to do next, in a checker.
+    #[default]
+    Action,
+    /// Which of several runs next.
+    Schedule,
+    /// Which kernel thread runs.
+    Thread,
+    /// Shall an allocation fail?
+    AllocFailure,
+    /// Shall a request fail?
+    IoFailure,
+    /// Which crash disk.
+    CrashDisk,
+    /// Which message arrives.
+    NetDelivery,
+    /// Shall a message be lost?
+    NetDrop,
+    /// Does a timer fire?
+    Timer,
+    /// Does a node crash?
+    NodeCrash,
+    /// Which of two times is earlier.
+    TimeCompare,
+    /// A value from outside.
+    Input,
+}
+
+/// Where a choice point is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Label {
+    /// `file:line`, or a kernel symbol.
+    pub site: String,
+    /// Under which stack: a hash that is the same in every run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<u64>,
+    /// On which object: a device, a node, a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<String>,
+}
+
+impl Label {
+    /// The label of a place in Rust code.
+    pub fn at(location: &Location<'_>) -> Label {
+        Label { site: format!("{}:{}", location.file(), location.line()), ..Label::default() }
+    }
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.site)?;
+        self.stack.iter().try_for_each(|stack| write!(f, " under {stack:016x}"))?;
+        self.object.iter().try_for_each(|object| write!(f, " on {object}"))
+    }
+}
+
+/// A place that asks for a choice.
+#[derive(Clone, Debug)]
+pub struct Point<'a> {
+    /// What is being chosen.
+    pub kind: Kind,
+    /// How many options there are, at least 1.
+    pub options: u32,
+    /// Each option's identity, the same in every run; empty if their numbers say it all.
+    pub names: &'a [String],
+    /// Each option's weight, for strategies that weigh; empty if all are equal.
+    pub weights: &'a [u32],
+    /// Where it is.
+    pub label: Label,
+}
+
+impl Point<'_> {
+    /// The plain form: an action among `options`.
+    pub fn action(options: u32, label: Label) -> Point<'static> {
+        Point { kind: Kind::Action, options, names: &[], weights: &[], label }
+    }
+}
+
+/// One answered point of two or more options.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Choice {
+    /// What was chosen.
+    pub kind: Kind,
+    /// Among how many options.
+    pub options: u32,
+    /// The answer, less than `options`.
+    pub value: u32,
+    /// The identity of the answer, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Where.
+    pub label: Label,
+}
+
+/// A hash of a sequence of choices: the identity of the state that they lead to.
+pub fn choices_hash(choices: &[Choice]) -> u128 {
+    let mut hasher = xxhash_rust::xxh3::Xxh3::new();
+    for choice in choices {
+        hasher.update(&choice.options.to_le_bytes());
+        hasher.update(&choice.value.to_le_bytes());
+        hasher.update(&(choice.label.site.len() as u64).to_le_bytes());
+        hasher.update(choice.label.site.as_bytes());
+    }
+    hasher.digest128()
+}

@@ -1,0 +1,154 @@
+//! Slots that overlap, and what a crash can leave of them together.
+//!
+//! Slots that share no sector change an image independently of each other, so each set of slots that hang together by shared
+//! sectors, a cluster, can be looked at alone: one outcome is one choice of "none, or which version" per slot of it.
+
+use std::collections::BTreeMap;
+
+use explode_ramdisk::{Disk, Identity, Image, sector_identity};
+use num_bigint::BigUint;
+
+use crate::writeset::{Slot, Version};
+
+/// The slots of one device that hang together by shared sectors; one slot alone is the usual case.
+#[derive(Debug)]
+pub(super) struct Cluster {
+    dev: u32,
+    slots: Vec<Slot>,
+    /// What each sector adds to the identity of D now.
+    durable: BTreeMap<u64, Identity>,
+}
+
+/// What one choice for a cluster does to an image.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outcome {
+    /// The difference to the image's identity.
+    pub identity: Identity,
+    /// The instant from which on all that it keeps has been visible.
+    pub since: u64,
+}
+
+/// A piece that a crash disk has kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The device.
+    pub dev: u32,
+    /// The first sector of the piece.
+    pub sector: u64,
+    /// Which version of its range: 1 is the oldest pending one.
+    pub version: u32,
+}
+
+/// Which version of each slot is kept: 0 for none, 1 for the oldest visible one.
+pub(super) type Digits = Vec<usize>;
+
+impl Outcome {
+    /// Both changes, of clusters that share no sector.
+    pub fn and(self, other: &Outcome) -> Outcome {
+        Outcome { identity: self.identity + other.identity, since: self.since.max(other.since) }
+    }
+}
+
+impl Cluster {
+    /// Groups slots, which are in order of devices and first sectors, into clusters in the same order. Slots whose spans
+    /// overlap come together even where only a hole of one does: that costs time, and changes nothing.
+    pub fn group(slots: Vec<Slot>, durable: &Image) -> Vec<Cluster> {
+        let mut groups: Vec<Vec<Slot>> = Vec::new();
+        let mut end = 0;
+        for slot in slots {
+            let span_end = slot.sectors.last().map_or(0, |range| range.end);
+            match groups.last_mut() {
+                Some(group) if group[0].dev == slot.dev && slot.first_sector() < end => {
+                    end = end.max(span_end);
+                    group.push(slot);
+                }
+                _ => {
+                    end = span_end;
+                    groups.push(vec![slot]);
+                }
+            }
+        }
+        groups.into_iter().map(|slots| Cluster::new(slots, durable)).collect()
+    }
+
+    fn new(slots: Vec<Slot>, durable: &Image) -> Cluster {
+        let dev = slots[0].dev;
+        let empty = Disk::new();
+        let disk = durable.disk(dev).unwrap_or(&empty);
+        let sectors = slots.iter().flat_map(|slot| slot.sectors.iter().cloned().flatten());
+        let durable = sectors.map(|sector| (sector, sector_identity(sector, disk.sector(sector)))).collect();
+        Cluster { dev, slots, durable }
+    }
+
+    /// How many outcomes it has.
+    pub fn count(&self) -> BigUint {
+        self.slots.iter().map(|slot| BigUint::from(slot.versions.len() + 1)).product()
+    }
+
+    /// All outcomes, in the order of their numbers; for counts that fit into memory.
+    pub fn outcomes(&self) -> Vec<(Digits, Outcome)> {
+        let mut digits = vec![0; self.slots.len()];
+        let mut outcomes = Vec::new();
+        loop {
+            outcomes.push((digits.clone(), self.outcome(&digits)));
+            let more = |k: &usize| digits[*k] < self.slots[*k].versions.len();
+            let Some(turning) = (0..digits.len()).rev().find(more) else { return outcomes };
+            digits[turning] += 1;
+            digits[turning + 1..].fill(0);
+        }
+    }
+
+    /// The digits of outcome `index`; the last slot's change fastest.
+    pub fn digits(&self, mut index: BigUint) -> Digits {
+        let mut digits: Digits = Vec::with_capacity(self.slots.len());
+        for slot in self.slots.iter().rev() {
+            let base = BigUint::from(slot.versions.len() + 1);
+            let digit = &index % &base;
+            index /= base;
+            digits.push(usize::try_from(digit).expect("a digit is smaller than its base"));
+        }
+        digits.reverse();
+        digits
+    }
+
+    /// What keeping these versions does to the image.
+    pub fn outcome(&self, digits: &[usize]) -> Outcome {
+        let kept = self.kept(digits);
+        let since = kept.iter().map(|(_, version)| version.since).max().unwrap_or(0);
+        let mut sectors: BTreeMap<u64, Identity> = BTreeMap::new();
+        for (slot, version) in kept {
+            sectors.extend(slot.sectors.iter().cloned().flatten().map(|at| (at, version.identity(at))));
+        }
+        let identity =
+            sectors.iter().fold(Identity::default(), |sum, (at, new)| sum + *new - self.durable[at]);
+        Outcome { identity: identity.on_device(self.dev), since }
+    }
+
+    /// Writes the kept versions to an image.
+    pub fn apply(&self, digits: &[usize], image: &mut Image) {
+        let disk = image.disk_mut(self.dev);
+        for (slot, version) in self.kept(digits) {
+            for range in slot.sectors.iter() {
+                disk.write(range.start, version.bytes(range));
+            }
+        }
+    }
+
+    /// Names the kept versions.
+    pub fn names(&self, digits: &[usize]) -> Vec<Kept> {
+        let name = |(slot, version): (&Slot, &Version)| Kept {
+            dev: slot.dev,
+            sector: slot.first_sector(),
+            version: version.number,
+        };
+        self.kept(digits).into_iter().map(name).collect()
+    }
+
+    /// The kept versions in the order in which they reach the disk.
+    fn kept(&self, digits: &[usize]) -> Vec<(&Slot, &Version)> {
+        let chosen = self.slots.iter().zip(digits).filter(|(_, digit)| **digit > 0);
+        let mut kept: Vec<_> = chosen.map(|(slot, digit)| (slot, &slot.versions[digit - 1])).collect();
+        kept.sort_by_key(|(_, version)| version.serial);
+        kept
+    }
+}

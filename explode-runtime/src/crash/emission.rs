@@ -1,0 +1,162 @@
+//! One emission: all disks that a crash at one instant can leave, as a product over clusters, summed over the worlds.
+//!
+//! Disks are numbered: world by world, and within a world like the numbers of an odometer whose last cluster turns fastest.
+//! Number 0 keeps nothing and has ended no flush; the last keeps the newest of everything and has ended all.
+
+use std::collections::HashMap;
+
+use explode_ramdisk::{Identity, Image};
+use num_bigint::BigUint;
+
+use super::cluster::{Cluster, Digits, Kept, Outcome};
+use super::epoch::Epochs;
+use crate::writeset::{World, WriteSet};
+
+/// The disks of one instant.
+#[derive(Debug)]
+pub(super) struct Emission {
+    worlds: Vec<Layout>,
+}
+
+/// The disks of one world.
+#[derive(Debug)]
+struct Layout {
+    durable: Image,
+    identity: Identity,
+    since: u64,
+    clusters: Vec<Cluster>,
+    count: BigUint,
+}
+
+/// One crash disk, not yet built.
+#[derive(Debug)]
+pub struct CrashDisk<'a> {
+    layout: &'a Layout,
+    /// One choice per cluster.
+    chosen: &'a [&'a Digits],
+    identity: Identity,
+    epochs: Epochs,
+}
+
+impl CrashDisk<'_> {
+    /// Who it is.
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// When a crash can leave it.
+    pub fn epochs(&self) -> Epochs {
+        self.epochs
+    }
+
+    /// Builds it.
+    pub fn image(&self) -> Image {
+        let mut image = self.layout.durable.clone();
+        for (cluster, digits) in self.layout.clusters.iter().zip(self.chosen) {
+            cluster.apply(digits, &mut image);
+        }
+        image
+    }
+
+    /// What of the write set it has kept.
+    pub fn kept(&self) -> Vec<Kept> {
+        let clusters = self.layout.clusters.iter().zip(self.chosen);
+        clusters.flat_map(|(cluster, digits)| cluster.names(digits)).collect()
+    }
+}
+
+impl Emission {
+    /// The disks that `write_set` allows now.
+    pub fn of(write_set: &WriteSet) -> Emission {
+        Emission { worlds: write_set.worlds().into_iter().map(Layout::of).collect() }
+    }
+
+    /// How many there are, versions that look the same counted each.
+    pub fn count(&self) -> BigUint {
+        self.worlds.iter().map(|world| &world.count).sum()
+    }
+
+    /// Visits every disk in order. `epochs` tells from the instant since when a disk has been possible when it is.
+    pub fn each(&self, epochs: &dyn Fn(u64) -> Epochs, visit: &mut dyn FnMut(&CrashDisk<'_>)) {
+        for world in &self.worlds {
+            world.each(epochs, visit);
+        }
+    }
+
+    /// Visits the disks with these numbers, which are in order.
+    pub fn some(
+        &self,
+        numbers: &[BigUint],
+        epochs: &dyn Fn(u64) -> Epochs,
+        visit: &mut dyn FnMut(&CrashDisk<'_>),
+    ) {
+        let mut numbers = numbers.iter().peekable();
+        let mut before = BigUint::ZERO;
+        for world in &self.worlds {
+            let end = &before + &world.count;
+            let mut known: Vec<HashMap<Digits, Outcome>> = vec![HashMap::new(); world.clusters.len()];
+            while let Some(number) = numbers.next_if(|number| **number < end) {
+                world.visit_one(number - &before, &mut known, epochs, visit);
+            }
+            before = end;
+        }
+    }
+}
+
+impl Layout {
+    fn of(world: World) -> Layout {
+        let clusters = Cluster::group(world.slots, &world.durable);
+        let count = clusters.iter().map(Cluster::count).product();
+        let identity = world.durable.identity();
+        Layout { durable: world.durable, identity, since: world.since, clusters, count }
+    }
+
+    fn each(&self, epochs: &dyn Fn(u64) -> Epochs, visit: &mut dyn FnMut(&CrashDisk<'_>)) {
+        let tables: Vec<Vec<(Digits, Outcome)>> = self.clusters.iter().map(Cluster::outcomes).collect();
+        let start = Outcome { identity: self.identity, since: self.since };
+        // The odometer: `sums[k]` is what the first k clusters' choices, `turn[..k]`, add up to.
+        let mut turn = vec![0; tables.len()];
+        let mut chosen: Vec<&Digits> = tables.iter().map(|table| &table[0].0).collect();
+        let mut sums = vec![start; tables.len() + 1];
+        let mut changed = 0;
+        loop {
+            for k in changed..tables.len() {
+                let (digits, outcome) = &tables[k][turn[k]];
+                chosen[k] = digits;
+                sums[k + 1] = sums[k].and(outcome);
+            }
+            let Outcome { identity, since } = sums[tables.len()];
+            visit(&CrashDisk { layout: self, chosen: &chosen, identity, epochs: epochs(since) });
+            let Some(turning) = (0..tables.len()).rev().find(|k| turn[*k] + 1 < tables[*k].len()) else {
+                return;
+            };
+            turn[turning] += 1;
+            turn[turning + 1..].fill(0);
+            changed = turning;
+        }
+    }
+
+    fn visit_one(
+        &self,
+        number: BigUint,
+        known: &mut [HashMap<Digits, Outcome>],
+        epochs: &dyn Fn(u64) -> Epochs,
+        visit: &mut dyn FnMut(&CrashDisk<'_>),
+    ) {
+        let mut rest = number;
+        let mut digits: Vec<Digits> = Vec::with_capacity(self.clusters.len());
+        for cluster in self.clusters.iter().rev() {
+            let base = cluster.count();
+            digits.push(cluster.digits(&rest % &base));
+            rest /= base;
+        }
+        digits.reverse();
+        let mut sum = Outcome { identity: self.identity, since: self.since };
+        for ((cluster, digits), known) in self.clusters.iter().zip(&digits).zip(known) {
+            sum = sum.and(known.entry(digits.clone()).or_insert_with(|| cluster.outcome(digits)));
+        }
+        let chosen: Vec<&Digits> = digits.iter().collect();
+        let Outcome { identity, since } = sum;
+        visit(&CrashDisk { layout: self, chosen: &chosen, identity, epochs: epochs(since) });
+    }
+}

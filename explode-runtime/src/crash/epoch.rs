@@ -1,0 +1,77 @@
+//! When, within an interval, a crash can leave a disk.
+
+use std::fmt;
+use std::ops::{BitOr, BitOrAssign};
+
+use serde::{Deserialize, Serialize};
+
+/// An epoch of EX-62; a check is told which one it judges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Epoch {
+    /// The moment of `check_crashes_now`.
+    Now,
+    /// The moment of `check_crashes_start`.
+    Begin,
+    /// After the first event of the interval and before the last.
+    InBetween,
+    /// The moment of `check_crashes_end`.
+    End,
+}
+
+impl Epoch {
+    const ALL: [Epoch; 4] = [Epoch::Now, Epoch::Begin, Epoch::InBetween, Epoch::End];
+
+    /// The word of the reports and traces.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Epoch::Now => "now",
+            Epoch::Begin => "begin",
+            Epoch::InBetween => "in-between",
+            Epoch::End => "end",
+        }
+    }
+}
+
+impl fmt::Display for Epoch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A set of epochs: one image can be possible in several (EX-64).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Epochs(u8);
+
+impl Epochs {
+    /// No epoch.
+    pub const NONE: Epochs = Epochs(0);
+
+    /// This epoch alone if `condition` holds.
+    pub fn only_if(epoch: Epoch, condition: bool) -> Epochs {
+        Epochs(u8::from(condition) << epoch as u8)
+    }
+
+    /// Is the epoch in the set?
+    pub fn contains(self, epoch: Epoch) -> bool {
+        self.0 & 1 << epoch as u8 != 0
+    }
+
+    /// The epochs in their order.
+    pub fn iter(self) -> impl Iterator<Item = Epoch> {
+        Epoch::ALL.into_iter().filter(move |epoch| self.contains(*epoch))
+    }
+}
+
+impl BitOr for Epochs {
+    type Output = Epochs;
+    fn bitor(self, other: Epochs) -> Epochs {
+        Epochs(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for Epochs {
+    fn bitor_assign(&mut self, other: Epochs) {
+        self.0 |= other.0;
+    }
+}

@@ -1,0 +1,92 @@
+//! Event logs as JSON lines (`docs/interfaces.md`), read with the line of whatever is wrong.
+
+use std::io::{BufRead, Write};
+
+use explode_ramdisk::Event;
+use serde::Deserialize;
+use serde_json::error::Category;
+
+/// A log that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file itself.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// A line of it, from 1.
+    #[error("line {line}: {message}")]
+    Line {
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A byte of it, in a binary log.
+    #[error("byte {offset}: {message}")]
+    Byte {
+        /// Offset from the beginning.
+        offset: u64,
+        /// What is wrong there.
+        message: String,
+    },
+}
+
+/// What is said of a line that is no object; serde would take an array of the fields, too.
+const NOT_AN_EVENT: &str =
+    "not an event; a log has one JSON object a line, {\"e\":\"dirty\",...}, or is a log of dm-log-writes";
+
+/// Line types that a log may have and that say nothing of the disks.
+const SKIPPED: [&str; 2] = ["syscall", "choice"];
+
+/// Reads a log: the events, each with its line number (from 1).
+///
+/// # Errors
+/// The first line that is not an event of `docs/interfaces.md`, or an error of the file.
+pub fn read_jsonl(input: impl BufRead) -> Result<Vec<(usize, Event)>, ReadError> {
+    #[derive(Deserialize)]
+    struct Probe {
+        e: String,
+    }
+    let mut events = Vec::new();
+    for (line, text) in (1..).zip(input.split(b'\n')) {
+        let text = text?;
+        if text.trim_ascii().is_empty() {
+            continue;
+        }
+        let bad = |error: serde_json::Error| ReadError::Line { line, message: in_words(&error) };
+        if text.trim_ascii_start().first() != Some(&b'{') {
+            return Err(ReadError::Line { line, message: NOT_AN_EVENT.to_owned() });
+        }
+        let probe: Probe = serde_json::from_slice(&text).map_err(bad)?;
+        if !SKIPPED.contains(&probe.e.as_str()) {
+            events.push((line, serde_json::from_slice(&text).map_err(bad)?));
+        }
+    }
+    Ok(events)
+}
+
+/// Writes a log that [`read_jsonl`] reads.
+///
+/// # Errors
+/// Those of `output`.
+pub fn write_jsonl<'a>(
+    mut output: impl Write,
+    events: impl IntoIterator<Item = &'a Event>,
+) -> std::io::Result<()> {
+    for event in events {
+        serde_json::to_writer(&mut output, event)?;
+        output.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+/// What is wrong with a line. It is one value, so serde's "line 1" of it would only confuse; the column helps.
+fn in_words(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
+    let column = if error.column() > 0 { format!(" (column {})", error.column()) } else { String::new() };
+    match error.classify() {
+        Category::Eof => format!("the line is cut off: {message}{column}"),
+        Category::Syntax => format!("not JSON: {message}{column}"),
+        Category::Data | Category::Io => format!("{message}{column}"),
+    }
+}

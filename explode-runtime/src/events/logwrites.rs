@@ -1,0 +1,125 @@
+//! Logs of the kernel's dm-log-writes target, which QEMU's blklogwrites driver writes too.
+//!
+//! Format (drivers/md/dm-log-writes.c): a superblock sector, then per entry a header sector and its data. All numbers are
+//! little endian, sectors of the log's own size. The log has no submit times, so an entry is a submit and its completion, and
+//! its FLUSH flag a PREFLUSH.
+
+use std::io::{Read, Write};
+
+use bytes::Bytes;
+use explode_ramdisk::{Event, Flags, Payload, SECTOR_BYTES};
+
+use super::jsonl::ReadError;
+
+/// The first eight bytes of such a log, little endian.
+pub const LOG_WRITES_MAGIC: u64 = 0x006a_7366_7773_6872;
+
+const VERSION: u64 = 1;
+const SUPER_BYTES: usize = 28;
+const ENTRY_BYTES: usize = 32;
+const FLUSH: u64 = 1 << 0;
+const FUA: u64 = 1 << 1;
+const DISCARD: u64 = 1 << 2;
+const MARK: u64 = 1 << 3;
+const METADATA: u64 = 1 << 4;
+/// A request larger than this is damage, not data.
+const MOST_BYTES: u64 = 1 << 32;
+
+/// Reads a dm-log-writes log as events of device 0, each with the number of its entry (from 1).
+///
+/// # Errors
+/// What is wrong, with the byte offset.
+pub fn read_logwrites(mut input: impl Read) -> Result<Vec<(usize, Event)>, ReadError> {
+    let bad = |offset: u64, message: String| ReadError::Byte { offset, message };
+    let mut sector = vec![0; SECTOR_BYTES];
+    fill(&mut input, &mut sector, 0)?;
+    let (magic, version, entries) = (word(&sector, 0), word(&sector, 8), word(&sector, 16));
+    let sector_bytes = u32::from_le_bytes(sector[24..SUPER_BYTES].try_into().expect("four bytes")) as usize;
+    if magic != LOG_WRITES_MAGIC {
+        return Err(bad(0, "not a dm-log-writes log".to_owned()));
+    }
+    if version != VERSION {
+        return Err(bad(8, format!("a log of version {version}; this explode reads version {VERSION}")));
+    }
+    if !sector_bytes.is_power_of_two() || !(SECTOR_BYTES..=65536).contains(&sector_bytes) {
+        let text = format!("a sector size of {sector_bytes} bytes; it is a power of two from 512 to 65536");
+        return Err(bad(24, text));
+    }
+    fill(&mut input, &mut vec![0; sector_bytes - SECTOR_BYTES], SECTOR_BYTES as u64)?;
+    let mut offset = sector_bytes as u64;
+    let mut header = vec![0; sector_bytes];
+    let mut events = Vec::new();
+    for entry in 1..=entries {
+        fill(&mut input, &mut header, offset)?;
+        let [at, count, flags, data_len] = [0, 8, 16, 24].map(|field| word(&header, field));
+        if flags & !(FLUSH | FUA | DISCARD | MARK | METADATA) != 0 {
+            return Err(bad(offset + 16, format!("entry {entry} has unknown flags {flags:#x}")));
+        }
+        let scale = sector_bytes as u64;
+        let end = at.checked_add(count).and_then(|end| end.checked_mul(scale));
+        let Some((_, len)) = end.zip(count.checked_mul(scale).filter(|len| *len <= MOST_BYTES)) else {
+            return Err(bad(offset, format!("entry {entry} reaches from sector {at} over {count} sectors")));
+        };
+        let number = entry as usize;
+        offset += scale;
+        if flags & MARK != 0 {
+            let name = ENTRY_BYTES..ENTRY_BYTES.saturating_add(data_len as usize).min(sector_bytes);
+            let name = String::from_utf8_lossy(&header[name]).trim_end_matches('\0').to_owned();
+            events.push((number, Event::Mark { name }));
+            continue;
+        }
+        let payload = if flags & DISCARD != 0 {
+            Payload::Discard(len)
+        } else {
+            let mut data = Vec::new();
+            if input.by_ref().take(len).read_to_end(&mut data)? as u64 != len {
+                return Err(bad(offset, format!("the log ends inside the {len} bytes of entry {entry}")));
+            }
+            offset += len;
+            Payload::Data(Bytes::from(data))
+        };
+        let flags = Flags { fua: flags & FUA != 0, preflush: flags & FLUSH != 0 };
+        let sector = at * (scale / SECTOR_BYTES as u64);
+        events.push((number, Event::Submit { id: entry, dev: 0, sector, payload, flags }));
+        events.push((number, Event::Complete { id: entry, error: false }));
+    }
+    Ok(events)
+}
+
+/// Writes a log whose replay writes these sectors, in order, and then flushes.
+///
+/// # Errors
+/// Those of `output`.
+pub fn write_logwrites(mut output: impl Write, writes: &[(u64, Bytes)]) -> std::io::Result<()> {
+    let mut sector = [0; SECTOR_BYTES];
+    sector[0..8].copy_from_slice(&LOG_WRITES_MAGIC.to_le_bytes());
+    sector[8..16].copy_from_slice(&VERSION.to_le_bytes());
+    sector[16..24].copy_from_slice(&(writes.len() as u64 + 1).to_le_bytes());
+    sector[24..SUPER_BYTES].copy_from_slice(&(SECTOR_BYTES as u32).to_le_bytes());
+    output.write_all(&sector)?;
+    let entry = |at: u64, count: u64, flags: u64| {
+        let mut header = [0; SECTOR_BYTES];
+        for (field, value) in [at, count, flags, 0].into_iter().enumerate() {
+            header[field * 8..field * 8 + 8].copy_from_slice(&value.to_le_bytes());
+        }
+        header
+    };
+    for (at, data) in writes {
+        output.write_all(&entry(*at, (data.len() / SECTOR_BYTES) as u64, 0))?;
+        output.write_all(data)?;
+    }
+    output.write_all(&entry(0, 0, FLUSH))
+}
+
+fn word(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+fn fill(input: &mut impl Read, buf: &mut [u8], offset: u64) -> Result<(), ReadError> {
+    input.read_exact(buf).map_err(|error| match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => {
+            ReadError::Byte { offset, message: "the log ends here, too early".to_owned() }
+        }
+        _ => ReadError::Io(error),
+    })
+}

@@ -1,0 +1,55 @@
+//! The event log: the same events from every backend, and the files it is read from and written to.
+
+mod jsonl;
+mod logwrites;
+
+pub use explode_ramdisk::{Event, Flags, Payload};
+pub use jsonl::{ReadError, read_jsonl, write_jsonl};
+pub use logwrites::{LOG_WRITES_MAGIC, read_logwrites, write_logwrites};
+
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::writeset::LogError;
+
+/// An event that contradicts the log before it.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("event {index}: {error}")]
+pub struct EventError {
+    /// Its index in the log, from 0.
+    pub index: usize,
+    /// What is wrong with it.
+    pub error: LogError,
+}
+
+/// Feeds an event to a hash, in an encoding that no compiler and no other version changes.
+pub(crate) fn hash_event(event: &Event, hash: &mut Xxh3) {
+    let mut words = |tag: u8, words: &[u64]| {
+        hash.update(&[tag]);
+        words.iter().for_each(|word| hash.update(&word.to_le_bytes()));
+    };
+    match event {
+        Event::Dirty { dev, sector, data } => {
+            words(0, &[u64::from(*dev), *sector, data.len() as u64]);
+            hash.update(data);
+        }
+        Event::Clean { dev, sector, len } => words(1, &[u64::from(*dev), *sector, *len]),
+        Event::Lock { dev, sector, len } => words(2, &[u64::from(*dev), *sector, *len]),
+        Event::Unlock { dev, sector, len } => words(3, &[u64::from(*dev), *sector, *len]),
+        Event::Submit { id, dev, sector, payload, flags } => {
+            let flags = u64::from(flags.fua) | u64::from(flags.preflush) << 1;
+            let (kind, data) = match payload {
+                Payload::Data(data) => (0, Some(data)),
+                Payload::Zeroes(_) => (1, None),
+                Payload::Discard(_) => (2, None),
+            };
+            words(4, &[*id, u64::from(*dev), *sector, kind, payload.len(), flags]);
+            data.iter().for_each(|data| hash.update(data));
+        }
+        Event::Complete { id, error } => words(5, &[*id, u64::from(*error)]),
+        Event::Flush { id, dev } => words(6, &[*id, u64::from(*dev)]),
+        Event::Mark { name } => {
+            words(7, &[name.len() as u64]);
+            hash.update(name.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The engine of explode: it runs a storage system, treats everything that may go one way or another as a choice, builds every
+//! disk that a crash could leave, recovers each one, and checks that what was promised is still there.
+//!
+//! The way of the data is the order of the modules; [`pipeline`] is the picture of it in code:
+//!
+//! ```text
+//! choose -> explore      which way to go next
+//! events -> writeset     what could be on disk, or not
+//! crash                  the crash disks: enumerated, de-duplicated, counted
+//! recover -> check       stacks, checkers, verdicts
+//! trace -> report        what is found replays, and is told
+//! run                    plans, units of work, the run folder, exit codes
+//! ```
+//!
+//! What a crash can leave is written down in `docs/fault-model.md`.
+
+pub mod check;
+pub mod choose;
+pub mod crash;
+pub mod events;
+pub mod explore;
+pub mod pipeline;
+pub mod recover;
+pub mod report;
+pub mod run;
+pub mod trace;
+pub mod writeset;

@@ -1,0 +1,190 @@
+//! A storage component: the paper's five methods, what it offers to the layer above, and what its system promises.
+
+use std::any::Any;
+use std::fmt;
+use std::rc::Rc;
+
+use explode_ramdisk::{Files, RamDisk, Storage};
+
+use crate::check::Profile;
+use crate::writeset::Rules;
+
+/// Why a step of a component failed, in words for the user, and whose fault it is on a crash disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    message: String,
+    /// Whose fault it is.
+    pub blame: Blame,
+}
+
+/// Whose fault a failed step is, if the step was the recovery or the mount of a crash disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blame {
+    /// The checked system's.
+    System,
+    /// The checked system's: it has broken this promise.
+    Promise(&'static str),
+    /// The component's, the tool's or the machine's: nothing is said of the checked system.
+    Tool,
+}
+
+impl Fault {
+    /// A fault of the checked system.
+    pub fn new(message: impl fmt::Display) -> Fault {
+        Fault { message: message.to_string(), blame: Blame::System }
+    }
+
+    /// The same fault, somebody else's.
+    #[must_use = "this returns the fault with its blame"]
+    pub fn blame(self, blame: Blame) -> Fault {
+        Fault { blame, ..self }
+    }
+
+    /// The same fault, with a name before its words.
+    #[must_use = "this returns the fault with its name"]
+    pub fn of(self, name: &str) -> Fault {
+        Fault { message: format!("{name}: {}", self.message), ..self }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl From<nix::errno::Errno> for Fault {
+    fn from(errno: nix::errno::Errno) -> Fault {
+        Fault::new(errno)
+    }
+}
+
+/// What recovery found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Nothing to do.
+    Clean,
+    /// Something to repair, and it was.
+    Repaired,
+}
+
+/// What a component offers to the layer above it and to the checker.
+#[derive(Clone)]
+pub enum Surface {
+    /// What its first child offers.
+    Child,
+    /// A block device.
+    Disk(RamDisk),
+    /// A file system.
+    Files(Rc<dyn Files>),
+    /// Something of its own: a database's connection. Whoever uses it knows the type.
+    Engine(Rc<dyn Any>),
+}
+
+impl fmt::Debug for Surface {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Surface::Child => "what its child offers",
+            Surface::Disk(_) => "a disk",
+            Surface::Files(_) => "files",
+            Surface::Engine(_) => "an engine",
+        })
+    }
+}
+
+/// What a component stands on when one of its methods is called.
+#[derive(Debug)]
+pub struct Below<'a> {
+    /// Each child's surface, in order.
+    pub children: &'a [Surface],
+    /// The devices of the stack, for components that are devices.
+    pub storage: &'a Storage,
+    /// The first device of this component, if [`Component::devices`] is not 0.
+    pub first_device: u32,
+    /// The rules of the devices.
+    pub rules: Rules,
+    /// Seeds whatever the component draws at random; the same at each replay.
+    pub seed: u64,
+}
+
+impl Below<'_> {
+    /// The files that the first child offers.
+    pub fn files(&self) -> Result<Rc<dyn Files>, Fault> {
+        match self.children.first() {
+            Some(Surface::Files(files)) => Ok(Rc::clone(files)),
+            other => Err(Fault::new(format!("needs files below it, and has {}", Missing(other)))),
+        }
+    }
+
+    /// The block device that child `index` offers.
+    pub fn disk(&self, index: usize) -> Result<RamDisk, Fault> {
+        match self.children.get(index) {
+            Some(Surface::Disk(disk)) => Ok(disk.clone()),
+            other => Err(Fault::new(format!("needs a disk as child {index}, and has {}", Missing(other)))),
+        }
+    }
+}
+
+struct Missing<'a>(Option<&'a Surface>);
+
+impl fmt::Display for Missing<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(surface) => write!(f, "{surface:?}"),
+            None => f.write_str("nothing"),
+        }
+    }
+}
+
+/// One layer of storage (EX-26 to EX-32). Every method may be absent.
+pub trait Component {
+    /// Makes the system for the first time; its children are mounted.
+    fn init(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// Makes it ready for use. Failing on a crash disk is an error of the checked system.
+    fn mount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// Puts it to rest and drops what it has in memory.
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// Repairs it after a crash, before it is mounted; its children are mounted. Not called otherwise.
+    fn recover(&mut self, _below: &Below<'_>) -> Result<Recovery, Fault> {
+        Ok(Recovery::Clean)
+    }
+
+    /// The kernel threads that belong to it.
+    fn threads(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// What it offers while it is mounted.
+    fn surface(&self) -> Surface {
+        Surface::Child
+    }
+
+    /// How many device numbers it takes for itself; only leaves take any.
+    fn devices(&self) -> u32 {
+        0
+    }
+
+    /// What its system promises, and where that is written.
+    fn profile(&self) -> Option<Profile> {
+        None
+    }
+
+    /// The system's name and version, where that decides what happens.
+    fn version(&self) -> Option<(&'static str, String)> {
+        None
+    }
+
+    /// What it keeps where no event shows it, if anything: such changes are in no crash disk (fault-model.md, section 8).
+    fn hides(&self) -> Option<&'static str> {
+        None
+    }
+}

@@ -1,0 +1,10 @@
+//! Stacks of storage components, and bringing one back after a crash.
+//!
+//! A [`Component`] is one layer: it knows how to make, mount, unmount and repair its system over its children. A [`Stack`] is
+//! built from a [`StackSpec`] any number of times, on any image: once for the system under test, once for each crash disk.
+
+mod component;
+mod stack;
+
+pub use component::{Below, Blame, Component, Fault, Recovery, Surface};
+pub use stack::{Layer, Stack, StackSpec};

@@ -1,0 +1,247 @@
+//! Building a stack and calling its layers in order (EX-38).
+//!
+//! First start: per component, bottom up, init then mount. Later starts: mount, bottom up. After a crash: per component, bottom
+//! up, recover then mount. The end: unmount, top down.
+
+use std::any::Any;
+use std::rc::Rc;
+
+use explode_ramdisk::{Files, RamDisk, Storage};
+use serde::{Deserialize, Serialize};
+
+use super::component::{Below, Blame, Component, Fault, Recovery, Surface};
+use crate::check::{Failure, Profile, Verdict, Violation};
+use crate::run::{Options, Registry, UsageError};
+use crate::writeset::Rules;
+
+/// One component of a stack, as a user names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Layer {
+    /// Its name in this stack.
+    pub name: String,
+    /// Which component it is.
+    #[serde(rename = "use")]
+    pub component: String,
+    /// The names of the layers that it stands on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<String>,
+    /// Its options.
+    #[serde(default, skip_serializing_if = "Options::is_empty")]
+    pub options: Options,
+}
+
+/// A stack's description, bottom first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct StackSpec(pub Vec<Layer>);
+
+impl StackSpec {
+    /// Puts a component on top of what is there.
+    #[must_use = "this returns the taller stack"]
+    pub fn plug(mut self, component: &str, options: Options) -> StackSpec {
+        let children = self.0.last().map(|below| below.name.clone()).into_iter().collect();
+        let component = component.to_owned();
+        self.0.push(Layer { name: component.clone(), component, children, options });
+        self
+    }
+
+    /// The names of the layers, bottom first.
+    pub fn names(&self) -> Vec<&str> {
+        self.0.iter().map(|layer| layer.name.as_str()).collect()
+    }
+}
+
+/// A stack on some devices.
+pub struct Stack {
+    storage: Storage,
+    rules: Rules,
+    seed: u64,
+    levels: Vec<Level>,
+}
+
+struct Level {
+    name: String,
+    children: Vec<usize>,
+    component: Box<dyn Component>,
+    first_device: u32,
+    mounted: bool,
+}
+
+impl Stack {
+    /// Builds a stack from its description; nothing is mounted yet.
+    ///
+    /// # Errors
+    /// A name, an option or a child that is not there.
+    pub fn build(
+        spec: &StackSpec,
+        registry: &Registry,
+        storage: Storage,
+        rules: Rules,
+        seed: u64,
+    ) -> Result<Stack, UsageError> {
+        let mut levels: Vec<Level> = Vec::new();
+        let mut next_device = 0;
+        for layer in &spec.0 {
+            let place = |child: &String| {
+                let found = levels.iter().position(|level| level.name == *child);
+                found.ok_or_else(|| UsageError::unknown("layer", child, spec.names()))
+            };
+            let children = layer.children.iter().map(place).collect::<Result<_, _>>()?;
+            let component = registry.component(&layer.component)?.make(&layer.options)?;
+            let first_device = next_device;
+            next_device += component.devices();
+            let name = layer.name.clone();
+            levels.push(Level { name, children, component, first_device, mounted: false });
+        }
+        Ok(Stack { storage, rules, seed, levels })
+    }
+
+    /// The first start: init then mount, bottom up.
+    pub fn start_first(&mut self) -> Result<(), Fault> {
+        self.bottom_up(|component, below| {
+            component.init(below)?;
+            component.mount(below)
+        })
+    }
+
+    /// A later start: mount, bottom up.
+    pub fn start(&mut self) -> Result<(), Fault> {
+        self.bottom_up(|component, below| component.mount(below))
+    }
+
+    /// After a crash: recover then mount, bottom up. Failing is the checked system's error, unless the component says otherwise.
+    ///
+    /// # Errors
+    /// The violation `recover-failed` or `mount-failed`, or what is broken.
+    pub fn recover(&mut self) -> Result<Recovery, Failure> {
+        let failed = |verdict: Verdict, fault: Fault| match fault.blame {
+            Blame::System => Violation::new(verdict, verdict.as_str(), fault.to_string()).into(),
+            Blame::Promise(promise) => Violation::new(verdict, promise, fault.to_string()).into(),
+            Blame::Tool => Failure::Broken(format!("{verdict}: {fault}")),
+        };
+        let mut found = Recovery::Clean;
+        for level in 0..self.levels.len() {
+            let name = self.levels[level].name.clone();
+            let recovery = self.call(level, |component, below| component.recover(below));
+            let recovery = recovery.map_err(|fault| failed(Verdict::RecoverFailed, fault.of(&name)))?;
+            if recovery == Recovery::Repaired {
+                found = Recovery::Repaired;
+            }
+            let mounted = self.call(level, |component, below| component.mount(below));
+            mounted.map_err(|fault| failed(Verdict::MountFailed, fault.of(&name)))?;
+            self.levels[level].mounted = true;
+        }
+        Ok(found)
+    }
+
+    /// The end: unmount, top down.
+    pub fn stop(&mut self) -> Result<(), Fault> {
+        for level in (0..self.levels.len()).rev() {
+            if std::mem::take(&mut self.levels[level].mounted) {
+                self.call(level, |component, below| component.unmount(below))
+                    .map_err(|fault| fault.of(&self.levels[level].name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The devices.
+    pub fn storage(&self) -> &Storage {
+        &self.storage
+    }
+
+    /// What the top component offers.
+    pub fn top(&self) -> Surface {
+        self.levels.len().checked_sub(1).map_or(Surface::Child, |top| self.surface(top))
+    }
+
+    /// The files that the top component offers.
+    pub fn files(&self) -> Result<Rc<dyn Files>, Fault> {
+        match self.top() {
+            Surface::Files(files) => Ok(files),
+            other => {
+                Err(Fault::new(format!("this checker needs files, and the stack's top offers {other:?}")))
+            }
+        }
+    }
+
+    /// The block device that the top component offers.
+    pub fn disk(&self) -> Result<RamDisk, Fault> {
+        match self.top() {
+            Surface::Disk(disk) => Ok(disk),
+            other => {
+                Err(Fault::new(format!("this checker needs a disk, and the stack's top offers {other:?}")))
+            }
+        }
+    }
+
+    /// The engine that the top component offers.
+    pub fn engine<T: Any>(&self) -> Result<Rc<T>, Fault> {
+        let wrong = |other: &Surface| {
+            let wanted = std::any::type_name::<T>();
+            Fault::new(format!("this checker needs a {wanted}, and the stack's top offers {other:?}"))
+        };
+        match self.top() {
+            Surface::Engine(engine) => engine.downcast().map_err(|engine| wrong(&Surface::Engine(engine))),
+            other => Err(wrong(&other)),
+        }
+    }
+
+    /// What the stack promises: the profile of the topmost component that has one.
+    pub fn profile(&self) -> Option<Profile> {
+        self.levels.iter().rev().find_map(|level| level.component.profile())
+    }
+
+    /// The names and versions of its systems.
+    pub fn versions(&self) -> Vec<(&'static str, String)> {
+        self.levels.iter().filter_map(|level| level.component.version()).collect()
+    }
+
+    /// What its components keep where no event shows it, with their names.
+    pub fn hides(&self) -> Vec<(String, &'static str)> {
+        let hidden = |level: &Level| Some((level.name.clone(), level.component.hides()?));
+        self.levels.iter().filter_map(hidden).collect()
+    }
+
+    fn bottom_up(
+        &mut self,
+        step: impl Fn(&mut dyn Component, &Below<'_>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        for level in 0..self.levels.len() {
+            self.call(level, &step).map_err(|fault| fault.of(&self.levels[level].name))?;
+            self.levels[level].mounted = true;
+        }
+        Ok(())
+    }
+
+    fn call<T>(&mut self, level: usize, step: impl FnOnce(&mut dyn Component, &Below<'_>) -> T) -> T {
+        let children: Vec<Surface> =
+            self.levels[level].children.iter().map(|child| self.surface(*child)).collect();
+        let Stack { storage, rules, seed, levels } = self;
+        let Level { component, first_device, .. } = &mut levels[level];
+        let below =
+            Below { children: &children, storage, first_device: *first_device, rules: *rules, seed: *seed };
+        step(component.as_mut(), &below)
+    }
+
+    fn surface(&self, level: usize) -> Surface {
+        match (self.levels[level].component.surface(), self.levels[level].children.first()) {
+            (Surface::Child, Some(child)) => self.surface(*child),
+            (surface, _) => surface,
+        }
+    }
+}
+
+/// A stack that goes is a machine that stops: nothing that its components do on their way out reaches the devices.
+impl Drop for Stack {
+    fn drop(&mut self) {
+        self.storage.fence();
+    }
+}
+
+impl std::fmt::Debug for Stack {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.levels.iter().map(|level| &level.name)).finish()
+    }
+}

@@ -1,0 +1,182 @@
+//! The messages for a person: right-aligned words, quiet when all is well, and a command to paste at the end of a finding.
+
+use std::io::{self, Write};
+
+use super::message::{Count, Finding, Message, Progress, RunInfo, Summary};
+use crate::run::Settings;
+
+/// Writes messages as text.
+#[derive(Debug)]
+pub struct Human<W> {
+    out: W,
+    colour: bool,
+    /// How the user calls this program, so that a printed command can be pasted.
+    program: String,
+    /// The command that shows the first finding again.
+    first_replay: Option<String>,
+    /// Findings told so far: when one is told again, only its count has grown.
+    told: Vec<(String, bool)>,
+}
+
+/// Columns of the status word.
+const WORD: usize = 12;
+/// Columns before the text of a detail.
+const DETAIL: usize = WORD + 11;
+
+#[derive(Clone, Copy)]
+enum Colour {
+    Green = 32,
+    Red = 31,
+    Yellow = 33,
+    Plain = 0,
+}
+
+impl<W: Write> Human<W> {
+    /// Writes to `out`, in colour if wanted. `program` is how the user calls this program.
+    pub fn new(out: W, colour: bool, program: &str) -> Human<W> {
+        Human { out, colour, program: quoted(program), first_replay: None, told: Vec::new() }
+    }
+
+    /// Writes one message.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn message(&mut self, message: &Message) -> io::Result<()> {
+        match message {
+            Message::Run(run) => self.run(run)?,
+            Message::Progress(progress) => self.progress(progress)?,
+            Message::Finding(finding) => self.finding(finding)?,
+            Message::Broken { message } => self.line("BROKEN", Colour::Yellow, message)?,
+            Message::Summary(summary) => self.summary(summary)?,
+        }
+        self.out.flush()
+    }
+
+    fn run(&mut self, run: &RunInfo) -> io::Result<()> {
+        let Settings { strategy, seed, depth, states, budget_ms, rules, limit, samples } = &run.options;
+        let version = &run.versions["explode"];
+        let lower = |word: &dyn std::fmt::Debug| format!("{word:?}").to_lowercase();
+        let mode = lower(&run.mode);
+        self.line("Explode", Colour::Green, &format!("{version}  {} in {mode}", run.target))?;
+        let layers: Vec<String> = run.stack.0.iter().map(layer).collect();
+        self.line("Stack", Colour::Plain, &format!("{} < {}", layers.join(" < "), run.checker))?;
+        let mut bounds = format!("depth {depth}, limit {limit} disks, samples {samples}");
+        states.iter().for_each(|states| bounds += &format!(", states {states}"));
+        budget_ms.iter().for_each(|budget| bounds += &format!(", budget {}s", *budget as f64 / 1000.0));
+        self.line("Bounds", Colour::Plain, &format!("{bounds}; strategy {}, seed {seed}", lower(strategy)))?;
+        let replace = if rules.replace_versions { ", versions replaced" } else { "" };
+        let (completion, atom, block) = (lower(&rules.completion), lower(&rules.atom), rules.block_bytes);
+        self.line(
+            "Device",
+            Colour::Plain,
+            &format!("completion {completion}, atom {atom}, block {block}{replace}"),
+        )?;
+        for hidden in &run.hides {
+            self.line("Hides", Colour::Plain, hidden)?;
+        }
+        self.line("Folder", Colour::Plain, &run.out)
+    }
+
+    fn progress(&mut self, progress: &Progress) -> io::Result<()> {
+        let Progress { states, waiting, checked, findings, seconds, .. } = progress;
+        let text = format!(
+            "[{seconds:>6.1}s] {states} states, {waiting} waiting, {checked} disks checked, {findings} findings"
+        );
+        self.line("Running", Colour::Plain, &text)
+    }
+
+    fn finding(&mut self, finding: &Finding) -> io::Result<()> {
+        let (word, colour) = match finding {
+            Finding { replayed: false, .. } => ("UNREPLAYED", Colour::Yellow),
+            Finding { by_design: true, .. } => ("by design", Colour::Plain),
+            _ => ("FAIL", Colour::Red),
+        };
+        let told = (finding.signature.clone(), finding.replayed);
+        if self.told.contains(&told) {
+            let text = format!("{}: seen by {} checks in all", finding.signature, finding.count);
+            return self.line(word, colour, &text);
+        }
+        self.told.push(told);
+        self.line(word, colour, &format!("{}: {}", finding.verdict, finding.message))?;
+        let epoch = finding.epoch.map_or("without a crash", |epoch| epoch.as_str());
+        self.detail("when", &format!("epoch {epoch}, {} checks so far", finding.count))?;
+        self.detail("bug", &format!("{}  {}", finding.id, finding.signature))?;
+        if let Some(profile) = &finding.profile {
+            self.detail("profile", profile)?;
+        }
+        if let Some(why) = &finding.not_replayed {
+            self.detail("differs", why)?;
+        }
+        let replay = format!("{} replay {}", self.program, quoted(&finding.trace));
+        if finding.replayed && !finding.by_design {
+            self.first_replay.get_or_insert_with(|| replay.clone());
+        }
+        self.detail("replay", &replay)
+    }
+
+    fn summary(&mut self, summary: &Summary) -> io::Result<()> {
+        let Summary { states, operations, choices, findings, seconds, .. } = summary;
+        let complete = if summary.complete { "complete within these bounds" } else { "not complete" };
+        let colour = if findings.is_zero() { Colour::Green } else { Colour::Red };
+        let found = plural(findings, "finding");
+        let operations = plural(operations, "operation");
+        let head = format!(
+            "[{seconds:>6.1}s] {found}; {states} states, {operations}, {choices} choices; {complete}"
+        );
+        self.line("Summary", colour, &head)?;
+        let disks = format!(
+            "{} crash disks, {} distinct: {} checked, {} equivalent, {} pending; {} left out",
+            summary.crash_disks,
+            summary.distinct,
+            summary.checked,
+            summary.equivalent,
+            summary.pending,
+            summary.left_out
+        );
+        self.detail("disks", &disks)?;
+        if !summary.by_design.is_zero() {
+            let text = format!("{} show what the profile excludes", plural(&summary.by_design, "check"));
+            self.detail("by design", &text)?;
+        }
+        if !summary.broken.is_zero() {
+            let text = format!("{}: the tool or a component failed", plural(&summary.broken, "time"));
+            self.line("BROKEN", Colour::Yellow, &text)?;
+        }
+        match self.first_replay.take() {
+            Some(replay) => self.detail("replay", &replay),
+            None => Ok(()),
+        }
+    }
+
+    fn detail(&mut self, word: &str, text: &str) -> io::Result<()> {
+        let text = text.replace('\n', &format!("\n{:DETAIL$}", ""));
+        writeln!(self.out, "{:WORD$} {word:<9} {text}", "")
+    }
+
+    fn line(&mut self, word: &str, colour: Colour, text: &str) -> io::Result<()> {
+        let text = text.replace('\n', &format!("\n{:WORD$} ", ""));
+        if self.colour && !matches!(colour, Colour::Plain) {
+            writeln!(self.out, "\x1b[1;{}m{word:>WORD$}\x1b[0m {text}", colour as u8)
+        } else {
+            writeln!(self.out, "{word:>WORD$} {text}")
+        }
+    }
+}
+
+/// A layer with the options that were given, as a user would name them.
+fn layer(layer: &crate::recover::Layer) -> String {
+    let options: Vec<String> = layer.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    if options.is_empty() { layer.name.clone() } else { format!("{}({})", layer.name, options.join(", ")) }
+}
+
+/// A path as a shell takes it: as it is if it is plain, else in quotes; never an option.
+fn quoted(path: &str) -> String {
+    let path = if path.starts_with('-') { format!("./{path}") } else { path.to_owned() };
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%,".contains(c);
+    if path.chars().all(plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
+}
+
+fn plural(count: &Count, word: &str) -> String {
+    let one = count == &Count::from(1);
+    format!("{count} {word}{}", if one { "" } else { "s" })
+}

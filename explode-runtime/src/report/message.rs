@@ -1,0 +1,183 @@
+//! The messages. Their JSON form, one object a line with a `type`, is what other programs rely on.
+
+use std::collections::BTreeMap;
+
+use num_bigint::BigUint;
+use serde::{Serialize, Serializer};
+
+use crate::check::Verdict;
+use crate::crash::Epoch;
+use crate::recover::StackSpec;
+use crate::run::{Mode, Options, Settings};
+
+/// One message of a run.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Message {
+    /// What is going to be run; the first message.
+    Run(RunInfo),
+    /// How far it is; as often as somebody wants to look.
+    Progress(Progress),
+    /// A finding, or something that is by design.
+    Finding(Finding),
+    /// Something that the tool or a component could not do; told once, counted in the summary.
+    Broken {
+        /// What.
+        message: String,
+    },
+    /// What it came to; the last message.
+    Summary(Summary),
+}
+
+/// What is going to be run: everything that decides it.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunInfo {
+    /// The target's name.
+    pub target: String,
+    /// Where it runs.
+    #[serde(rename = "in")]
+    pub mode: Mode,
+    /// The seed, which is in `options` too.
+    pub seed: u64,
+    /// The stack, bottom first.
+    pub stack: StackSpec,
+    /// The checker's name.
+    pub checker: String,
+    /// The checker's options.
+    pub checker_options: Options,
+    /// The effective options.
+    pub options: Settings,
+    /// Versions of what decides the result.
+    pub versions: BTreeMap<String, String>,
+    /// What the components keep where no event shows it.
+    pub hides: Vec<String>,
+    /// The run folder.
+    pub out: String,
+}
+
+/// How far a run is.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Progress {
+    /// Distinct states so far.
+    pub states: u64,
+    /// States that wait.
+    pub waiting: u64,
+    /// Calls of mutate explored.
+    pub operations: Count,
+    /// Checks made.
+    pub checked: Count,
+    /// Disks that no sample met.
+    pub left_out: Count,
+    /// Distinct findings.
+    pub findings: u64,
+    /// Since the beginning.
+    pub seconds: f64,
+}
+
+/// One bug, however many disks show it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// Names its trace.
+    pub id: String,
+    /// How bad.
+    pub verdict: Verdict,
+    /// The profile excludes it.
+    pub by_design: bool,
+    /// The profile's line and its source, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// What was expected and what was found.
+    pub message: String,
+    /// When the crash was; none without a crash.
+    pub epoch: Option<Epoch>,
+    /// Findings with the same one are one bug.
+    pub signature: String,
+    /// How many checks have shown it.
+    pub count: Count,
+    /// The path of its trace.
+    pub trace: String,
+    /// Its replay, in a fresh process, has shown it again.
+    pub replayed: bool,
+    /// What its replay said, if it has not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_replayed: Option<String>,
+}
+
+/// What a run came to. Counts are exact; none counts replays.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Summary {
+    /// Distinct signatures of states, the first included.
+    pub states: Count,
+    /// Calls of mutate explored.
+    pub operations: Count,
+    /// Answered points with two or more options.
+    pub choices: Count,
+    /// The sum over all emissions.
+    pub crash_disks: Count,
+    /// Keys: `checked` + `equivalent` + `pending`.
+    pub distinct: Count,
+    /// Checks made.
+    pub checked: Count,
+    /// Checks that an earlier one has answered.
+    pub equivalent: Count,
+    /// Checks that a stop has left.
+    pub pending: Count,
+    /// Disks that no sample met.
+    pub left_out: Count,
+    /// Disks of crashes during recovery that were checked.
+    pub crash_crash_disks: Count,
+    /// Checks whose violation the profile excludes.
+    pub by_design: Count,
+    /// Checks and mutates that the tool or a component could not make.
+    pub broken: Count,
+    /// Distinct signatures of findings.
+    pub findings: Count,
+    /// Nothing waits within the depth, nothing is left out, nothing is pending.
+    pub complete: bool,
+    /// From the first message to the last.
+    pub seconds: f64,
+}
+
+/// An exact count: in JSON an integer up to 2^53, a decimal string above.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Count(pub BigUint);
+
+impl Count {
+    /// Nothing counted?
+    pub fn is_zero(&self) -> bool {
+        self.0 == BigUint::ZERO
+    }
+}
+
+impl std::ops::AddAssign<u64> for Count {
+    fn add_assign(&mut self, more: u64) {
+        self.0 += more;
+    }
+}
+
+impl std::ops::AddAssign<BigUint> for Count {
+    fn add_assign(&mut self, more: BigUint) {
+        self.0 += more;
+    }
+}
+
+impl From<u64> for Count {
+    fn from(count: u64) -> Count {
+        Count(count.into())
+    }
+}
+
+impl std::fmt::Display for Count {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Serialize for Count {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match u64::try_from(&self.0) {
+            Ok(count) if count <= 1 << 53 => serializer.serialize_u64(count),
+            _ => serializer.serialize_str(&self.0.to_string()),
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! What a run says: one stream of messages that every output is made from (`docs/interfaces.md`).
+
+mod human;
+mod message;
+
+pub use human::Human;
+pub use message::{Count, Finding, Message, Progress, RunInfo, Summary};

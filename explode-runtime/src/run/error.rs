@@ -1,0 +1,61 @@
+//! Why a run could not go on, and what a replay in a fresh process says.
+
+use std::path::{Path, PathBuf};
+
+use super::exit::Exit;
+use super::options::UsageError;
+
+/// A run that could not go on; what it had found stays in its folder.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Wrong names or options.
+    #[error(transparent)]
+    Usage(#[from] UsageError),
+    /// The tool or a component failed.
+    #[error("{0}")]
+    Broken(String),
+    /// The run folder cannot be written.
+    #[error("cannot write {path}: {error}; make room there, or name a folder elsewhere with --out")]
+    Folder {
+        /// What could not be written.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+        /// The texts of the traces that were found and not written.
+        unsaved: Vec<String>,
+    },
+}
+
+impl RunError {
+    pub(super) fn folder(path: &Path, error: std::io::Error) -> RunError {
+        RunError::Folder { path: path.to_owned(), error, unsaved: Vec::new() }
+    }
+
+    /// The same, with the traces that are lost unless somebody says them.
+    pub(super) fn with_unsaved(mut self, traces: impl IntoIterator<Item = String>) -> RunError {
+        if let RunError::Folder { unsaved, .. } = &mut self {
+            unsaved.extend(traces);
+        }
+        self
+    }
+
+    /// The exit code that it leads to.
+    pub fn exit(&self) -> Exit {
+        match self {
+            RunError::Usage(_) => Exit::Usage,
+            RunError::Broken(_) | RunError::Folder { .. } => Exit::Broken,
+        }
+    }
+}
+
+/// What a fresh process says of a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Confirmation {
+    /// The finding is reproduced.
+    Reproduced,
+    /// It is not; this is what differed.
+    Not(String),
+}
+
+/// Replays a trace, in as fresh a process as the caller has.
+pub type Confirm<'a> = &'a mut dyn FnMut(&Path) -> Confirmation;

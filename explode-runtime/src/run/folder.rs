@@ -1,0 +1,148 @@
+//! The run folder: `run.jsonl` with every message, `traces/<id>.json` with every finding.
+//!
+//! Whatever is kept is written durably: a temporary file, fsync, rename, fsync of the folder. It would be a shame otherwise.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::error::RunError;
+use crate::report::Message;
+use crate::trace::Trace;
+
+/// Where a run keeps what it finds.
+#[derive(Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    messages: File,
+}
+
+impl RunFolder {
+    /// Makes the folder; it must be absent or empty. Without a path, `explode-runs/<target>-<n>` with the first free n.
+    ///
+    /// # Errors
+    /// A folder with something in it, or one that cannot be made.
+    pub fn create(path: Option<&Path>, target: &str) -> Result<RunFolder, RunError> {
+        let path = match path {
+            Some(path) => {
+                let unfit =
+                    |what| super::UsageError(format!("--out {}: {what}; name another one", path.display()));
+                if path.exists() && !path.is_dir() {
+                    return Err(unfit("this is not a folder").into());
+                }
+                if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
+                    return Err(unfit("the folder is not empty").into());
+                }
+                path.to_owned()
+            }
+            None => free_folder(target)?,
+        };
+        let failed = |error| RunError::folder(&path, error);
+        make_folder(&path.join("traces")).map_err(failed)?;
+        let messages = File::create(path.join("run.jsonl")).map_err(failed)?;
+        sync_folder(&path).map_err(failed)?;
+        Ok(RunFolder { path, messages })
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the trace of a finding stands.
+    pub fn trace_path(&self, id: &str) -> PathBuf {
+        self.path.join("traces").join(format!("{id}.json"))
+    }
+
+    /// Writes a trace, durably.
+    ///
+    /// # Errors
+    /// Those of the file system; what was written before stays.
+    pub fn write_trace(&self, id: &str, trace: &Trace) -> Result<PathBuf, RunError> {
+        let path = self.trace_path(id);
+        let text = trace.to_json();
+        match durable_write(&path, text.as_bytes()) {
+            Ok(()) => Ok(path),
+            Err(error) => Err(RunError::folder(&path, error)),
+        }
+    }
+
+    /// Appends a message; all but progress durably.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn append(&mut self, message: &Message) -> Result<(), RunError> {
+        let failed = |error| RunError::folder(&self.path.join("run.jsonl"), error);
+        let mut line = serde_json::to_string(message).expect("a message is plain data");
+        line.push('\n');
+        self.messages.write_all(line.as_bytes()).map_err(failed)?;
+        if !matches!(message, Message::Progress(_)) {
+            self.messages.sync_data().map_err(failed)?;
+        }
+        Ok(())
+    }
+}
+
+/// Makes the first of `explode-runs/<target>-<n>` that is not there; of two runs at once each makes its own.
+fn free_folder(target: &str) -> Result<PathBuf, RunError> {
+    let runs = Path::new("explode-runs");
+    make_folder(runs).map_err(|error| RunError::folder(runs, error))?;
+    let mut n = 1;
+    loop {
+        let path = runs.join(format!("{target}-{n}"));
+        match fs::create_dir(&path) {
+            Ok(()) => {
+                sync_folder(runs).map_err(|error| RunError::folder(runs, error))?;
+                return Ok(path);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => n += 1,
+            Err(error) => return Err(RunError::folder(&path, error)),
+        }
+    }
+}
+
+/// Makes a folder and those above it, durably.
+fn make_folder(path: &Path) -> io::Result<()> {
+    let absent: Vec<&Path> = path.ancestors().take_while(|folder| !folder.exists()).collect();
+    fs::create_dir_all(path)?;
+    absent.into_iter().try_for_each(|folder| sync_folder(above(folder)))
+}
+
+/// Writes a file so that a crash leaves the old contents or the new, and after return the new.
+///
+/// # Errors
+/// Those of the file system; the temporary file is then removed.
+pub fn durable_write(path: &Path, contents: &[u8]) -> io::Result<()> {
+    durable_file(path, |file| file.write_all(contents))
+}
+
+/// The same for whatever `write` puts into the file.
+///
+/// # Errors
+/// Those of `write` and of the file system; the temporary file is then removed.
+pub fn durable_file(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let folder = above(path);
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".tmp");
+    let temporary = folder.join(name);
+    let written = File::create(&temporary).and_then(|mut file| {
+        write(&mut file)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)?;
+        sync_folder(folder)
+    });
+    if written.is_err() {
+        // The first error is the one to report; a left-over temporary file harms nobody.
+        fs::remove_file(&temporary).ok();
+    }
+    written
+}
+
+/// The folder that a path is in.
+fn above(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}

@@ -1,0 +1,22 @@
+//! Running: what is to be run (registry, plan), how (units of work, the loop over them), and what stays (run folder, exit code).
+
+mod error;
+mod exit;
+mod explore;
+mod findings;
+mod folder;
+mod options;
+mod plan;
+mod registry;
+mod seen;
+mod tell;
+mod unit;
+
+pub use error::{Confirm, Confirmation, RunError};
+pub use exit::Exit;
+pub use explore::explore;
+pub use folder::{RunFolder, durable_file, durable_write};
+pub use options::{OptionDef, OptionValue, Options, UsageError};
+pub use plan::{Bounds, Mode, Plan, Settings, StrategyName};
+pub use registry::{CheckerDef, ComponentDef, Registry, Target};
+pub use unit::{Early, Ended, ErrorFound, Place, Runner, Work};

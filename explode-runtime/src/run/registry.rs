@@ -1,0 +1,105 @@
+//! What can be named: components, checkers, targets. Filled by those who have some; the engine has none of its own.
+
+use super::options::{OptionDef, Options, UsageError};
+use super::plan::{Bounds, Mode};
+use crate::check::Checker;
+use crate::recover::{Component, StackSpec};
+
+/// A component that can be named in a stack.
+#[derive(Clone, Copy, Debug)]
+pub struct ComponentDef {
+    /// Its name.
+    pub name: &'static str,
+    /// One line about it.
+    pub about: &'static str,
+    /// Where it can run.
+    pub modes: &'static [Mode],
+    /// Its options.
+    pub options: &'static [OptionDef],
+    /// Makes one.
+    pub build: fn(&Options) -> Result<Box<dyn Component>, UsageError>,
+}
+
+/// A checker that can be named.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckerDef {
+    /// Its name.
+    pub name: &'static str,
+    /// One line about it.
+    pub about: &'static str,
+    /// Its options.
+    pub options: &'static [OptionDef],
+    /// Makes one.
+    pub build: fn(&Options) -> Result<Box<dyn Checker>, UsageError>,
+}
+
+/// A named (checker, stack, options).
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// Its name.
+    pub name: &'static str,
+    /// One line about it.
+    pub about: &'static str,
+    /// Bottom first.
+    pub stack: StackSpec,
+    /// The checker's name.
+    pub checker: &'static str,
+    /// The checker's options.
+    pub checker_options: Options,
+    /// How far it goes unless told otherwise.
+    pub bounds: Bounds,
+    /// Is it a system with a bug put in on purpose?
+    pub seeded: bool,
+    /// `clean`, or the verdict that a run must find.
+    pub expect: &'static str,
+}
+
+/// Everything that can be named.
+#[derive(Clone, Debug, Default)]
+pub struct Registry {
+    /// In order of registration.
+    pub components: Vec<ComponentDef>,
+    /// In order of registration.
+    pub checkers: Vec<CheckerDef>,
+    /// In order of registration.
+    pub targets: Vec<Target>,
+}
+
+impl Registry {
+    /// The component of this name.
+    pub fn component(&self, name: &str) -> Result<&ComponentDef, UsageError> {
+        let known = self.components.iter().map(|def| def.name);
+        let found = self.components.iter().find(|def| def.name == name);
+        found.ok_or_else(|| UsageError::unknown("component", name, known))
+    }
+
+    /// The checker of this name.
+    pub fn checker(&self, name: &str) -> Result<&CheckerDef, UsageError> {
+        let known = self.checkers.iter().map(|def| def.name);
+        let found = self.checkers.iter().find(|def| def.name == name);
+        found.ok_or_else(|| UsageError::unknown("checker", name, known))
+    }
+
+    /// The target of this name.
+    pub fn target(&self, name: &str) -> Result<&Target, UsageError> {
+        let known = self.targets.iter().map(|target| target.name);
+        let found = self.targets.iter().find(|target| target.name == name);
+        found.ok_or_else(|| UsageError::unknown("target", name, known))
+    }
+}
+
+impl ComponentDef {
+    /// Makes one, its options checked.
+    pub fn make(&self, options: &Options) -> Result<Box<dyn Component>, UsageError> {
+        options.check(self.name, self.options)?;
+        (self.build)(options)
+    }
+}
+
+impl CheckerDef {
+    /// Makes one, its options checked.
+    pub fn make(&self, options: &Options) -> Result<Box<dyn Checker>, UsageError> {
+        options.check(self.name, self.options)?;
+        (self.build)(options)
+    }
+}

@@ -1,0 +1,77 @@
+//! What was seen before: states, and checks.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// The seen set of states: by signature, with the depth at which each was reached.
+#[derive(Debug, Default)]
+pub(super) struct States(HashMap<u128, u32, ByKey>);
+
+impl States {
+    /// Notes a state; is it new, or was it only seen deeper than now?
+    pub fn reach(&mut self, signature: u128, depth: u32) -> bool {
+        match self.0.get_mut(&signature) {
+            Some(known) if *known <= depth => false,
+            Some(known) => {
+                *known = depth;
+                true
+            }
+            None => {
+                self.0.insert(signature, depth);
+                true
+            }
+        }
+    }
+
+    /// How many distinct ones.
+    pub fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+}
+
+/// The seen set of checks, by key, and which of them have shown an error.
+#[derive(Debug, Default)]
+pub(super) struct Checks {
+    seen: HashSet<u128, ByKey>,
+    errors: HashSet<u128, ByKey>,
+}
+
+impl Checks {
+    /// Notes a check; is it new?
+    pub fn insert(&mut self, key: u128) -> bool {
+        self.seen.insert(key)
+    }
+
+    /// Notes that a check has shown an error.
+    pub fn insert_error(&mut self, key: u128) {
+        self.errors.insert(key);
+    }
+
+    /// Has this check shown an error?
+    pub fn is_error(&self, key: u128) -> bool {
+        self.errors.contains(&key)
+    }
+}
+
+/// The keys are hashes already.
+pub(super) type ByKey = BuildHasherDefault<KeyIsHash>;
+
+/// Takes the low half of a 128-bit hash as it is.
+#[derive(Debug, Default)]
+pub(super) struct KeyIsHash(u64);
+
+impl Hasher for KeyIsHash {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.0 ^= u64::from_le_bytes(word);
+        }
+    }
+    fn write_u128(&mut self, key: u128) {
+        self.0 = key as u64;
+    }
+}

@@ -1,0 +1,252 @@
+//! Running a unit of work: restore a state by replay, then call mutate (EX-48, EX-51, EX-52).
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use explode_ramdisk::{Image, Recording, Storage};
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::error::RunError;
+use super::plan::Plan;
+use super::registry::Registry;
+use super::tell::versions;
+use crate::check::{Ask, Checker, Cx, Failure, Profile, Violation};
+use crate::choose::{Choice, Chooser, Divergence, Point};
+use crate::crash::{Epoch, Kept};
+use crate::explore::Unit;
+use crate::pipeline::{Pipeline, panic_message};
+use crate::recover::Stack;
+use crate::trace::Origin;
+
+/// Runs units of one plan, each on its own stack, from the pristine disks that it made once.
+#[derive(Debug)]
+pub struct Runner<'a> {
+    registry: &'a Registry,
+    plan: &'a Plan,
+    pristine: Image,
+    profile: Option<Profile>,
+    hides: Vec<(String, &'static str)>,
+    origin: Origin,
+}
+
+/// Who makes the crash checks of a unit, and hears of its states.
+pub trait Work {
+    /// A checker asks for crash checks, in a mutate that is being explored.
+    ///
+    /// # Errors
+    /// [`Failure::Stop`] when this state is not to be explored further.
+    fn crashes(
+        &mut self,
+        pipeline: &mut Pipeline<'_>,
+        stack: &Stack,
+        ask: &Ask<'_>,
+        place: Place,
+    ) -> Result<(), Failure>;
+
+    /// A mutate has returned, or the checker has begun (depth 0), in a state of this signature. Shall the unit go on, if it
+    /// has mutates left?
+    fn reached(&mut self, signature: u128, depth: u32) -> bool;
+}
+
+/// Where in a run something happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Calls of mutate so far, the current one included.
+    pub mutates: u32,
+    /// Index of the request for crash checks, from the beginning of the run.
+    pub interval: u64,
+}
+
+/// How a unit ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// Every choice made.
+    pub choices: Vec<Choice>,
+    /// Calls of mutate that were explored.
+    pub operations: u64,
+    /// What ended it early, if anything did.
+    pub early: Option<Early>,
+}
+
+/// Why a unit ended before its last mutate returned.
+#[derive(Debug)]
+pub enum Early {
+    /// Crash checks have found something, or the unit was told not to go on.
+    Stopped,
+    /// A mutate has seen a broken promise itself, without a crash.
+    Violated(Violation, Place),
+    /// It did not go the way of its script.
+    Diverged(Box<Divergence>),
+    /// The checker, a component or the tool failed.
+    Broken(String),
+}
+
+/// A violation with all that leads to it.
+#[derive(Clone, Debug)]
+pub struct ErrorFound {
+    /// What is wrong.
+    pub violation: Violation,
+    /// The epoch of the check; none without a crash.
+    pub epoch: Option<Epoch>,
+    /// The check's arguments.
+    pub args: Vec<String>,
+    /// The crash disk's identity and what it has kept; none without a crash.
+    pub disk: Option<(String, Vec<Kept>)>,
+    /// Every choice from the pristine disks on.
+    pub choices: Vec<Choice>,
+    /// Where.
+    pub place: Place,
+    /// The hash of all events up to there.
+    pub log_hash: u128,
+}
+
+impl<'a> Runner<'a> {
+    /// The first start: makes the system, puts it to rest, and keeps its disks.
+    ///
+    /// # Errors
+    /// Wrong names and options, or a component that cannot even start.
+    pub fn start(registry: &'a Registry, plan: &'a Plan) -> Result<Runner<'a>, RunError> {
+        plan.check(registry)?;
+        let storage = Storage::new(Image::new(), Recording::Off);
+        let mut stack = build(registry, plan, storage)?;
+        let broken = |fault| RunError::Broken(format!("the first start failed: {fault}"));
+        stack.start_first().map_err(broken)?;
+        let (profile, hides) = (stack.profile(), stack.hides());
+        stack.stop().map_err(broken)?;
+        let versions = versions(stack.versions());
+        let pristine = stack.storage().image();
+        let origin = Origin { versions, pristine: pristine.identity().to_string() };
+        Ok(Runner { registry, plan, pristine, profile, hides, origin })
+    }
+
+    /// What the stack promises.
+    pub fn profile(&self) -> Option<&Profile> {
+        self.profile.as_ref()
+    }
+
+    /// What the stack keeps where no event shows it.
+    pub fn hides(&self) -> &[(String, &'static str)] {
+        &self.hides
+    }
+
+    /// What it began with.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Runs a unit. The mutates of its state are replayed without checks; `work` does the checks of the others.
+    pub fn run(
+        &self,
+        unit: &Unit,
+        fallback: &mut dyn FnMut(&Point<'_>) -> u32,
+        work: &mut dyn Work,
+    ) -> Ended {
+        let mut script = unit.state.choices.clone();
+        script.extend(unit.script.iter().cloned());
+        let mut chooser = Chooser::new(script);
+        let mut operations = 0;
+        let early = self.run_to_end(unit, &mut chooser, fallback, work, &mut operations).err();
+        if early.is_none() {
+            chooser.finish();
+        }
+        let early =
+            chooser.diverged().cloned().map(|divergence| Early::Diverged(Box::new(divergence))).or(early);
+        Ended { choices: chooser.made().to_vec(), operations, early }
+    }
+
+    fn run_to_end(
+        &self,
+        unit: &Unit,
+        chooser: &mut Chooser,
+        fallback: &mut dyn FnMut(&Point<'_>) -> u32,
+        work: &mut dyn Work,
+        operations: &mut u64,
+    ) -> Result<(), Early> {
+        let broken = |error: &dyn std::fmt::Display| Early::Broken(error.to_string());
+        let storage = Storage::new(self.pristine.clone(), Recording::On);
+        let mut stack = build(self.registry, self.plan, storage).map_err(|error| broken(&error))?;
+        stack.start().map_err(|fault| broken(&fault))?;
+        let def = self.registry.checker(&self.plan.checker).map_err(|error| broken(&error))?;
+        let mut checker = def.make(&self.plan.checker_options).map_err(|error| broken(&error))?;
+        checker.init(&stack).map_err(|fault| broken(&fault))?;
+        let pipeline = RefCell::new(Pipeline::new(self.registry, self.plan, self.pristine.clone()));
+        let mut place = Place { mutates: 0, interval: 0 };
+        if unit.state.depth == 0 && !work.reached(signature(checker.as_ref(), chooser, 0), 0) {
+            return Err(Early::Stopped);
+        }
+        for depth in 0..unit.state.depth + unit.mutates {
+            let explored = depth >= unit.state.depth;
+            place.mutates = depth + 1;
+            *operations += u64::from(explored);
+            let mut ask = |stack: &Stack, ask: &Ask<'_>| {
+                let here = place;
+                place.interval += 1;
+                // After a divergence nothing says anything any more.
+                if ask.chooser.diverged().is_some() {
+                    Err(Failure::Stop)
+                } else if explored {
+                    work.crashes(&mut pipeline.borrow_mut(), stack, ask, here)
+                } else {
+                    pipeline.borrow_mut().skip(stack.storage(), ask.when);
+                    Ok(())
+                }
+            };
+            let failed = mutate(checker.as_mut(), &stack, chooser, fallback, &pipeline, &mut ask).err();
+            match failed {
+                // Whoever runs the unit looks at the divergence first.
+                _ if chooser.diverged().is_some() => return Err(Early::Stopped),
+                Some(Failure::Stop) => return Err(Early::Stopped),
+                Some(Failure::Violation(violation)) => return Err(Early::Violated(violation, place)),
+                Some(Failure::Broken(why)) => return Err(Early::Broken(why)),
+                None => {}
+            }
+            let depth = depth + 1;
+            if explored && !work.reached(signature(checker.as_ref(), chooser, depth), depth) {
+                return Err(Early::Stopped);
+            }
+        }
+        checker.finish(&stack).map_err(|fault| broken(&fault))?;
+        Ok(())
+    }
+}
+
+/// What the checker says of the state; by default the way to it, so that no two states are equal (EX-20).
+fn signature(checker: &dyn Checker, chooser: &Chooser, depth: u32) -> u128 {
+    let way = || [&chooser.hash().to_le_bytes()[..], &depth.to_le_bytes()].concat();
+    xxh3_128(&checker.get_sig().unwrap_or_else(way))
+}
+
+fn mutate(
+    checker: &mut dyn Checker,
+    stack: &Stack,
+    chooser: &mut Chooser,
+    fallback: &mut dyn FnMut(&Point<'_>) -> u32,
+    pipeline: &RefCell<Pipeline<'_>>,
+    ask: &mut dyn FnMut(&Stack, &Ask<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    // The first contradiction of the log: from there on the write set is wrong, and no disk of it is looked at.
+    let contradiction = RefCell::new(None);
+    let mut begin = |stack: &Stack| {
+        if let Err(error) = pipeline.borrow_mut().begin(stack.storage()) {
+            contradiction.borrow_mut().get_or_insert(error);
+        }
+    };
+    let mut ask = |stack: &Stack, request: &Ask<'_>| match *contradiction.borrow() {
+        Some(_) => Err(Failure::Stop),
+        None => ask(stack, request),
+    };
+    let mut cx = Cx::new(stack, chooser, fallback, &mut begin, &mut ask);
+    let result = catch_unwind(AssertUnwindSafe(|| checker.mutate(&mut cx)));
+    drop(cx);
+    match contradiction.into_inner() {
+        Some(error) => Err(Failure::Broken(format!("the event log contradicts itself: {error}"))),
+        None => result.unwrap_or_else(|panic| {
+            Err(Failure::Broken(format!("mutate panicked: {}", panic_message(panic.as_ref()))))
+        }),
+    }
+}
+
+fn build(registry: &Registry, plan: &Plan, storage: Storage) -> Result<Stack, RunError> {
+    let Plan { stack, settings, .. } = plan;
+    Ok(Stack::build(stack, registry, storage, settings.rules, settings.seed)?)
+}

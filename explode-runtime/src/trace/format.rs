@@ -1,0 +1,201 @@
+//! The trace file (`docs/trace-format.md`): self-contained JSON, format 1.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::check::Verdict;
+use crate::choose::Choice;
+use crate::crash::{Epoch, Kept};
+use crate::recover::StackSpec;
+use crate::run::{ErrorFound, Mode, Options, Plan, Settings};
+
+/// The format that this version writes and reads.
+const FORMAT: u32 = 1;
+
+/// One finding with everything that leads to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// 1.
+    pub format: u32,
+    /// The version of explode that wrote it.
+    pub explode: String,
+    /// Versions of the systems checked, by name.
+    pub versions: BTreeMap<String, String>,
+    /// The target's name.
+    pub target: String,
+    /// Where it ran.
+    #[serde(rename = "in")]
+    pub mode: Mode,
+    /// The stack, bottom first.
+    pub stack: StackSpec,
+    /// The checker's name.
+    pub checker: String,
+    /// The checker's options.
+    pub checker_options: Options,
+    /// The effective options of the run, its seed included.
+    pub options: Settings,
+    /// The identity of the pristine disks, 32 hexadecimal digits; the stack's description makes them anew.
+    pub pristine: String,
+    /// Every answer since then.
+    pub choices: Vec<Choice>,
+    /// How many calls of mutate they belong to.
+    pub mutates: u32,
+    /// Index, from 0, of the request for crash checks that found it.
+    pub interval: u64,
+    /// When the crash was; null without a crash.
+    pub epoch: Option<Epoch>,
+    /// What the check was told.
+    pub args: Vec<String>,
+    /// Hash of all events up to there, 32 hexadecimal digits.
+    pub log: String,
+    /// The disk that the crash left; null without a crash.
+    pub crash_disk: Option<CrashDiskRecord>,
+    /// How bad.
+    pub verdict: Verdict,
+    /// Which bug.
+    pub signature: String,
+    /// The profile excludes it.
+    pub by_design: bool,
+    /// What was expected and what was found.
+    pub message: String,
+}
+
+/// What a run began with, as far as its plan does not say it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// Versions of the systems checked, by name, and this program's.
+    pub versions: BTreeMap<String, String>,
+    /// The identity of the pristine disks.
+    pub pristine: String,
+}
+
+/// A crash disk, as what it has kept of the write set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CrashDiskRecord {
+    /// The identity of the image, 32 hexadecimal digits.
+    pub id: String,
+    /// `[device, first sector, version]` of each piece kept; version 1 is the oldest pending one of its range.
+    pub blocks: Vec<(u32, u64, u32)>,
+}
+
+/// Pieces as a trace names them.
+pub(super) fn blocks(kept: &[Kept]) -> Vec<(u32, u64, u32)> {
+    kept.iter().map(|piece| (piece.dev, piece.sector, piece.version)).collect()
+}
+
+/// A trace that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The file itself.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// Not the JSON of a trace; the message has line and column.
+    #[error("not a trace: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Another format.
+    #[error("format {0}, and this explode reads format {FORMAT}; use the version that wrote it")]
+    Format(u32),
+    /// What stands in it contradicts itself.
+    #[error("not a trace: {0}; the file is damaged, or was edited by hand")]
+    Damaged(String),
+}
+
+impl Trace {
+    /// The trace of an error.
+    pub fn of(plan: &Plan, origin: &Origin, error: &ErrorFound, by_design: bool) -> Trace {
+        let record =
+            |(id, kept): &(String, Vec<Kept>)| CrashDiskRecord { id: id.clone(), blocks: blocks(kept) };
+        Trace {
+            format: FORMAT,
+            explode: env!("CARGO_PKG_VERSION").to_owned(),
+            versions: origin.versions.clone(),
+            target: plan.target.clone(),
+            mode: plan.mode,
+            stack: plan.stack.clone(),
+            checker: plan.checker.clone(),
+            checker_options: plan.checker_options.clone(),
+            options: plan.settings.clone(),
+            pristine: origin.pristine.clone(),
+            choices: error.choices.clone(),
+            mutates: error.place.mutates,
+            interval: error.place.interval,
+            epoch: error.epoch,
+            args: error.args.clone(),
+            log: format!("{:032x}", error.log_hash),
+            crash_disk: error.disk.as_ref().map(record),
+            verdict: error.violation.verdict,
+            signature: error.violation.signature(&plan.checker),
+            by_design,
+            message: error.violation.message.clone(),
+        }
+    }
+
+    /// Reads a trace.
+    ///
+    /// # Errors
+    /// What is wrong with it, with line and column where it is not the JSON of a trace.
+    pub fn from_json(text: &[u8]) -> Result<Trace, TraceError> {
+        #[derive(Deserialize)]
+        struct Probe {
+            format: u32,
+        }
+        // An array of the values, without their names, would do for serde.
+        if text.trim_ascii_start().first() == Some(&b'[') {
+            return Err(TraceError::Damaged("a trace is a JSON object".to_owned()));
+        }
+        let Probe { format } = serde_json::from_slice(text)?;
+        if format != FORMAT {
+            return Err(TraceError::Format(format));
+        }
+        let trace: Trace = serde_json::from_slice(text)?;
+        trace.contradiction().map_or(Ok(trace), |what| Err(TraceError::Damaged(what)))
+    }
+
+    /// What in it cannot be, whatever was run.
+    fn contradiction(&self) -> Option<String> {
+        let Trace { choices, mutates, epoch, log, crash_disk, checker, verdict, signature, .. } = self;
+        let depth = self.options.depth;
+        let unreal = choices.iter().position(|choice| choice.value >= choice.options);
+        let is_hash = |text: &str| text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if let Some(at) = unreal {
+            let (value, options) = (choices[at].value, choices[at].options);
+            Some(format!("choice {at} has the value {value} of {options} options, 0 is the first"))
+        } else if *mutates == 0 || *mutates > depth {
+            Some(format!("it has {mutates} mutates, and the depth is {depth}"))
+        } else if epoch.is_some() != crash_disk.is_some() {
+            Some("an epoch and a crash disk belong together".to_owned())
+        } else if !is_hash(log) {
+            Some(format!("the hash of the log is '{log}', and not 32 hexadecimal digits"))
+        } else if let Some(disk) = crash_disk.as_ref().filter(|disk| !is_hash(&disk.id)) {
+            Some(format!("the id of the crash disk is '{}', and not 32 hexadecimal digits", disk.id))
+        } else if !signature.starts_with(&format!("{checker}/{verdict}/")) {
+            Some(format!(
+                "the signature '{signature}' is none of checker '{checker}' and verdict '{verdict}'"
+            ))
+        } else {
+            None
+        }
+    }
+
+    /// The file's text.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("a trace is plain data");
+        text.push('\n');
+        text
+    }
+
+    /// The plan that it was found with.
+    pub fn plan(&self) -> Plan {
+        Plan {
+            target: self.target.clone(),
+            mode: self.mode,
+            stack: self.stack.clone(),
+            checker: self.checker.clone(),
+            checker_options: self.checker_options.clone(),
+            settings: self.options.clone(),
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Traces: everything that leads to a finding, in one file, and its replay.
+
+mod format;
+mod replay;
+
+pub use format::{CrashDiskRecord, Origin, Trace, TraceError};
+pub use replay::{Replay, replay};

@@ -1,0 +1,143 @@
+//! Replaying a trace: the same choices, the same disk, the same verdict (EX-4, EX-59, EX-60).
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+
+use super::Trace;
+use super::format::blocks;
+use crate::check::{Ask, Failure, Violation};
+use crate::choose::{Divergence, Point};
+use crate::explore::{State, Unit};
+use crate::pipeline::{Candidate, Judgement, Pipeline};
+use crate::recover::Stack;
+use crate::run::{Early, Place, Registry, RunError, Runner, Work};
+
+/// What a replay came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Replay {
+    /// The same verdict, for the same reason.
+    Reproduced {
+        /// What was found now.
+        violation: Violation,
+        /// The log was another one, and a search over the disks of the interval has found it (EX-60).
+        by_search: bool,
+    },
+    /// The way was the same, the verdict was not.
+    NotReproduced(String),
+    /// Another way.
+    Diverged(Divergence),
+}
+
+/// Replays a trace in this process.
+///
+/// # Errors
+/// A trace that names what is not there, or a component that cannot start.
+pub fn replay(registry: &Registry, trace: &Trace) -> Result<Replay, RunError> {
+    let plan = trace.plan();
+    let runner = Runner::start(registry, &plan)?;
+    let unit = Unit { state: State::default(), script: trace.choices.clone(), mutates: trace.mutates };
+    let past_end = RefCell::new(None);
+    let mut search = Search { trace, past_end: &past_end, found: None, looked: None, by_search: false };
+    // The trace has every answer up to the finding: whoever asks for more is on another way.
+    let mut fallback = |point: &Point<'_>| {
+        let asked = Some((point.options, point.kind, point.label.clone()));
+        let divergence = Divergence { index: trace.choices.len(), recorded: None, asked };
+        past_end.borrow_mut().get_or_insert(divergence);
+        0
+    };
+    let ended = runner.run(&unit, &mut fallback, &mut search);
+    let Search { found, looked, by_search, .. } = search;
+    if let Some(divergence) = past_end.into_inner() {
+        return Ok(Replay::Diverged(divergence));
+    }
+    match &ended.early {
+        Some(Early::Diverged(divergence)) => return Ok(Replay::Diverged((**divergence).clone())),
+        Some(Early::Broken(why)) => return Err(RunError::Broken(why.clone())),
+        _ => {}
+    }
+    let index = ended.choices.len();
+    if let Some(recorded) = trace.choices.get(index) {
+        return Ok(Replay::Diverged(Divergence { index, recorded: Some(recorded.clone()), asked: None }));
+    }
+    Ok(match (ended.early, found, looked) {
+        (Some(Early::Violated(violation, _)), _, _) => match trace.epoch {
+            None if violation.signature(&trace.checker) == trace.signature => {
+                Replay::Reproduced { violation, by_search: false }
+            }
+            _ => Replay::NotReproduced(format!("mutate itself found: {}", violation.message)),
+        },
+        (_, Some(violation), _) => Replay::Reproduced { violation, by_search },
+        (_, None, _) if trace.epoch.is_none() => not_reproduced("mutate found nothing wrong"),
+        (_, None, None) => not_reproduced("the request for crash checks that found it was not made"),
+        (_, None, Some(0)) => {
+            not_reproduced("no crash can leave the recorded disk in the recorded epoch, with these arguments")
+        }
+        (_, None, Some(looked)) => {
+            Replay::NotReproduced(format!("{looked} crash disks looked at, none failed that way"))
+        }
+    })
+}
+
+fn not_reproduced(why: &str) -> Replay {
+    Replay::NotReproduced(why.to_owned())
+}
+
+/// Looks for the trace's crash disk in the trace's interval.
+struct Search<'a> {
+    trace: &'a Trace,
+    past_end: &'a RefCell<Option<Divergence>>,
+    found: Option<Violation>,
+    /// How many disks were checked; none before the trace's interval.
+    looked: Option<u64>,
+    by_search: bool,
+}
+
+impl Work for Search<'_> {
+    fn crashes(
+        &mut self,
+        pipeline: &mut Pipeline<'_>,
+        stack: &Stack,
+        ask: &Ask<'_>,
+        place: Place,
+    ) -> Result<(), Failure> {
+        if self.past_end.borrow().is_some() {
+            return Err(Failure::Stop);
+        }
+        let Some(wanted) = self.trace.crash_disk.as_ref().filter(|_| place.interval == self.trace.interval)
+        else {
+            pipeline.skip(stack.storage(), ask.when);
+            return Ok(());
+        };
+        let judge = pipeline.judge();
+        let mut seen = HashSet::new();
+        let mut looked = 0;
+        pipeline
+            .candidates(stack.storage(), ask, place.interval, |candidate| {
+                let Candidate { disk, epoch, args, key, log_hash } = candidate;
+                self.by_search = format!("{log_hash:032x}") != self.trace.log;
+                let recorded = || {
+                    Some(*epoch) == self.trace.epoch
+                        && *args == self.trace.args
+                        && disk.identity().to_string() == wanted.id
+                        && blocks(&disk.kept()) == wanted.blocks
+                };
+                let wanted = self.found.is_none() && (self.by_search || recorded());
+                if !wanted || !seen.insert(*key) {
+                    return;
+                }
+                looked += 1;
+                if let Judgement::Violated(violation) = judge.judge(disk.image(), ask.checker, *epoch, args)
+                    && violation.signature(&self.trace.checker) == self.trace.signature
+                {
+                    self.found = Some(violation);
+                }
+            })
+            .map_err(|error| Failure::Broken(error.to_string()))?;
+        self.looked = Some(looked);
+        Err(Failure::Stop)
+    }
+
+    fn reached(&mut self, _signature: u128, _depth: u32) -> bool {
+        self.past_end.borrow().is_none()
+    }
+}

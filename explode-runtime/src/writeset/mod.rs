@@ -1,0 +1,379 @@
+//! The write set: what could be on the disks, or not, if the machine stopped now.
+//!
+//! It is the fault model of `docs/fault-model.md` as a state: per device the durable contents D and the pending pieces. The
+//! log's events change it ([`WriteSet::apply`]); which disks it allows is asked through its [`World`]s. It knows nothing of
+//! emissions, limits or checks (`crash/` does), only when one is due: [`WriteSet::shrinks`]. Spec: EX-67 to EX-77.
+
+mod pending;
+mod piece;
+mod world;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+use explode_ramdisk::{Event, Flags, Image, Payload, SECTOR_BYTES};
+use serde::{Deserialize, Serialize};
+
+use pending::Pending;
+use piece::{Piece, cut};
+pub use world::{Slot, Version, World};
+
+/// When is a completed write durable?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Completion {
+    /// At its completion: EXPLODE's rule, corrected.
+    Durable,
+    /// At a later flush: a disk with a write cache.
+    #[default]
+    Volatile,
+}
+
+/// What does a crash keep or lose whole?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Atom {
+    /// A block of the device.
+    #[default]
+    Block,
+    /// A sector: requests can tear.
+    Sector,
+    /// A whole request.
+    Request,
+}
+
+/// The rules of the device that a crash interrupts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rules {
+    /// When a completed write is durable.
+    pub completion: Completion,
+    /// What is kept or lost whole.
+    pub atom: Atom,
+    /// Bytes of a block; a multiple of 512.
+    pub block_bytes: u32,
+    /// A new version hides the older ones of its range (FiSC's rule).
+    pub replace_versions: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules {
+            completion: Completion::Volatile,
+            atom: Atom::Block,
+            block_bytes: 4096,
+            replace_versions: false,
+        }
+    }
+}
+
+/// An event that contradicts the log before it.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum LogError {
+    /// A completion of nothing.
+    #[error("no request with id {0} is in flight")]
+    UnknownId(u64),
+    /// Two requests with one id.
+    #[error("a request with id {0} is still in flight; an id may be used again after its completion")]
+    IdInFlight(u64),
+    /// Worlds double with each.
+    #[error("more than {MOST_UNSTARTED} writes with PREFLUSH are in flight at once")]
+    TooManyWorlds,
+}
+
+/// Most writes with PREFLUSH in flight at once: they make 2^k worlds.
+const MOST_UNSTARTED: usize = 16;
+
+/// The state of all devices; see the module's documentation.
+#[derive(Clone, Debug)]
+pub struct WriteSet {
+    rules: Rules,
+    durable: Image,
+    devices: BTreeMap<u32, Pending>,
+    requests: BTreeMap<u64, Request>,
+    next_serial: u64,
+    instant: u64,
+}
+
+/// A request on its way.
+#[derive(Clone, Debug)]
+struct Request {
+    dev: u32,
+    submitted: u64,
+    /// The pieces that it carries; none for a flush.
+    pieces: Vec<u64>,
+    fua: bool,
+    /// What its flush makes durable, if it has one.
+    flushes: Vec<u64>,
+    /// Its own pieces can be on the disk. False only for a write with PREFLUSH whose flush has not ended.
+    started: bool,
+}
+
+impl WriteSet {
+    /// Devices that durably hold `base`, with nothing pending.
+    pub fn new(base: Image, rules: Rules) -> WriteSet {
+        WriteSet {
+            rules,
+            durable: base,
+            devices: BTreeMap::new(),
+            requests: BTreeMap::new(),
+            next_serial: 0,
+            instant: 0,
+        }
+    }
+
+    /// The number of events applied so far, marks left out: the name of this instant.
+    pub fn instant(&self) -> u64 {
+        self.instant
+    }
+
+    /// Applies one event. After an error the write set is as it was.
+    pub fn apply(&mut self, event: &Event) -> Result<(), LogError> {
+        self.may_apply(event)?;
+        if !matches!(event, Event::Mark { .. }) {
+            self.instant += 1;
+        }
+        match event {
+            Event::Dirty { dev, sector, data } => {
+                self.found_or_appended(*dev, *sector, &Payload::Data(data.clone()));
+            }
+            Event::Clean { dev, sector, len } => self.clean(*dev, &sectors(*sector, *len)),
+            Event::Lock { dev, sector, len } => self.lock(*dev, sectors(*sector, *len)),
+            Event::Unlock { dev, sector, len } => self.unlock(*dev, sectors(*sector, *len)),
+            Event::Submit { id, dev, sector, payload, flags } => {
+                self.submit(*id, *dev, *sector, payload, *flags);
+            }
+            Event::Flush { id, dev } => self.start(*id, *dev, Vec::new(), Flags::PREFLUSH),
+            Event::Complete { id, error } => self.complete(*id, *error),
+            Event::Mark { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn may_apply(&self, event: &Event) -> Result<(), LogError> {
+        match event {
+            Event::Submit { id, .. } | Event::Flush { id, .. } if self.requests.contains_key(id) => {
+                Err(LogError::IdInFlight(*id))
+            }
+            Event::Complete { id, .. } if !self.requests.contains_key(id) => Err(LogError::UnknownId(*id)),
+            Event::Submit { payload, flags, .. }
+                if flags.preflush
+                    && !payload.is_empty()
+                    && self.requests.values().filter(|request| !request.started).count()
+                        == MOST_UNSTARTED =>
+            {
+                Err(LogError::TooManyWorlds)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Does this event remove or hide a visible version, or change D? Then the disks of now are due before it.
+    ///
+    /// It is enough to ask this of the world in which no flush has ended: what another one shows besides is carried by a
+    /// request, and only completions take that away.
+    pub fn shrinks(&self, event: &Event) -> bool {
+        let dirty_visible = |pending: &Pending, serial: &u64| {
+            let piece = &pending.pieces[serial];
+            piece.only_dirty && self.visible(pending, piece)
+        };
+        match event {
+            Event::Clean { dev, sector, len } => self.devices.get(dev).is_some_and(|pending| {
+                pending
+                    .overlapping(&sectors(*sector, *len))
+                    .iter()
+                    .any(|serial| dirty_visible(pending, serial))
+            }),
+            Event::Lock { dev, sector, len } => self.devices.get(dev).is_some_and(|pending| {
+                pending.made_with(&sectors(*sector, *len)).iter().any(|serial| dirty_visible(pending, serial))
+            }),
+            Event::Submit { dev, sector, payload, flags, .. } if flags.preflush => {
+                // A piece that was visible as dirty waits behind the flush.
+                let Some(pending) = self.devices.get(dev) else { return false };
+                let mut found = cut(*sector, payload, &self.rules).filter_map(|new| pending.find(&new));
+                found.any(|serial| dirty_visible(pending, &serial))
+            }
+            Event::Complete { id, error: false } => self.requests.get(id).is_some_and(|request| {
+                let written = self.durable_at_completion(request) && self.still(request.dev, &request.pieces);
+                written || self.still(request.dev, &request.flushes)
+            }),
+            _ => false,
+        }
+    }
+
+    /// Does this event end a world whose disks all remain possible, in another one? The failure of a write with PREFLUSH does:
+    /// what its flush might have made durable may be there or not, as before the flush. No disk is lost, so no emission is
+    /// due, but in which epochs that world has had its disks is to be noted now.
+    pub fn merges(&self, event: &Event) -> bool {
+        let Event::Complete { id, error: true } = event else { return false };
+        let undone = |request: &Request| !request.started && self.still(request.dev, &request.flushes);
+        self.requests.get(id).is_some_and(undone)
+    }
+
+    /// Hides the pieces that a later state has no more, or has hidden for good.
+    pub fn hide_what_is_gone(&mut self, later: &WriteSet) {
+        for (dev, pending) in &mut self.devices {
+            let there = later.devices.get(dev);
+            for (serial, piece) in &mut pending.pieces {
+                let now = there.and_then(|pending| pending.pieces.get(serial));
+                if now.is_none_or(|now| now.replaced) {
+                    Rc::make_mut(piece).replaced = true;
+                }
+            }
+        }
+    }
+
+    fn submit(&mut self, id: u64, dev: u32, sector: u64, payload: &Payload, flags: Flags) {
+        let serials = self.found_or_appended(dev, sector, payload);
+        if !flags.preflush {
+            self.show(dev, &serials, self.instant);
+        }
+        for serial in &serials {
+            let piece = self.device(dev).piece(*serial);
+            piece.only_dirty = false;
+            piece.carriers.push(id);
+        }
+        self.start(id, dev, serials, flags);
+    }
+
+    /// Notes that these pieces are visible from `instant` on, before they are made so.
+    fn show(&mut self, dev: u32, serials: &[u64], instant: u64) {
+        let Some(pending) = self.devices.get(&dev) else { return };
+        let there = serials.iter().filter_map(|serial| Some((*serial, pending.pieces.get(serial)?)));
+        let since: Vec<(u64, u64)> = there
+            .map(|(serial, piece)| {
+                let already = self.visible(pending, piece);
+                (serial, if already { piece.since.min(instant) } else { instant })
+            })
+            .collect();
+        for (serial, since) in since {
+            self.device(dev).piece(serial).since = since;
+        }
+    }
+
+    fn start(&mut self, id: u64, dev: u32, pieces: Vec<u64>, flags: Flags) {
+        let flushes = if flags.preflush { self.device(dev).acknowledged() } else { Vec::new() };
+        let started = !flags.preflush || pieces.is_empty();
+        let request = Request { dev, submitted: self.instant, pieces, fua: flags.fua, flushes, started };
+        self.requests.insert(id, request);
+    }
+
+    fn complete(&mut self, id: u64, error: bool) {
+        let request = self.requests[&id].clone();
+        let durable = self.durable_at_completion(&request);
+        // The write's pieces have been visible since its submit, in the world that stays; after a failure that is so only if
+        // the flush, which now counts for nothing, had nothing to do.
+        let undone = error && self.still(request.dev, &request.flushes);
+        self.show(request.dev, &request.pieces, if undone { self.instant } else { request.submitted });
+        self.requests.remove(&id);
+        if !error {
+            self.make_durable(request.dev, &request.flushes);
+        }
+        let pending = self.device(request.dev);
+        for serial in &request.pieces {
+            let Some(piece) = pending.pieces.get_mut(serial).map(Rc::make_mut) else { continue };
+            piece.carriers.retain(|carrier| *carrier != id);
+            piece.failed |= error;
+            piece.acknowledged |= !error;
+        }
+        if !error && durable {
+            self.make_durable(request.dev, &request.pieces);
+        }
+    }
+
+    /// Is any of these pieces still pending?
+    fn still(&self, dev: u32, serials: &[u64]) -> bool {
+        let pending = self.devices.get(&dev);
+        pending.is_some_and(|pending| serials.iter().any(|serial| pending.pieces.contains_key(serial)))
+    }
+
+    fn durable_at_completion(&self, request: &Request) -> bool {
+        request.fua || self.rules.completion == Completion::Durable
+    }
+
+    /// D takes the pieces' sectors, in order, and older pieces lose them. What is gone already changes nothing.
+    fn make_durable(&mut self, dev: u32, serials: &[u64]) {
+        let pending = self.devices.entry(dev).or_default();
+        for serial in serials {
+            if let Some(piece) = pending.remove(*serial) {
+                let disk = self.durable.disk_mut(dev);
+                for range in piece.sectors.iter() {
+                    disk.write(range.start, piece.bytes(range));
+                    pending.take_from_older(*serial, range);
+                }
+            }
+        }
+    }
+
+    fn clean(&mut self, dev: u32, range: &Range<u64>) {
+        let pending = self.device(dev);
+        for serial in pending.overlapping(range) {
+            if pending.pieces[&serial].only_dirty {
+                pending.take(serial, range);
+            }
+        }
+    }
+
+    fn lock(&mut self, dev: u32, range: Range<u64>) {
+        if !range.is_empty() {
+            self.device(dev).locked.insert(range);
+        }
+    }
+
+    /// Shows the pieces that touch no locked sector any more.
+    fn unlock(&mut self, dev: u32, range: Range<u64>) {
+        if range.is_empty() {
+            return;
+        }
+        let instant = self.instant;
+        let pending = self.device(dev);
+        let mut hidden = pending.made_with(&range);
+        hidden.retain(|serial| pending.is_locked(&pending.pieces[serial]));
+        pending.locked.remove(range);
+        for serial in hidden {
+            let piece = &pending.pieces[&serial];
+            if piece.only_dirty && !pending.is_locked(piece) {
+                pending.piece(serial).since = instant;
+            }
+        }
+    }
+
+    /// The serial numbers of the event's pieces: pending ones where they are there, appended ones else.
+    fn found_or_appended(&mut self, dev: u32, sector: u64, payload: &Payload) -> Vec<u64> {
+        let (rules, instant) = (self.rules, self.instant);
+        let mut serials = Vec::new();
+        for mut new in cut(sector, payload, &rules) {
+            let pending = self.devices.entry(dev).or_default();
+            serials.push(pending.find(&new).unwrap_or_else(|| {
+                if rules.replace_versions {
+                    pending.replace_older(&new);
+                }
+                new.since = instant;
+                let serial = self.next_serial;
+                self.next_serial += 1;
+                pending.insert(serial, new);
+                serial
+            }));
+        }
+        serials
+    }
+
+    /// Can a crash leave the piece on the disk, in the world that `requests` describe? (fault-model.md, section 4)
+    fn visible(&self, pending: &Pending, piece: &Piece) -> bool {
+        let reached = if piece.only_dirty {
+            !pending.is_locked(piece)
+        } else {
+            piece.acknowledged || piece.failed || piece.carriers.iter().any(|id| self.requests[id].started)
+        };
+        reached && !piece.replaced
+    }
+
+    fn device(&mut self, dev: u32) -> &mut Pending {
+        self.devices.entry(dev).or_default()
+    }
+}
+
+fn sectors(sector: u64, len: u64) -> Range<u64> {
+    sector..sector + len / SECTOR_BYTES as u64
+}

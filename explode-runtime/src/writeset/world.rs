@@ -1,0 +1,117 @@
+//! What a write set allows at this instant, world by world.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+use explode_ramdisk::{Identity, Image};
+use rangemap::RangeSet;
+
+use super::piece::Piece;
+use super::{Request, WriteSet};
+
+/// One world: a set of writes with PREFLUSH whose flush has ended, the others' has not.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// The durable contents D.
+    pub durable: Image,
+    /// The ranges with at least one visible version, by device and first sector.
+    pub slots: Vec<Slot>,
+    /// The instant from which on this world has been possible.
+    pub since: u64,
+}
+
+/// One range of a device with its visible versions. A crash leaves none of them in it, or one.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    /// The device.
+    pub dev: u32,
+    /// Its sectors.
+    pub sectors: RangeSet<u64>,
+    /// Its visible versions, oldest first.
+    pub versions: Vec<Version>,
+}
+
+/// A visible version of a range.
+#[derive(Clone, Debug)]
+pub struct Version {
+    /// 1 is the oldest pending piece of the range, visible or not.
+    pub number: u32,
+    /// The order in which pieces reach the disk.
+    pub serial: u64,
+    /// The instant from which on it has been visible.
+    pub since: u64,
+    piece: Rc<Piece>,
+}
+
+impl Version {
+    /// The bytes of some of its sectors.
+    pub fn bytes(&self, sectors: &Range<u64>) -> &[u8] {
+        self.piece.bytes(sectors)
+    }
+
+    /// The share of one of its sectors in the identity of a disk.
+    pub fn identity(&self, sector: u64) -> Identity {
+        self.piece.identity(sector)
+    }
+}
+
+impl Slot {
+    /// The first sector.
+    pub fn first_sector(&self) -> u64 {
+        self.sectors.first().map_or(0, |range| range.start)
+    }
+}
+
+impl WriteSet {
+    /// The worlds of this instant, the one in which no flush has ended first, the one in which all have last.
+    pub fn worlds(&self) -> Vec<World> {
+        let waiting = self.requests.iter().filter(|(_, request)| !request.started);
+        let mut waiting: Vec<(u64, u64)> = waiting.map(|(id, request)| (request.submitted, *id)).collect();
+        waiting.sort_unstable();
+        let subsets = 0..1u32 << waiting.len();
+        let worlds = subsets.map(|subset| {
+            let ended = waiting.iter().enumerate().filter(|(bit, _)| subset & (1 << bit) != 0);
+            self.after_flushes(ended.map(|(_, (_, id))| *id))
+        });
+        worlds.collect()
+    }
+
+    /// The world in which the flushes of these requests, in the order of their submits, have ended.
+    fn after_flushes(&self, ended: impl Iterator<Item = u64>) -> World {
+        let mut set = Cow::Borrowed(self);
+        let mut since = 0;
+        for id in ended {
+            let set = set.to_mut();
+            let request = set.requests[&id].clone();
+            since = request.submitted;
+            set.show(request.dev, &request.pieces, since);
+            set.make_durable(request.dev, &request.flushes);
+            set.requests.insert(id, Request { started: true, flushes: Vec::new(), ..request });
+        }
+        World { durable: set.durable.clone(), slots: set.slots(), since }
+    }
+
+    fn slots(&self) -> Vec<Slot> {
+        let mut slots = Vec::new();
+        for (dev, pending) in &self.devices {
+            let mut by_sectors: BTreeMap<&RangeSet<u64>, (u32, Vec<Version>)> = BTreeMap::new();
+            for (serial, piece) in &pending.pieces {
+                let (number, versions) = by_sectors.entry(&piece.sectors).or_default();
+                *number += 1;
+                if self.visible(pending, piece) {
+                    let (serial, since) = (*serial, piece.since);
+                    versions.push(Version { number: *number, serial, since, piece: Rc::clone(piece) });
+                }
+            }
+            by_sectors.retain(|_, (_, versions)| !versions.is_empty());
+            slots.extend(by_sectors.into_iter().map(|(sectors, (_, versions))| Slot {
+                dev: *dev,
+                sectors: sectors.clone(),
+                versions,
+            }));
+        }
+        slots
+    }
+}

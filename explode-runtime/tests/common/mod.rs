@@ -1,0 +1,110 @@
+//! A registry of test components and checkers, and a run whose messages are kept.
+
+#![allow(dead_code, reason = "each test binary uses its part of this")]
+
+use std::path::Path;
+
+use explode_ramdisk::RamDisk;
+use explode_runtime::check::Checker;
+use explode_runtime::recover::{Below, Component, Fault, StackSpec, Surface};
+use explode_runtime::report::{Finding, Message, Summary};
+use explode_runtime::run::{
+    Bounds, CheckerDef, ComponentDef, Confirmation, Mode, Options, Plan, Registry, RunError, Target,
+    UsageError, explore,
+};
+use explode_runtime::trace::{Replay, Trace, replay};
+
+/// A disk of 64 sectors.
+pub const DISK: ComponentDef = ComponentDef {
+    name: "disk",
+    about: "a disk for tests",
+    modes: &[Mode::Mem],
+    options: &[],
+    build: |_: &Options| -> Result<Box<dyn Component>, UsageError> { Ok(Box::new(Disk(None))) },
+};
+
+struct Disk(Option<RamDisk>);
+
+impl Component for Disk {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        self.0 = Some(RamDisk::new(below.storage.clone(), below.first_device, 64));
+        Ok(())
+    }
+    fn surface(&self) -> Surface {
+        self.0.clone().map_or(Surface::Child, Surface::Disk)
+    }
+    fn devices(&self) -> u32 {
+        1
+    }
+}
+
+/// A registry with the disk and one checker.
+pub fn registry(build: fn(&Options) -> Result<Box<dyn Checker>, UsageError>) -> Registry {
+    let checker = CheckerDef { name: "test", about: "a checker for tests", options: &[], build };
+    Registry { components: vec![DISK], checkers: vec![checker], targets: vec![] }
+}
+
+/// A plan for the checker on one disk.
+pub fn plan(depth: u32) -> Plan {
+    Plan::of(&Target {
+        name: "test",
+        about: "a target for tests",
+        stack: StackSpec::default().plug("disk", Options::none()),
+        checker: "test",
+        checker_options: Options::none(),
+        bounds: Bounds { depth, limit: 10_000, samples: 2_000 },
+        seeded: false,
+        expect: "clean",
+    })
+}
+
+/// What a run said.
+pub struct Said {
+    pub messages: Vec<Message>,
+    pub result: Result<Summary, RunError>,
+    /// Each trace that was written.
+    pub traces: Vec<Trace>,
+}
+
+impl Said {
+    pub fn summary(&self) -> &Summary {
+        self.result.as_ref().expect("the run came to an end")
+    }
+
+    /// The findings as first told.
+    pub fn findings(&self) -> Vec<&Finding> {
+        let mut seen = Vec::new();
+        let found = self.messages.iter().filter_map(|message| match message {
+            Message::Finding(finding) => Some(finding),
+            _ => None,
+        });
+        found
+            .filter(|finding| {
+                let new = !seen.contains(&finding.signature);
+                seen.push(finding.signature.clone());
+                new
+            })
+            .collect()
+    }
+}
+
+/// Runs a plan; each finding is replayed in this process.
+pub fn run(registry: &Registry, plan: &Plan) -> Said {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut messages = Vec::new();
+    let mut traces = Vec::new();
+    let mut confirm = |path: &Path| {
+        let trace =
+            Trace::from_json(&std::fs::read(path).expect("the trace is there")).expect("a sound trace");
+        let outcome = replay(registry, &trace).expect("the replay runs");
+        traces.push(trace);
+        match outcome {
+            Replay::Reproduced { by_search: false, .. } => Confirmation::Reproduced,
+            other => Confirmation::Not(format!("{other:?}")),
+        }
+    };
+    let result = explore(registry, plan, Some(&folder.path().join("run")), &mut confirm, &mut |message| {
+        messages.push(message.clone());
+    });
+    Said { messages, result, traces }
+}

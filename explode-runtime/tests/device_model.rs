@@ -1,0 +1,141 @@
+//! The engine against the simulation of `device_model/`: random logs, every disk, its epochs, and the exact count.
+//!
+//! PROPTEST_CASES and PROPTEST_RNG_SEED choose other logs than the fixed ones.
+
+#![allow(clippy::print_stdout, reason = "what a property test met is its result too")]
+
+#[path = "device_model/mod.rs"]
+mod device_model;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use device_model::case::{Case, DEVICES};
+use device_model::seen::Seen;
+use device_model::{Disk, Disks, Epoch, generate, picture, tokens};
+use explode_ramdisk::Image;
+use explode_runtime::crash::{self, Limits, LogDisks};
+use explode_runtime::writeset::{Atom, Completion, Rules};
+use num_bigint::BigUint;
+use proptest::prelude::*;
+
+#[test]
+fn volatile_block() {
+    compare(4096, Completion::Volatile, Atom::Block, false);
+}
+
+#[test]
+fn volatile_sector() {
+    compare(4096, Completion::Volatile, Atom::Sector, false);
+}
+
+#[test]
+fn volatile_request() {
+    compare(4096, Completion::Volatile, Atom::Request, false);
+}
+
+#[test]
+fn durable_block() {
+    compare(4096, Completion::Durable, Atom::Block, false);
+}
+
+#[test]
+fn durable_sector() {
+    compare(4096, Completion::Durable, Atom::Sector, false);
+}
+
+#[test]
+fn durable_request() {
+    compare(4096, Completion::Durable, Atom::Request, false);
+}
+
+#[test]
+fn replace_versions() {
+    for completion in [Completion::Volatile, Completion::Durable] {
+        compare(1024, completion, Atom::Block, true);
+        compare(512, completion, Atom::Sector, true);
+        compare(512, completion, Atom::Request, true);
+    }
+}
+
+/// Compares so many random logs; prints what they met.
+fn compare(cases: u32, completion: Completion, atom: Atom, replace_versions: bool) {
+    let (durable, cut) = (matches!(completion, Completion::Durable), simulated(atom));
+    let met = RefCell::new(Seen::default());
+    let result = generate::runner(cases).run(&generate::cases(durable, cut, replace_versions), |case| {
+        let block_bytes = u32::try_from(case.rules.block_bytes).expect("1024 or 4096");
+        let found = run_engine(&case, Rules { completion, atom, block_bytes, replace_versions });
+        let expected = case.simulate();
+        met.borrow_mut().look_at(&case);
+        met.borrow_mut().add("disks", expected.disks.len());
+        prop_assert_eq!(disks(&found, case.sectors), show(expected.disks), "engine and simulation");
+        prop_assert_eq!(
+            found.crash_disks,
+            BigUint::from(expected.crash_disks),
+            "crash_disks of engine and simulation"
+        );
+        prop_assert_eq!(found.left_out, BigUint::ZERO, "left_out");
+        Ok(())
+    });
+    result.unwrap_or_else(|failure| panic!("{failure}"));
+    println!("durable {durable}, atom {cut:?}, replace_versions {replace_versions}: {}", met.borrow());
+    met.borrow().require_all(durable, replace_versions);
+}
+
+fn run_engine(case: &Case, rules: Rules) -> LogDisks {
+    let mut base = Image::new();
+    for (dev, bytes) in (0..).zip(&case.base) {
+        base.disk_mut(dev).write(0, bytes);
+    }
+    let (from, to) = case.interval;
+    crash::crash_disks(base, &case.log[..from], &case.log[from..to], rules, &Limits::default())
+        .expect("a valid log")
+}
+
+/// The engine's disks, as pictures.
+fn disks(found: &LogDisks, sectors: u64) -> BTreeMap<String, Vec<Epoch>> {
+    let mut disks = BTreeMap::new();
+    for disk in &found.disks {
+        assert_eq!(
+            disk.identity,
+            disk.image.identity(),
+            "identity of {}",
+            picture(&read(&disk.image, sectors))
+        );
+        let mut epochs: Vec<Epoch> = disk.epochs.iter().map(simulated_epoch).collect();
+        epochs.sort();
+        let other = disks.insert(picture(&read(&disk.image, sectors)), epochs);
+        assert_eq!(other, None, "{} comes twice", picture(&read(&disk.image, sectors)));
+    }
+    disks
+}
+
+fn read(image: &Image, sectors: u64) -> Disk {
+    let device = |dev| {
+        let mut bytes = vec![0; (sectors * device_model::SECTOR) as usize];
+        image.read(dev, 0, &mut bytes);
+        tokens(&bytes)
+    };
+    (0..DEVICES).map(device).collect()
+}
+
+fn show(disks: Disks) -> BTreeMap<String, Vec<Epoch>> {
+    disks.into_iter().map(|(disk, epochs)| (picture(&disk), epochs.into_iter().collect())).collect()
+}
+
+fn simulated(atom: Atom) -> device_model::Atom {
+    match atom {
+        Atom::Block => device_model::Atom::Block,
+        Atom::Sector => device_model::Atom::Sector,
+        Atom::Request => device_model::Atom::Request,
+    }
+}
+
+fn simulated_epoch(epoch: crash::Epoch) -> Epoch {
+    match epoch {
+        crash::Epoch::Begin => Epoch::Begin,
+        crash::Epoch::InBetween => Epoch::InBetween,
+        crash::Epoch::End => Epoch::End,
+        crash::Epoch::Now => panic!("an interval has no epoch now"),
+    }
+}

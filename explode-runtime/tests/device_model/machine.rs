@@ -1,0 +1,231 @@
+//! One state of the storage, and what each event of `docs/fault-model.md`, section 3, makes of it.
+//!
+//! All devices are in one [`Machine`]: a sector is named by its [`Place`], and as no event spans two devices nothing else is
+//! needed to keep them apart. A sector's contents are one [`Token`], the byte that fills it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use explode_ramdisk::{Event, Flags, Payload};
+
+use super::{Atom, Disk, Rules, SECTOR, Token, tokens};
+
+/// Device and sector.
+pub type Place = (u32, u64);
+/// A piece's place in the order of age: a newer piece has a larger one. Never used twice.
+pub type PieceId = usize;
+
+/// Bytes that a crash keeps or loses whole.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Piece {
+    /// The sectors that it still has; their places are its range.
+    pub sectors: BTreeMap<Place, Token>,
+    /// The places that it had at first: a lock on one of them is a lock on it.
+    pub made_with: BTreeSet<Place>,
+    /// Has a request ever carried it? If not, it is "only dirty".
+    pub carried: bool,
+    /// The requests that carry it now.
+    pub in_flight: BTreeSet<u64>,
+    /// A request that carried it has completed without an error.
+    pub acknowledged: bool,
+    /// A request that carried it has completed with an error.
+    pub failed: bool,
+    /// A newer version hides it (`replace_versions`).
+    pub replaced: bool,
+}
+
+/// A write, a flush (which has no pieces), or both.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Request {
+    /// Requests are numbered in the order of their submits.
+    pub number: usize,
+    pub pieces: Vec<PieceId>,
+    pub fua: bool,
+    /// Has data, and a flush that comes first.
+    pub preflush: bool,
+    /// The pieces that its flush makes durable.
+    pub remembered: Vec<PieceId>,
+    /// PREFLUSH, and the flush has not ended.
+    pub waits: bool,
+}
+
+/// Everything that decides which disks a crash can leave.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Machine {
+    pub rules: Rules,
+    pub durable: Disk,
+    pub pieces: BTreeMap<PieceId, Piece>,
+    pub locked: BTreeSet<Place>,
+    pub requests: BTreeMap<u64, Request>,
+    next_piece: PieceId,
+    next_request: usize,
+}
+
+impl Machine {
+    pub fn new(durable: Disk, rules: Rules) -> Machine {
+        Machine {
+            rules,
+            durable,
+            pieces: BTreeMap::new(),
+            locked: BTreeSet::new(),
+            requests: BTreeMap::new(),
+            next_piece: 0,
+            next_request: 0,
+        }
+    }
+
+    /// What the event does.
+    pub fn apply(&mut self, event: &Event) {
+        match event {
+            Event::Dirty { dev, sector, data } => {
+                self.write(*dev, *sector, &tokens(data));
+            }
+            Event::Clean { dev, sector, len } => {
+                for place in places(*dev, *sector, *len) {
+                    for piece in self.pieces.values_mut().filter(|piece| !piece.carried) {
+                        piece.sectors.remove(&place);
+                    }
+                }
+                self.forget_empty_pieces();
+            }
+            Event::Lock { dev, sector, len } => self.locked.extend(places(*dev, *sector, *len)),
+            Event::Unlock { dev, sector, len } => {
+                for place in places(*dev, *sector, *len) {
+                    self.locked.remove(&place);
+                }
+            }
+            Event::Submit { id, dev, sector, payload, flags } => {
+                self.submit(*id, *dev, *sector, payload, *flags);
+            }
+            Event::Flush { id, dev } => {
+                let remembered = self.acknowledged(*dev);
+                self.start(*id, vec![], Flags::NONE, remembered);
+            }
+            Event::Complete { id, error } => self.complete(*id, *error),
+            Event::Mark { .. } => {}
+        }
+    }
+
+    fn submit(&mut self, id: u64, dev: u32, sector: u64, payload: &Payload, flags: Flags) {
+        let remembered = if flags.preflush { self.acknowledged(dev) } else { vec![] };
+        let contents = match payload {
+            Payload::Data(data) => tokens(data),
+            Payload::Zeroes(len) | Payload::Discard(len) => vec![0; (len / SECTOR) as usize],
+        };
+        let pieces = self.write(dev, sector, &contents);
+        for piece in &pieces {
+            let piece = self.pieces.get_mut(piece).expect("found or appended just now");
+            piece.carried = true;
+            piece.in_flight.insert(id);
+        }
+        self.start(id, pieces, flags, remembered);
+    }
+
+    fn start(&mut self, id: u64, pieces: Vec<PieceId>, flags: Flags, remembered: Vec<PieceId>) {
+        let preflush = flags.preflush && !pieces.is_empty();
+        let number = self.next_request;
+        self.next_request += 1;
+        let request = Request { number, pieces, fua: flags.fua, preflush, remembered, waits: preflush };
+        let other = self.requests.insert(id, request);
+        assert!(other.is_none(), "id {id} is in use");
+    }
+
+    fn complete(&mut self, id: u64, error: bool) {
+        let request = self.requests.remove(&id).expect("a request that is in flight");
+        for piece in &request.pieces {
+            if let Some(piece) = self.pieces.get_mut(piece) {
+                piece.in_flight.remove(&id);
+                piece.failed |= error;
+            }
+        }
+        if error {
+            return;
+        }
+        self.make_durable(&request.remembered);
+        if self.rules.durable || request.fua {
+            self.make_durable(&request.pieces);
+        } else {
+            for piece in &request.pieces {
+                if let Some(piece) = self.pieces.get_mut(piece) {
+                    piece.acknowledged = true;
+                }
+            }
+        }
+    }
+
+    /// The flush of a PREFLUSH write ends, and the write starts.
+    pub fn end_flush(&mut self, id: u64) {
+        let remembered = self.requests[&id].remembered.clone();
+        self.make_durable(&remembered);
+        self.requests.get_mut(&id).expect("looked up above").waits = false;
+    }
+
+    /// Cuts the bytes, and finds or appends each piece.
+    fn write(&mut self, dev: u32, sector: u64, contents: &[Token]) -> Vec<PieceId> {
+        let mut cut: BTreeMap<u64, BTreeMap<Place, Token>> = BTreeMap::new();
+        for (at, token) in (sector..).zip(contents) {
+            let piece = match self.rules.atom {
+                Atom::Sector => at,
+                Atom::Block => at * SECTOR / self.rules.block_bytes,
+                Atom::Request => 0,
+            };
+            cut.entry(piece).or_default().insert((dev, at), *token);
+        }
+        cut.into_values().map(|sectors| self.find_or_append(sectors)).collect()
+    }
+
+    fn find_or_append(&mut self, sectors: BTreeMap<Place, Token>) -> PieceId {
+        let shares = |piece: &Piece| piece.sectors.keys().any(|place| sectors.contains_key(place));
+        let newest = self.pieces.iter().rev().find(|(_, piece)| shares(piece));
+        if let Some((id, piece)) = newest
+            && piece.sectors == sectors
+        {
+            return *id;
+        }
+        if self.rules.replace_versions {
+            for older in self.pieces.values_mut().filter(|older| older.sectors.keys().eq(sectors.keys())) {
+                older.replaced = true;
+            }
+        }
+        let id = self.next_piece;
+        self.next_piece += 1;
+        let piece = Piece {
+            made_with: sectors.keys().copied().collect(),
+            sectors,
+            carried: false,
+            in_flight: BTreeSet::new(),
+            acknowledged: false,
+            failed: false,
+            replaced: false,
+        };
+        self.pieces.insert(id, piece);
+        id
+    }
+
+    /// Oldest first: D takes the sectors of each that is still there, and older pieces lose them.
+    fn make_durable(&mut self, pieces: &[PieceId]) {
+        for id in BTreeSet::from_iter(pieces) {
+            let Some(piece) = self.pieces.remove(id) else { continue };
+            for (place, token) in &piece.sectors {
+                self.durable[place.0 as usize][place.1 as usize] = *token;
+                for (_, older) in self.pieces.range_mut(..id) {
+                    older.sectors.remove(place);
+                }
+            }
+            self.forget_empty_pieces();
+        }
+    }
+
+    fn forget_empty_pieces(&mut self) {
+        self.pieces.retain(|_, piece| !piece.sectors.is_empty());
+    }
+
+    fn acknowledged(&self, dev: u32) -> Vec<PieceId> {
+        let on_device = |piece: &Piece| piece.sectors.keys().all(|place| place.0 == dev);
+        let remembered = self.pieces.iter().filter(|(_, piece)| piece.acknowledged && on_device(piece));
+        remembered.map(|(id, _)| *id).collect()
+    }
+}
+
+fn places(dev: u32, sector: u64, len: u64) -> impl Iterator<Item = Place> {
+    (sector..sector + len / SECTOR).map(move |sector| (dev, sector))
+}

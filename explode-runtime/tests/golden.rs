@@ -1,0 +1,91 @@
+//! The golden logs (`tests/golden/README.md`): the engine gives exactly the disks that they leave, with their epochs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use explode_ramdisk::{Event, Image};
+use explode_runtime::crash::{Limits, crash_disks};
+use explode_runtime::events::read_jsonl;
+use explode_runtime::writeset::{Atom, Completion, Rules};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Expected {
+    case: String,
+    completion: Completion,
+    atom: Atom,
+    size: usize,
+    disks: BTreeMap<String, Vec<String>>,
+    from: Option<String>,
+    to: Option<String>,
+}
+
+fn golden() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+/// One character a sector, devices separated by `|`.
+fn draw(image: &Image, devices: u32, size: usize) -> String {
+    let disk = |dev: u32| {
+        let mut bytes = vec![0; size];
+        image.read(dev, 0, &mut bytes);
+        let sector = |sector: &[u8]| {
+            assert!(sector.iter().all(|byte| *byte == sector[0]), "a golden sector is one byte, repeated");
+            if sector[0] == 0 { '.' } else { char::from(sector[0]) }
+        };
+        bytes.chunks(512).map(sector).collect::<String>()
+    };
+    (0..devices).map(disk).collect::<Vec<_>>().join("|")
+}
+
+#[test]
+fn every_golden_log_leaves_exactly_its_disks() {
+    let expected = fs::read_to_string(golden().join("expected.jsonl")).expect("the golden files are there");
+    let mut cases = 0;
+    for line in expected.lines() {
+        let Expected { case, completion, atom, size, disks, from, to } =
+            serde_json::from_str(line).expect("expected.jsonl is well-formed");
+        let log = fs::File::open(golden().join(format!("{case}.jsonl"))).expect("the case has a log");
+        let events: Vec<Event> = read_jsonl(BufReader::new(log))
+            .expect("the log is well-formed")
+            .into_iter()
+            .map(|(_, event)| event)
+            .collect();
+        let mark = |name: &Option<String>, default| {
+            let at = |event: &Event| matches!(event, Event::Mark { name: n } if Some(n) == name.as_ref());
+            name.as_ref().map_or(default, |_| events.iter().position(at).expect("the mark is there"))
+        };
+        let (from, to) = (mark(&from, 0), mark(&to, events.len()));
+        let rules = Rules { completion, atom, ..Rules::default() };
+        let found =
+            crash_disks(Image::new(), &events[..from], &events[from..to], rules, &Limits::default()).unwrap();
+        let devices = disks.keys().next().expect("at least one disk").split('|').count() as u32;
+        let found: BTreeMap<String, Vec<String>> = found
+            .disks
+            .iter()
+            .map(|disk| {
+                assert_eq!(disk.image.identity(), disk.identity, "{case}: identity of the built image");
+                let epochs = disk.epochs.iter().map(|epoch| epoch.to_string()).collect();
+                (draw(&disk.image, devices, size), epochs)
+            })
+            .collect();
+        assert_eq!(found, disks, "{case}, completion {completion:?}, atom {atom:?}");
+        cases += 1;
+    }
+    assert_eq!(cases, 46);
+}
+
+/// EX-70: two versions of one block and one of another are six disks, four when versions are replaced.
+#[test]
+fn versions_are_six_disks_and_four_when_replaced() {
+    let log = fs::File::open(golden().join("paper-versions.jsonl")).expect("the case has a log");
+    let events: Vec<Event> =
+        read_jsonl(BufReader::new(log)).unwrap().into_iter().map(|(_, event)| event).collect();
+    for (replace_versions, count) in [(false, 6u32), (true, 4)] {
+        let rules = Rules { replace_versions, ..Rules::default() };
+        let found = crash_disks(Image::new(), &[], &events, rules, &Limits::default()).unwrap();
+        assert_eq!((found.crash_disks, found.disks.len()), (count.into(), count as usize));
+    }
+}
