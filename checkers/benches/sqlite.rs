@@ -1,0 +1,29 @@
+//! Checks of SQLite crash disks a second, everything included: exploration, crash disks, recovery, integrity_check, both tables.
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use explode_runtime::run::{Confirmation, Plan, Registry, explore};
+
+fn sqlite(c: &mut Criterion) {
+    let mut registry = Registry::default();
+    explode_components::register(&mut registry);
+    explode_checkers::register(&mut registry);
+    let mut group = c.benchmark_group("sqlite");
+    group.sample_size(10);
+    for name in ["sqlite-extra", "sqlite-full-wal"] {
+        let mut plan = Plan::of(registry.target(name).expect("the target is there"));
+        plan.settings.depth = 2;
+        let run = || {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let out = folder.path().join("run");
+            explore(&registry, &plan, Some(&out), &mut |_| Confirmation::Reproduced, &mut |_| {})
+                .expect("it runs")
+        };
+        let checked = run().checked;
+        group.throughput(Throughput::Elements(u64::try_from(&checked.0).expect("few enough")));
+        group.bench_function(name, |b| b.iter(run));
+    }
+    group.finish();
+}
+
+criterion_group!(benches, sqlite);
+criterion_main!(benches);

@@ -1,0 +1,43 @@
+//! What the two tables of the transaction checker hold, and the SQL between them and a database.
+
+use std::collections::BTreeMap;
+
+use explode_components::db::sqlite::rusqlite::Row;
+use explode_components::db::sqlite::{Database, Error};
+
+/// The tables that a target's stack must have.
+pub(super) const SCHEMA: &str = "CREATE TABLE a(id INTEGER PRIMARY KEY, v TEXT NOT NULL); \
+                                 CREATE TABLE b(id INTEGER PRIMARY KEY, v TEXT NOT NULL);";
+
+/// The rows of both tables.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Contents {
+    pub a: BTreeMap<i64, String>,
+    pub b: BTreeMap<i64, String>,
+}
+
+impl Contents {
+    /// Reads both tables.
+    pub fn read(database: &Database) -> Result<Contents, Error> {
+        let table = |name: &str| {
+            let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+            let rows = database.query(&format!("SELECT id, v FROM {name}"), [], row)?;
+            Ok(rows.into_iter().collect())
+        };
+        Ok(Contents { a: table("a")?, b: table("b")? })
+    }
+
+    /// The SQL that turns these contents into `wanted`, statement by statement.
+    pub fn sql_to(&self, wanted: &Contents) -> String {
+        let mut sql = String::new();
+        for (name, from, to) in [("a", &self.a, &wanted.a), ("b", &self.b, &wanted.b)] {
+            for id in from.keys().filter(|id| !to.contains_key(id)) {
+                sql += &format!("DELETE FROM {name} WHERE id = {id};");
+            }
+            for (id, v) in to.iter().filter(|(id, v)| from.get(id) != Some(v)) {
+                sql += &format!("INSERT OR REPLACE INTO {name} VALUES({id}, '{v}');");
+            }
+        }
+        sql
+    }
+}

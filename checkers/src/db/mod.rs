@@ -1,0 +1,5 @@
+//! Databases.
+
+mod contents;
+pub mod targets;
+pub mod transactions;

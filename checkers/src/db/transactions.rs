@@ -1,0 +1,235 @@
+//! Transactions (EX-108): what was committed is there, whole and in order; what was not is not.
+//!
+//! Every mutate is one transaction over two tables, committed or rolled back, or a checkpoint. Each committed transaction
+//! leaves contents that never were before, so a recovered database says by its contents which prefix of the history it holds.
+
+use std::hash::Hash as _;
+
+use explode_components::db::sqlite::profile::{ATOMIC, CHECKPOINTED, DURABLE, INTACT, ISOLATED, LAST_COMMIT};
+use explode_components::db::sqlite::rusqlite::Row;
+use explode_components::db::sqlite::{Database, Error};
+use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::crash::Epoch;
+use explode_runtime::recover::{Fault, Stack};
+use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::contents::Contents;
+
+/// As it stands in the registry.
+pub const DEF: CheckerDef = CheckerDef {
+    name: "sqlite-transactions",
+    about: "committed transactions are there whole and in order, others are not, the database is consistent",
+    options: &[OptionDef {
+        name: "rollback",
+        about: "what is taken back in one of the steps: a savepoint, or the whole transaction",
+        default: "savepoint",
+    }],
+    build,
+};
+
+/// Commits before and after the interval that is being checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Allowed {
+    before: usize,
+    after: usize,
+    /// Of them, those that a checkpoint has copied into the database.
+    copied_before: usize,
+    copied_after: usize,
+}
+
+#[derive(Default)]
+struct Transactions {
+    /// The contents after 0, 1, 2 ... commits.
+    history: Vec<Contents>,
+    /// What each rolled-back transaction had written.
+    rolled_back: Vec<Contents>,
+    allowed: Allowed,
+    choice: Vec<Step>,
+    /// The length of a value that does not fit into a page.
+    large_chars: usize,
+    /// Mutates so far: names what they write.
+    steps: i64,
+}
+
+fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
+    let rollback =
+        options.one_of("rollback", &[("savepoint", Step::Savepoint), ("whole", Step::RollBack)])?;
+    let choice = vec![Step::Insert, Step::InsertLarge, Step::Update, Step::Move, rollback];
+    Ok(Box::new(Transactions { choice, ..Transactions::default() }))
+}
+
+/// The steps that a mutate chooses from.
+#[derive(Clone, Copy)]
+enum Step {
+    /// Two small rows in one table, one in the other.
+    Insert,
+    /// A row that needs an overflow page.
+    InsertLarge,
+    /// All rows of one table, one row of the other.
+    Update,
+    /// A row leaves one table for the other.
+    Move,
+    /// All rows but the newest go.
+    Delete,
+    /// An insert, after an update that is taken back to a savepoint.
+    Savepoint,
+    /// An insert that is taken back.
+    RollBack,
+    /// The log into the database.
+    Checkpoint,
+}
+
+impl Checker for Transactions {
+    fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
+        let database = stack.engine::<Database>()?;
+        let page = database.query("PRAGMA page_size", [], |row| row.get::<_, u32>(0)).map_err(Fault::new)?;
+        self.large_chars = page.iter().map(|bytes| (bytes + bytes / 8) as usize).sum();
+        let mode =
+            database.query("PRAGMA journal_mode", [], |row| row.get::<_, String>(0)).map_err(Fault::new)?;
+        self.choice.push(if mode == ["wal"] { Step::Checkpoint } else { Step::Delete });
+        self.history = vec![Contents::read(&database).map_err(Fault::new)?];
+        Ok(())
+    }
+
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        let database = cx.stack().engine::<Database>()?;
+        let step = self.choice[cx.choose(self.choice.len())];
+        self.steps += 1;
+        let args = [format!("step{}", self.steps)];
+        let now = self.history.last().expect("init has put the first contents there").clone();
+        let before = self.history.len() - 1;
+        let run = |sql: &str| database.execute_batch(sql).map_err(|error| Failure::Broken(error.to_string()));
+        let copied = self.allowed.copied_after;
+        self.allowed = Allowed { before, after: before, copied_before: copied, copied_after: copied };
+        cx.check_crashes_start(&args);
+        match step {
+            Step::Checkpoint => {
+                checkpoint(&database)?;
+                self.allowed.copied_after = before;
+            }
+            Step::RollBack => {
+                let wanted = self.wanted(Step::Insert, &now);
+                run(&format!("BEGIN; {} ROLLBACK;", now.sql_to(&wanted)))?;
+                self.rolled_back.push(wanted);
+            }
+            _ => {
+                let wanted = self.wanted(step, &now);
+                let taken_back = match step {
+                    Step::Savepoint => now.sql_to(&self.wanted(Step::Update, &now)),
+                    _ => String::new(),
+                };
+                let work = now.sql_to(&wanted);
+                run(&format!("BEGIN; SAVEPOINT s; {taken_back} ROLLBACK TO s; {work} COMMIT;"))?;
+                self.history.push(wanted);
+                self.allowed.after = before + 1;
+            }
+        }
+        cx.check_crashes_end(self, &args)
+    }
+
+    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        let database = stack.engine::<Database>()?;
+        let unreadable = |error: Error| {
+            if error.is_from_below() {
+                return Failure::Broken(chain(&error));
+            }
+            let message = format!("the database cannot be read: {}", chain(&error));
+            Violation::new(Verdict::Corrupt, INTACT, message).into()
+        };
+        if let Some(line) = database.integrity().map_err(unreadable)?.first() {
+            let message = format!("integrity_check: {line}");
+            return Err(Violation::new(Verdict::Corrupt, INTACT, message).into());
+        }
+        let found = Contents::read(&database).map_err(unreadable)?;
+        self.judge(&found, epoch).map_err(Failure::from)
+    }
+
+    fn check_key(&self) -> Option<Vec<u8>> {
+        let mut hasher = Xxh3::new();
+        (&self.history, &self.rolled_back, self.allowed).hash(&mut hasher);
+        Some(hasher.digest128().to_le_bytes().to_vec())
+    }
+}
+
+impl Transactions {
+    /// The contents after a step; every value is new.
+    fn wanted(&self, step: Step, now: &Contents) -> Contents {
+        let n = self.steps;
+        let mut wanted = now.clone();
+        match step {
+            Step::Insert | Step::Savepoint => {
+                wanted.a.extend([(n * 10, format!("a{n}")), (n * 10 + 1, format!("a{n}+"))]);
+                wanted.b.insert(n * 10, format!("b{n}"));
+            }
+            Step::InsertLarge => {
+                wanted.a.insert(n * 10, format!("{n:<width$}", width = self.large_chars));
+                wanted.b.insert(n * 10, format!("b{n}"));
+            }
+            Step::Update => {
+                wanted.a.iter_mut().for_each(|(id, v)| *v = format!("u{n}.{id}"));
+                let first = wanted.b.first_key_value().map_or(n * 10, |(id, _)| *id);
+                wanted.b.insert(first, format!("u{n}"));
+            }
+            Step::Move => {
+                let (id, _) = wanted.a.pop_first().unwrap_or((n * 10, String::new()));
+                wanted.b.insert(id, format!("m{n}"));
+            }
+            Step::Delete => {
+                wanted.a = wanted.a.pop_last().into_iter().collect();
+                wanted.b = [(n * 10, format!("d{n}"))].into();
+            }
+            Step::RollBack | Step::Checkpoint => {}
+        }
+        wanted
+    }
+
+    /// Is this a prefix of the history that the epoch allows?
+    fn judge(&self, found: &Contents, epoch: Epoch) -> Result<(), Violation> {
+        let Allowed { before, after, copied_before, copied_after } = self.allowed;
+        let (least, most, copied) = match epoch {
+            Epoch::Begin => (before, before, copied_before),
+            Epoch::InBetween => (before, after, copied_before),
+            Epoch::End | Epoch::Now => (after, after, copied_after),
+        };
+        match self.history.iter().rposition(|contents| contents == found) {
+            Some(commits) if commits < copied => {
+                let message = format!("a checkpoint has copied {copied} transactions, {commits} are there");
+                Err(Violation::new(Verdict::Lost, CHECKPOINTED, message))
+            }
+            Some(commits) if commits < least => {
+                let promise = if commits + 1 == least { LAST_COMMIT } else { DURABLE };
+                let message = format!("{least} transactions were committed, {commits} are there");
+                Err(Violation::new(Verdict::Lost, promise, message))
+            }
+            Some(commits) if commits > most => {
+                let message = format!("{most} transactions were committed, {commits} are there");
+                Err(Violation::new(Verdict::Resurrected, ISOLATED, message))
+            }
+            Some(_) => Ok(()),
+            None if self.rolled_back.contains(found) => {
+                let message = "a transaction that was rolled back is there";
+                Err(Violation::new(Verdict::Resurrected, ISOLATED, message))
+            }
+            None => {
+                let (a, b) = (found.a.len(), found.b.len());
+                let message = format!("{a} and {b} rows that no prefix of the {after} commits leaves");
+                Err(Violation::new(Verdict::Corrupt, ATOMIC, message))
+            }
+        }
+    }
+}
+
+/// Copies the whole WAL into the database; a checkpoint that could not is the checker's fault: nobody else uses the database.
+fn checkpoint(database: &Database) -> Result<(), Failure> {
+    let row = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
+    let rows = database.query("PRAGMA wal_checkpoint(RESTART)", [], row);
+    match rows.map_err(|error| Failure::Broken(chain(&error)))?[..] {
+        [(0, frames, copied)] if frames == copied => Ok(()),
+        ref other => Err(Failure::Broken(format!("a checkpoint ended with {other:?}"))),
+    }
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {source}"))
+}

@@ -1,0 +1,3 @@
+//! File systems.
+
+pub mod basic;

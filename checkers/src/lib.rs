@@ -1,0 +1,13 @@
+//! Checkers by family: each drives one kind of system and knows what must survive a crash.
+
+pub mod db;
+pub mod fs;
+
+use explode_runtime::run::Registry;
+
+/// Adds all checkers and the targets that they make with our components.
+pub fn register(registry: &mut Registry) {
+    registry.checkers.extend([db::transactions::DEF, fs::basic::DEF]);
+    registry.targets.extend(db::targets::sqlite());
+    registry.targets.extend(fs::basic::targets());
+}

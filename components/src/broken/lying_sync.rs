@@ -1,0 +1,117 @@
+//! Files whose syncs can lie: they return, and nothing was made durable. What stands on them breaks its promises.
+
+use std::rc::Rc;
+
+use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result, Stat};
+use explode_runtime::recover::{Below, Component, Fault, Surface};
+use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+
+/// As it stands in the registry.
+pub const DEF: ComponentDef = ComponentDef {
+    name: "lying-sync",
+    about: "the files below it, with syncs that lie",
+    modes: &[Mode::Mem],
+    options: &[OptionDef {
+        name: "lies",
+        about: "which sync does nothing: none, files (fsync, fdatasync) or directories (fsync of one); sync never lies",
+        default: "none",
+    }],
+    build,
+};
+
+#[derive(Clone, Copy, PartialEq)]
+enum Lies {
+    None,
+    Files,
+    Directories,
+}
+
+struct LyingSync {
+    lies: Lies,
+    files: Option<Rc<dyn Files>>,
+}
+
+fn build(options: &Options) -> std::result::Result<Box<dyn Component>, UsageError> {
+    let words = [("none", Lies::None), ("files", Lies::Files), ("directories", Lies::Directories)];
+    Ok(Box::new(LyingSync { lies: options.one_of("lies", &words)?, files: None }))
+}
+
+impl Component for LyingSync {
+    fn mount(&mut self, below: &Below<'_>) -> std::result::Result<(), Fault> {
+        self.files = Some(Rc::new(Liar { lies: self.lies, files: below.files()? }));
+        Ok(())
+    }
+
+    fn unmount(&mut self, _below: &Below<'_>) -> std::result::Result<(), Fault> {
+        self.files = None;
+        Ok(())
+    }
+
+    fn surface(&self) -> Surface {
+        self.files.clone().map_or(Surface::Child, Surface::Files)
+    }
+}
+
+struct Liar {
+    lies: Lies,
+    files: Rc<dyn Files>,
+}
+
+impl Files for Liar {
+    fn fsync(&self, fd: Fd) -> Result<()> {
+        if self.lies == Lies::Files { self.files.fstat(fd).map(drop) } else { self.files.fsync(fd) }
+    }
+    fn fdatasync(&self, fd: Fd) -> Result<()> {
+        if self.lies == Lies::Files { self.files.fstat(fd).map(drop) } else { self.files.fdatasync(fd) }
+    }
+    fn sync_dir(&self, path: &str) -> Result<()> {
+        if self.lies == Lies::Directories {
+            self.files.stat(path).map(drop)
+        } else {
+            self.files.sync_dir(path)
+        }
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.files.sync()
+    }
+    fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
+        self.files.open(path, flags)
+    }
+    fn close(&self, fd: Fd) -> Result<()> {
+        self.files.close(fd)
+    }
+    fn pread(&self, fd: Fd, offset: u64, buf: &mut [u8]) -> Result<usize> {
+        self.files.pread(fd, offset, buf)
+    }
+    fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
+        self.files.pwrite(fd, offset, data)
+    }
+    fn ftruncate(&self, fd: Fd, size: u64) -> Result<()> {
+        self.files.ftruncate(fd, size)
+    }
+    fn fstat(&self, fd: Fd) -> Result<Stat> {
+        self.files.fstat(fd)
+    }
+    fn stat(&self, path: &str) -> Result<Stat> {
+        self.files.stat(path)
+    }
+    fn readdir(&self, path: &str) -> Result<Vec<(String, Kind)>> {
+        self.files.readdir(path)
+    }
+    fn mkdir(&self, path: &str) -> Result<()> {
+        self.files.mkdir(path)
+    }
+    fn rmdir(&self, path: &str) -> Result<()> {
+        self.files.rmdir(path)
+    }
+    fn link(&self, from: &str, to: &str) -> Result<()> {
+        self.files.link(from, to)
+    }
+    fn unlink(&self, path: &str) -> Result<()> {
+        self.files.unlink(path)
+    }
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        self.files.rename(from, to)
+    }
+}

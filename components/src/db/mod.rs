@@ -1,0 +1,3 @@
+//! Databases.
+
+pub mod sqlite;

@@ -1,0 +1,129 @@
+//! SQLite as a component: opening is mounting, and recovering too, for SQLite recovers when it opens.
+
+use std::rc::Rc;
+
+use explode_runtime::check::Profile;
+use explode_runtime::recover::{Below, Blame, Component, Fault, Recovery, Surface};
+use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+
+use super::profile::{INTACT, profile};
+use super::{Database, Error, Journal, Settings, Synchronous};
+
+/// As it stands in the registry.
+pub const DEF: ComponentDef = ComponentDef {
+    name: "sqlite",
+    about: "an SQLite database, unmodified, through our VFS; offers its connection",
+    modes: &[Mode::Mem],
+    options: &[
+        OptionDef { name: "journal", about: "delete or wal", default: "delete" },
+        OptionDef { name: "synchronous", about: "full, off, normal or extra", default: "full" },
+        OptionDef { name: "page_bytes", about: "bytes of a page", default: "4096" },
+        OptionDef {
+            name: "wal_autocheckpoint",
+            about: "frames in the WAL after which a commit runs a checkpoint, 0 for never",
+            default: "1000",
+        },
+        OptionDef { name: "schema", about: "SQL that makes the tables of a new database", default: "" },
+    ],
+    build,
+};
+
+const PATH: &str = "/db";
+
+struct SqliteComponent {
+    settings: Settings,
+    schema: String,
+    database: Option<Rc<Database>>,
+}
+
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let settings = Settings {
+        journal: options.one_of("journal", &[("delete", Journal::Delete), ("wal", Journal::Wal)])?,
+        synchronous: options.one_of(
+            "synchronous",
+            &[
+                ("full", Synchronous::Full),
+                ("off", Synchronous::Off),
+                ("normal", Synchronous::Normal),
+                ("extra", Synchronous::Extra),
+            ],
+        )?,
+        page_bytes: small(options, "page_bytes", 4096)?,
+        wal_autocheckpoint: small(options, "wal_autocheckpoint", 1000)?,
+        ..Settings::default()
+    };
+    Ok(Box::new(SqliteComponent { settings, schema: options.text("schema", "")?, database: None }))
+}
+
+fn small(options: &Options, name: &str, default: u32) -> Result<u32, UsageError> {
+    let value = options.int(name, default.into())?;
+    u32::try_from(value).map_err(|_| UsageError(format!("option '{name}' is too large: {value}")))
+}
+
+impl SqliteComponent {
+    fn open(&mut self, below: &Below<'_>) -> Result<Rc<Database>, Fault> {
+        if let Some(open) = &self.database {
+            return Ok(Rc::clone(open));
+        }
+        let database = Database::open(below.files()?, PATH, &self.settings, below.seed).map_err(fault)?;
+        Ok(Rc::clone(self.database.insert(Rc::new(database))))
+    }
+}
+
+impl Component for SqliteComponent {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        self.open(below)?.execute_batch(&self.schema).map_err(fault)
+    }
+
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        self.open(below).map(drop)
+    }
+
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+        self.database = None;
+        Ok(())
+    }
+
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+        let files = below.files()?;
+        let left = |suffix| files.stat(&format!("{PATH}{suffix}")).is_ok();
+        let repairs = left("-journal") || left("-wal");
+        let database = self.open(below)?;
+        // SQLite looks at what a crash has left when it first reads.
+        database.query("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).map_err(fault)?;
+        Ok(if repairs { Recovery::Repaired } else { Recovery::Clean })
+    }
+
+    fn surface(&self) -> Surface {
+        self.database.clone().map_or(Surface::Child, |database| Surface::Engine(database))
+    }
+
+    fn version(&self) -> Option<(&'static str, String)> {
+        Some(("sqlite", rusqlite::version().to_owned()))
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        Some(profile(&self.settings))
+    }
+}
+
+/// A stack that goes without unmount is a machine that stops.
+impl Drop for SqliteComponent {
+    fn drop(&mut self) {
+        if let Some(database) = self.database.take().and_then(Rc::into_inner) {
+            database.crash();
+        }
+    }
+}
+
+/// SQLite's own words are in the source. A database that it cannot read breaks a promise; an error of what is below SQLite
+/// says nothing of SQLite.
+fn fault(error: Error) -> Fault {
+    use std::error::Error as _;
+    let blame = if error.is_from_below() { Blame::Tool } else { Blame::Promise(INTACT) };
+    let words = match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    };
+    Fault::new(words).blame(blame)
+}

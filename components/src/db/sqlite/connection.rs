@@ -1,0 +1,113 @@
+//! A database that is open on the files of a stack.
+
+use std::rc::Rc;
+
+use explode_ramdisk::Files;
+use rusqlite::{Connection, OpenFlags, Params, Row};
+
+use super::error::Error;
+use super::random::Random;
+use super::session::{Session, Turn};
+use super::settings::Settings;
+use super::stack::Stack;
+use super::vfs;
+
+/// A connection to a database, every use of which is one turn (see the module).
+///
+/// Dropping it closes it cleanly: an open transaction is rolled back, and the last connection to a database in WAL mode runs a
+/// checkpoint and deletes the WAL. Fence the storage before, or use [`crash`](Database::crash), if nothing may be written.
+pub struct Database {
+    /// None only while it is being dropped.
+    conn: Option<Connection>,
+    session: Rc<Session>,
+}
+
+impl Database {
+    /// Opens a database, and makes it if there is none; recovers it if a crash left a journal or a WAL.
+    ///
+    /// Databases opened on the same `Rc` share locks and shared memory, as connections of one process do; those on another `Rc`
+    /// know nothing of each other, even if the same files are behind it. `seed` decides the random numbers that SQLite uses,
+    /// together with the contents of the database at this moment.
+    pub fn open(files: Rc<dyn Files>, path: &str, settings: &Settings, seed: u64) -> Result<Database, Error> {
+        vfs::register().map_err(|code| Error::Register { code })?;
+        let stack = Stack::of(files);
+        let random = Random::new(&*stack.files, path, stack.count_database(), seed);
+        let mut database =
+            Database { conn: None, session: Session::new(stack, settings.powersafe_overwrite, random) };
+        let turn = Turn::begin(&database.session);
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            // One thread at a time, so no mutex for each call.
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let opened = Connection::open_with_flags_and_vfs(path, flags, vfs::NAME)
+            .and_then(|conn| {
+                // Whoever holds the lock does not run while we wait.
+                conn.busy_timeout(std::time::Duration::ZERO)?;
+                Ok(conn)
+            })
+            .map_err(|source| Error::Open { path: path.to_string(), source });
+        let applied = match opened {
+            Ok(conn) => settings.apply(database.conn.insert(conn), path),
+            Err(error) => Err(error),
+        };
+        drop(turn);
+        database.session.resume_panic();
+        applied.map(|()| database)
+    }
+
+    /// Uses the connection, for one turn. Prepared statements end with it.
+    pub fn with<T>(&self, work: impl FnOnce(&Connection) -> T) -> T {
+        let turn = Turn::begin(&self.session);
+        let result = work(self.conn.as_ref().expect("open until dropped"));
+        drop(turn);
+        self.session.resume_panic();
+        result
+    }
+
+    /// Runs statements, and forgets the rows that they give.
+    pub fn execute_batch(&self, sql: &str) -> Result<(), Error> {
+        self.with(|conn| conn.execute_batch(sql)).map_err(|source| failed(sql, source))
+    }
+
+    /// Runs one statement; returns how many rows it changed.
+    pub fn execute(&self, sql: &str, params: impl Params) -> Result<usize, Error> {
+        self.with(|conn| conn.execute(sql, params)).map_err(|source| failed(sql, source))
+    }
+
+    /// Runs one query; returns what `row` makes of each row.
+    pub fn query<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, Error> {
+        let rows: rusqlite::Result<Vec<T>> =
+            self.with(|conn| conn.prepare(sql)?.query_map(params, row)?.collect());
+        rows.map_err(|source| failed(sql, source))
+    }
+
+    /// What SQLite says is wrong with the database (`PRAGMA integrity_check`); nothing if it is sound.
+    pub fn integrity(&self) -> Result<Vec<String>, Error> {
+        let mut lines = self.query("PRAGMA integrity_check", [], |row| row.get::<_, String>(0))?;
+        lines.retain(|line| line != "ok");
+        Ok(lines)
+    }
+
+    /// Ends as a killed process does: descriptors are closed and locks released, and nothing is written.
+    pub fn crash(self) {
+        self.session.crash();
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let turn = Turn::begin(&self.session);
+        drop(self.conn.take());
+        drop(turn);
+        self.session.resume_panic();
+    }
+}
+
+fn failed(sql: &str, source: rusqlite::Error) -> Error {
+    Error::Sql { sql: sql.to_string(), source }
+}

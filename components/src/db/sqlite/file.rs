@@ -1,0 +1,342 @@
+//! An open file: the methods of `sqlite3_file` in safe Rust, each named after the one of `os_unix.c` that it follows.
+//!
+//! Invariants: a file is used only within turns of sessions of the stack it was opened on (`check`). What has a name is a file
+//! of the stack. What has none is a temporary file, which unix unlinks as soon as it is open; no crash can show it, so it is
+//! memory here.
+
+use std::ffi::c_int;
+
+use explode_ramdisk::files::{Fd, OpenFlags};
+use nix::errno::Errno;
+use rusqlite::ffi;
+
+use super::locks::Level;
+use super::session::Session;
+use super::shared_memory::{Holds, SLOTS};
+
+/// `SQLITE_DEFAULT_SECTOR_SIZE`, what `setDeviceCharacteristics` gives on all systems but QNX.
+pub(super) const SECTOR_BYTES: c_int = 4096;
+
+/// A result with SQLite's code for the error.
+pub(super) type Result<T> = std::result::Result<T, c_int>;
+
+/// An open file of SQLite's.
+pub(super) struct File {
+    stack: u64,
+    body: Body,
+    read_only: bool,
+    /// The directory is synced with the first sync of the file (`UNIXFILE_DIRSYNC`).
+    sync_directory: bool,
+    /// `UNIXFILE_PSOW`.
+    pub powersafe_overwrite: bool,
+    /// `UNIXFILE_PERSIST_WAL`: the WAL stays when the last connection closes.
+    pub persist_wal: bool,
+    /// The level of the lock this connection holds.
+    pub lock: Level,
+    memory: Option<Holds>,
+}
+
+enum Body {
+    Named { fd: Fd, path: Box<str>, inode: Option<u32> },
+    Temporary(Vec<u8>),
+}
+
+impl File {
+    /// Opens a file (`unixOpen`); returns it with the flags that hold for it. `None` asks for a temporary file.
+    pub fn open(
+        session: &Session,
+        path: Option<&str>,
+        flags: c_int,
+        powersafe_overwrite: bool,
+    ) -> Result<(File, c_int)> {
+        session.alive()?;
+        let mut file = File {
+            stack: session.stack.id,
+            body: Body::Temporary(Vec::new()),
+            read_only: flags & ffi::SQLITE_OPEN_READONLY != 0,
+            sync_directory: false,
+            powersafe_overwrite,
+            persist_wal: false,
+            lock: Level::None,
+            memory: None,
+        };
+        let Some(path) = path else { return Ok((file, flags)) };
+        let journal_or_wal = ffi::SQLITE_OPEN_MAIN_JOURNAL | ffi::SQLITE_OPEN_WAL;
+        if flags & journal_or_wal != 0 {
+            check_database_of(session, path)?;
+        }
+        let creates = flags & ffi::SQLITE_OPEN_CREATE != 0;
+        // os_unix.c, unixOpen: "If creating a super- or main-file journal, this function will open a file-descriptor on the
+        // directory too. The first time unixSync() is called the directory file descriptor will be fsync()ed and close()d."
+        //     int isNewJrnl = (isCreate && (eType==SQLITE_OPEN_SUPER_JOURNAL || eType==SQLITE_OPEN_MAIN_JOURNAL
+        //         || eType==SQLITE_OPEN_WAL));
+        //     if( isNewJrnl ) ctrlFlags |= UNIXFILE_DIRSYNC;
+        // So it is for a journal that may be created, not only for one that was.
+        file.sync_directory = creates && flags & (journal_or_wal | ffi::SQLITE_OPEN_SUPER_JOURNAL) != 0;
+
+        let files = &*session.stack.files;
+        let wanted = OpenFlags {
+            create: creates,
+            exclusive: flags & ffi::SQLITE_OPEN_EXCLUSIVE != 0,
+            truncate: false,
+        };
+        let mut out_flags = flags;
+        let fd = match files.open(path, wanted) {
+            Ok(fd) => fd,
+            Err(Errno::EACCES) if file.sync_directory && files.stat(path).is_err() => {
+                return Err(session.stack.failed(Errno::EACCES, ffi::SQLITE_READONLY_DIRECTORY));
+            }
+            // "Failed to open the file for read/write access. Try read-only."
+            Err(errno) if errno != Errno::EISDIR && flags & ffi::SQLITE_OPEN_READWRITE != 0 => {
+                file.read_only = true;
+                out_flags &= !(ffi::SQLITE_OPEN_READWRITE | ffi::SQLITE_OPEN_CREATE);
+                out_flags |= ffi::SQLITE_OPEN_READONLY;
+                let second = files.open(path, OpenFlags::EXISTING);
+                second.map_err(|_| session.stack.failed(errno, ffi::SQLITE_CANTOPEN))?
+            }
+            Err(errno) => return Err(session.stack.failed(errno, ffi::SQLITE_CANTOPEN)),
+        };
+        let mut inode = None;
+        if flags & ffi::SQLITE_OPEN_MAIN_DB != 0 {
+            match files.fstat(fd) {
+                Ok(stat) => inode = Some(stat.inode),
+                Err(errno) => {
+                    let _ = files.close(fd);
+                    return Err(session.stack.failed(errno, ffi::SQLITE_IOERR));
+                }
+            }
+        }
+        if flags & ffi::SQLITE_OPEN_DELETEONCLOSE != 0 {
+            // unix unlinks at once, and does not look whether that worked.
+            let _ = files.unlink(path);
+        }
+        if let Some(inode) = inode {
+            session.stack.open_node(inode);
+        }
+        file.body = Body::Named { fd, path: path.into(), inode };
+        Ok((file, out_flags))
+    }
+
+    /// Closes it (`unixClose`): locks are released, and the descriptor is closed also after a crash, as an exit does.
+    pub fn close(mut self, session: &Session) -> Result<()> {
+        self.shm_unmap(session)?;
+        self.unlock(session, Level::None)?;
+        if let Body::Named { fd, inode, .. } = self.body {
+            if let Some(inode) = inode {
+                session.stack.close_node(inode);
+            }
+            if let Err(errno) = session.stack.files.close(fd) {
+                // unix logs this and goes on ("robust_close").
+                session.stack.failed(errno, ffi::SQLITE_IOERR_CLOSE);
+            }
+        }
+        Ok(())
+    }
+
+    /// Is it this session's to use?
+    pub fn is_of(&self, session: &Session) -> bool {
+        self.stack == session.stack.id
+    }
+
+    /// Reads, and fills what lies beyond the end with zeroes (`unixRead`).
+    pub fn read(&self, session: &Session, buf: &mut [u8], offset: u64) -> Result<()> {
+        session.alive()?;
+        let read = match &self.body {
+            Body::Named { fd, .. } => session.stack.files.pread(*fd, offset, buf).map_err(|errno| {
+                let damaged = matches!(errno, Errno::ERANGE | Errno::EIO | Errno::ENXIO);
+                let code = if damaged { ffi::SQLITE_IOERR_CORRUPTFS } else { ffi::SQLITE_IOERR_READ };
+                session.stack.failed(errno, code)
+            })?,
+            Body::Temporary(bytes) => {
+                let from = bytes.get(offset as usize..).unwrap_or_default();
+                let read = from.len().min(buf.len());
+                buf[..read].copy_from_slice(&from[..read]);
+                read
+            }
+        };
+        if read < buf.len() {
+            buf[read..].fill(0);
+            return Err(ffi::SQLITE_IOERR_SHORT_READ);
+        }
+        Ok(())
+    }
+
+    /// Writes (`unixWrite`).
+    pub fn write(&mut self, session: &Session, data: &[u8], offset: u64) -> Result<()> {
+        session.alive()?;
+        match &mut self.body {
+            Body::Named { .. } if self.read_only => {
+                Err(session.stack.failed(Errno::EBADF, ffi::SQLITE_IOERR_WRITE))
+            }
+            Body::Named { fd, .. } => session.stack.files.pwrite(*fd, offset, data).map_err(|errno| {
+                let full = errno == Errno::ENOSPC;
+                session.stack.failed(errno, if full { ffi::SQLITE_FULL } else { ffi::SQLITE_IOERR_WRITE })
+            }),
+            Body::Temporary(bytes) => {
+                let offset = offset as usize;
+                if bytes.len() < offset + data.len() {
+                    bytes.resize(offset + data.len(), 0);
+                }
+                bytes[offset..offset + data.len()].copy_from_slice(data);
+                Ok(())
+            }
+        }
+    }
+
+    /// Sets the size (`unixTruncate`).
+    pub fn truncate(&mut self, session: &Session, size: u64) -> Result<()> {
+        session.alive()?;
+        match &mut self.body {
+            Body::Named { .. } if self.read_only => {
+                Err(session.stack.failed(Errno::EINVAL, ffi::SQLITE_IOERR_TRUNCATE))
+            }
+            Body::Named { fd, .. } => {
+                let cut = session.stack.files.ftruncate(*fd, size);
+                cut.map_err(|errno| session.stack.failed(errno, ffi::SQLITE_IOERR_TRUNCATE))
+            }
+            Body::Temporary(bytes) => {
+                bytes.resize(size as usize, 0);
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes it durable, and once the name of a journal too (`unixSync`).
+    ///
+    /// `SQLITE_SYNC_DATAONLY` changes nothing: the bundled library is compiled without `HAVE_FDATASYNC`, so `full_fsync` calls
+    /// `fsync` whatever the flags say.
+    pub fn sync(&mut self, session: &Session) -> Result<()> {
+        session.alive()?;
+        let Body::Named { fd, path, .. } = &self.body else { return Ok(()) };
+        let synced = session.stack.files.fsync(*fd);
+        synced.map_err(|errno| session.stack.failed(errno, ffi::SQLITE_IOERR_FSYNC))?;
+        if self.sync_directory {
+            // os_unix.c, unixSync: "Also fsync the directory containing the file if the DIRSYNC flag is set. This is a one-time
+            // occurrence. Many systems (examples: AIX) are unable to fsync a directory, so ignore errors on the fsync."
+            let _ = session.stack.files.sync_dir(directory_of(path));
+            self.sync_directory = false;
+        }
+        Ok(())
+    }
+
+    /// Its size; a file of one byte counts as empty (`unixFileSize`).
+    pub fn size(&self, session: &Session) -> Result<u64> {
+        session.alive()?;
+        let size = match &self.body {
+            Body::Named { fd, .. } => {
+                let stat = session.stack.files.fstat(*fd);
+                stat.map_err(|errno| session.stack.failed(errno, ffi::SQLITE_IOERR_FSTAT))?.size
+            }
+            Body::Temporary(bytes) => bytes.len() as u64,
+        };
+        Ok(if size == 1 { 0 } else { size })
+    }
+
+    /// Has the database been renamed or unlinked since it was opened (`fileHasMoved`)?
+    pub fn has_moved(&self, session: &Session) -> bool {
+        match &self.body {
+            Body::Named { path, inode: Some(inode), .. } => {
+                !session.stack.files.stat(path).is_ok_and(|stat| stat.inode == *inode)
+            }
+            _ => false,
+        }
+    }
+
+    /// Raises the lock (`unixLock`); only a database has one (`nolockLock`).
+    pub fn lock(&mut self, session: &Session, wanted: Level) -> Result<()> {
+        session.alive()?;
+        let Some(inode) = self.inode() else { return Ok(()) };
+        let raised = session.stack.with_node(inode, |node| node.locks.raise(&mut self.lock, wanted))?;
+        raised.map_err(|_| ffi::SQLITE_BUSY)
+    }
+
+    /// Lowers the lock (`unixUnlock`).
+    pub fn unlock(&mut self, session: &Session, wanted: Level) -> Result<()> {
+        let Some(inode) = self.inode() else { return Ok(()) };
+        session.stack.with_node(inode, |node| node.locks.lower(&mut self.lock, wanted))
+    }
+
+    /// Does any connection hold `Reserved` or more (`unixCheckReservedLock`)?
+    pub fn is_reserved(&self, session: &Session) -> Result<bool> {
+        let Some(inode) = self.inode() else { return Ok(false) };
+        session.stack.with_node(inode, |node| node.locks.is_reserved())
+    }
+
+    /// The address of a region of the shared memory, made if `extend` (`unixShmMap`).
+    pub fn shm_map(
+        &mut self,
+        session: &Session,
+        index: usize,
+        bytes: usize,
+        extend: bool,
+    ) -> Result<Option<*const u8>> {
+        session.alive()?;
+        let inode = self.inode().ok_or(ffi::SQLITE_IOERR_SHMOPEN)?;
+        session.stack.with_node(inode, |node| {
+            let memory = node.memory.get_or_insert_default();
+            self.memory.get_or_insert_with(|| memory.join());
+            memory.region(index, bytes, extend)
+        })
+    }
+
+    /// Takes or releases locks of the shared memory (`unixShmLock`).
+    pub fn shm_lock(&mut self, session: &Session, first: usize, count: usize, flags: c_int) -> Result<()> {
+        let inode = self.inode().ok_or(ffi::SQLITE_IOERR_SHMLOCK)?;
+        let holds = self.memory.as_mut().ok_or(ffi::SQLITE_IOERR_SHMLOCK)?;
+        let slots = first..first.saturating_add(count);
+        if slots.is_empty() || slots.end > SLOTS {
+            return Err(ffi::SQLITE_IOERR_SHMLOCK);
+        }
+        let done = session.stack.with_node(inode, |node| {
+            let memory = node.memory.as_mut().ok_or(ffi::SQLITE_IOERR_SHMLOCK)?;
+            if flags & ffi::SQLITE_SHM_UNLOCK != 0 {
+                memory.unlock(holds, slots);
+                return Ok(());
+            }
+            let taken = if flags & ffi::SQLITE_SHM_SHARED != 0 {
+                memory.lock_shared(holds, first)
+            } else {
+                memory.lock_exclusive(holds, slots)
+            };
+            taken.map_err(|_| ffi::SQLITE_BUSY)
+        });
+        done?
+    }
+
+    /// Stops using the shared memory, which goes with its last user (`unixShmUnmap`).
+    pub fn shm_unmap(&mut self, session: &Session) -> Result<()> {
+        let (Some(inode), Some(holds)) = (self.inode(), self.memory.take()) else { return Ok(()) };
+        session.stack.with_node(inode, |node| {
+            if node.memory.as_mut().is_some_and(|memory| memory.leave(holds)) {
+                node.memory = None;
+            }
+        })
+    }
+
+    /// The key of its locks: an inode number, if it is a database.
+    fn inode(&self) -> Option<u32> {
+        match self.body {
+            Body::Named { inode, .. } => inode,
+            Body::Temporary(_) => None,
+        }
+    }
+}
+
+/// The directory that holds a path (`openDirectory`).
+pub(super) fn directory_of(path: &str) -> &str {
+    match path.rfind('/') {
+        Some(0) | None => "/",
+        Some(end) => &path[..end],
+    }
+}
+
+/// The database of a journal or WAL must be there (`findCreateFileMode`, which takes its permissions): unix goes back from the
+/// end of the name to a `-`, and gives up at a `.`.
+fn check_database_of(session: &Session, path: &str) -> Result<()> {
+    let end = path.rfind(['-', '.']).unwrap_or(0);
+    if end == 0 || !path[end..].starts_with('-') {
+        return Ok(());
+    }
+    let found = session.stack.files.stat(&path[..end]);
+    found.map(drop).map_err(|errno| session.stack.failed(errno, ffi::SQLITE_IOERR_FSTAT))
+}

@@ -1,0 +1,106 @@
+//! Where SQLite's random numbers come from: nonces of journals, salts of WALs, names of super-journals, row ids.
+//!
+//! SQLite seeds its own generator from `xRandomness` of the *default* VFS, on first use and after [`forget_state`]. The default
+//! VFS is ours (see `vfs`), so each turn draws a new seed, when and if it needs one, from a generator of its own:
+//!
+//! * the database's seed: what the caller gave, how many databases its stack had opened before, and the heads of the three
+//!   files at that time. Contents are in it so that nobody who recovers a crash disk with the same seed gets the salts that
+//!   the crashed system used: stale frames would look valid, which no random generator would ever let happen;
+//! * the number of the turn, so that two operations never get the same numbers.
+
+use std::cell::{Cell, RefCell};
+
+use explode_ramdisk::Files;
+use explode_ramdisk::files::OpenFlags;
+use rand_core::Rng;
+use rand_pcg::Pcg64Mcg;
+use xxhash_rust::xxh3::Xxh3Default;
+
+/// The head of a database, with its change counter; a journal's head with its nonce (28 bytes) and a WAL's with its salts (32)
+/// are shorter.
+const HEAD_BYTES: usize = 100;
+
+/// The generators of one database.
+pub(super) struct Random {
+    seed: u128,
+    turn: Cell<u64>,
+    generator: RefCell<Option<Pcg64Mcg>>,
+}
+
+impl Random {
+    /// For a database at `path`, opened after `ordinal` others of its stack.
+    pub fn new(files: &dyn Files, path: &str, ordinal: u64, seed: u64) -> Random {
+        let mut hash = Xxh3Default::new();
+        hash.update(&seed.to_le_bytes());
+        hash.update(&ordinal.to_le_bytes());
+        for suffix in ["", "-journal", "-wal"] {
+            let mut head = [0; HEAD_BYTES];
+            // A length that no file has: one that cannot be read differs from one that is empty.
+            let length = read_head(files, &format!("{path}{suffix}"), &mut head).unwrap_or(u64::MAX);
+            hash.update(&length.to_le_bytes());
+            hash.update(&head);
+        }
+        Random { seed: hash.digest128(), turn: Cell::new(0), generator: RefCell::new(None) }
+    }
+
+    /// The next turn draws other numbers.
+    pub fn next_turn(&self) {
+        self.turn.set(self.turn.get() + 1);
+        self.generator.replace(None);
+    }
+
+    /// Fills `bytes` with this turn's next numbers.
+    pub fn fill(&self, bytes: &mut [u8]) {
+        let mut generator = self.generator.borrow_mut();
+        generator
+            .get_or_insert_with(|| {
+                let mut hash = Xxh3Default::new();
+                hash.update(&self.seed.to_le_bytes());
+                hash.update(&self.turn.get().to_le_bytes());
+                Pcg64Mcg::new(hash.digest128())
+            })
+            .fill_bytes(bytes);
+    }
+}
+
+/// Reads the beginning of a file and returns its size.
+fn read_head(files: &dyn Files, path: &str, head: &mut [u8]) -> Option<u64> {
+    let fd = files.open(path, OpenFlags::EXISTING).ok()?;
+    let read = files.fstat(fd).and_then(|stat| files.pread(fd, 0, head).map(|_| stat.size));
+    let closed = files.close(fd);
+    closed.and(read).ok()
+}
+
+/// Makes SQLite ask the default VFS for a new seed before its next random number.
+pub(super) fn forget_state() {
+    // SAFETY: the documented way to reset the generator: no bytes are asked for, so the null pointer is not written through.
+    unsafe { rusqlite::ffi::sqlite3_randomness(0, std::ptr::null_mut()) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draw(random: &Random) -> [u8; 8] {
+        let mut bytes = [0; 8];
+        random.fill(&mut bytes);
+        bytes
+    }
+
+    fn random(seed: u128) -> Random {
+        Random { seed, turn: Cell::new(0), generator: RefCell::new(None) }
+    }
+
+    #[test]
+    fn numbers_depend_on_the_seed_and_on_the_turn_alone() {
+        let (one, same, other) = (random(1), random(1), random(2));
+        let first = draw(&one);
+        assert_ne!(draw(&one), first);
+        one.next_turn();
+        same.next_turn();
+        let second = draw(&one);
+        assert_ne!(second, first);
+        assert_eq!(draw(&same), second);
+        assert_ne!(draw(&other), first);
+    }
+}

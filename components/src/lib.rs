@@ -1,0 +1,19 @@
+//! Storage systems as components: each knows how to make, mount, unmount and repair one system over its children, and what
+//! that system promises.
+
+pub mod broken;
+pub mod db;
+pub mod fs;
+pub mod vdisk;
+
+use explode_runtime::run::Registry;
+
+/// Adds all components.
+pub fn register(registry: &mut Registry) {
+    registry.components.extend([
+        vdisk::ramdisk::DEF,
+        fs::simfiles::DEF,
+        broken::lying_sync::DEF,
+        db::sqlite::DEF,
+    ]);
+}

@@ -1,0 +1,3 @@
+//! Block devices.
+
+pub mod ramdisk;
