@@ -1,0 +1,211 @@
+//! The arguments of the command line (`docs/interfaces.md`).
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Finds the crash and failure bugs of storage systems before their users lose data.
+#[derive(Debug, Parser)]
+#[command(name = "explode", version, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Explore a target and check every crash disk on the way.
+    Run(RunArgs),
+    /// Run a trace again: does the finding show itself once more?
+    Replay(ReplayArgs),
+    /// What can be named.
+    List(ListArgs),
+    /// The disks that a crash can leave, from an event log alone.
+    CrashDisks(CrashDisksArgs),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For a person.
+    Human,
+    /// One JSON object a line.
+    Jsonl,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Strategy {
+    /// All choices of a state, then the next state, breadth first.
+    Exhaust,
+    /// The newest state first.
+    Dfs,
+    /// Random walks; needs --budget or --states.
+    Random,
+}
+
+/// Where a run takes place.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Mode {
+    /// In process, on simulated disks and files.
+    Mem,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Completion {
+    /// A completed write is durable.
+    Durable,
+    /// A completed write is durable after a flush: a disk with a write cache.
+    Volatile,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Atom {
+    /// A crash keeps or loses whole blocks.
+    Block,
+    /// Sectors: requests can tear.
+    Sector,
+    /// Whole requests.
+    Request,
+}
+
+/// The device that a crash interrupts.
+#[derive(Debug, Args)]
+pub struct DeviceArgs {
+    /// When a completed write is durable.
+    #[arg(long, value_enum, default_value = "volatile")]
+    pub completion: Completion,
+    /// What a crash keeps or loses whole.
+    #[arg(long, value_enum, default_value = "block")]
+    pub atom: Atom,
+    /// Bytes of a block.
+    #[arg(long, value_name = "BYTES", default_value_t = 4096)]
+    pub block: u32,
+    /// A new version replaces the older ones of its range, as in FiSC: misses disks.
+    #[arg(long)]
+    pub replace_versions: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// A target; `explode list` names them.
+    pub target: String,
+    /// Where to run it.
+    #[arg(long = "in", value_enum, default_value = "mem")]
+    pub mode: Mode,
+    /// What to try next.
+    #[arg(long, value_enum, default_value = "exhaust")]
+    pub strategy: Strategy,
+    /// Seeds whatever is drawn at random.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Stop after this time: 60s, 5m, 500ms.
+    #[arg(long, value_name = "TIME", value_parser = milliseconds)]
+    pub budget: Option<u64>,
+    /// Stop at so many distinct states.
+    #[arg(long, value_name = "N")]
+    pub states: Option<u64>,
+    /// Mutates on a path; by default the target's.
+    #[arg(long, value_name = "N")]
+    pub depth: Option<u32>,
+    /// Above so many disks an emission is sampled; by default the target's.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<u64>,
+    /// The size of that sample, at least 2; by default the target's.
+    #[arg(long, value_name = "N")]
+    pub samples: Option<u64>,
+    #[command(flatten)]
+    pub device: DeviceArgs,
+    /// Exit with 6 if the space was not covered.
+    #[arg(long)]
+    pub require_complete: bool,
+    /// The run folder, absent or empty; by default explode-runs/<target>-<n>.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// How to say it.
+    #[arg(long, value_enum, default_value = "human")]
+    pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub struct ReplayArgs {
+    /// The trace file.
+    pub trace: PathBuf,
+    /// How to say it.
+    #[arg(long, value_enum, default_value = "human")]
+    pub format: Format,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum What {
+    /// What `explode run` takes.
+    Targets,
+    /// What stacks are made of.
+    Components,
+    /// What drives a stack and judges it.
+    Checkers,
+}
+
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Only these.
+    #[arg(value_enum)]
+    pub what: Option<What>,
+    /// How to say it.
+    #[arg(long, value_enum, default_value = "human")]
+    pub format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WriteAs {
+    /// Whole images, <id>.<dev>.img.
+    Img,
+    /// dm-log-writes logs that turn the base into the image, <id>.<dev>.log.
+    Logwrites,
+}
+
+#[derive(Debug, Args)]
+pub struct CrashDisksArgs {
+    /// An event log: JSON lines, or the format of dm-log-writes.
+    pub log: PathBuf,
+    /// Size of each device.
+    #[arg(long, value_name = "BYTES")]
+    pub size: u64,
+    /// What the devices hold before the log, in their order; zeroes where there is none.
+    #[arg(long, value_name = "IMG", num_args = 1..)]
+    pub base: Vec<PathBuf>,
+    /// Crashes from this mark on; by default from the beginning.
+    #[arg(long, value_name = "MARK")]
+    pub from: Option<String>,
+    /// Crashes up to this mark; by default to the end.
+    #[arg(long, value_name = "MARK")]
+    pub to: Option<String>,
+    #[command(flatten)]
+    pub device: DeviceArgs,
+    /// Above so many disks an emission is sampled.
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub limit: u64,
+    /// The size of that sample, at least 2.
+    #[arg(long, value_name = "M", default_value_t = 2_000)]
+    pub samples: u64,
+    /// Seeds the sample.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Write every disk to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub write: Option<PathBuf>,
+    /// In which form.
+    #[arg(long, value_enum, default_value = "img", requires = "write")]
+    pub write_as: WriteAs,
+    /// How to say it.
+    #[arg(long, value_enum, default_value = "human")]
+    pub format: Format,
+}
+
+/// A time: a number with a unit.
+fn milliseconds(text: &str) -> Result<u64, String> {
+    let units = [("ms", 1.0), ("s", 1000.0), ("m", 60_000.0), ("h", 3_600_000.0)];
+    let parsed = units.iter().find_map(|(unit, factor)| {
+        let number: f64 = text.strip_suffix(unit)?.parse().ok()?;
+        (number.is_finite() && number >= 0.0).then_some((number * factor) as u64)
+    });
+    parsed.ok_or_else(|| "a time is a number with a unit: 500ms, 60s, 5m, 8h".to_owned())
+}

@@ -1,0 +1,167 @@
+//! What `explode crash-disks` is given: the log, the images before it, the interval. Everything wrong is found here.
+
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use explode_ramdisk::{Disk, Event, Image, SECTOR_BYTES};
+use explode_runtime::events::{LOG_WRITES_MAGIC, ReadError, read_jsonl, read_logwrites};
+use explode_runtime::run::Exit;
+
+use super::Refusal;
+use crate::cli::CrashDisksArgs;
+
+/// Most devices that a log may name.
+const MOST_DEVICES: u32 = 4096;
+/// Most bytes that a request may zero or discard: they stand in memory.
+const MOST_BYTES: u64 = 1 << 32;
+
+/// The input, checked.
+pub(super) struct Input {
+    log: PathBuf,
+    /// What the log counts: `line`, or `entry` in a log of dm-log-writes.
+    unit: &'static str,
+    events: Vec<Event>,
+    /// The line or entry of each event.
+    numbers: Vec<usize>,
+    from: usize,
+    to: usize,
+    /// How many devices there are.
+    pub devices: u32,
+    /// What they hold before the log.
+    pub base: Image,
+}
+
+impl Input {
+    /// Reads it.
+    pub fn read(args: &CrashDisksArgs) -> Result<Input, Refusal> {
+        check_numbers(args)?;
+        let (unit, log) = read(&args.log).map_err(|error| in_file(&args.log, error))?;
+        let (numbers, events) = log.into_iter().unzip();
+        let mut input = Input {
+            log: args.log.clone(),
+            unit,
+            events,
+            numbers,
+            from: 0,
+            to: 0,
+            devices: 1.max(args.base.len() as u32),
+            base: Image::new(),
+        };
+        for index in 0..input.events.len() {
+            let dev = check_range(&input.events[index], args.size);
+            let dev = dev.map_err(|wrong| input.refuse(index, wrong))?;
+            input.devices = input.devices.max(dev.map_or(0, |dev| dev + 1));
+        }
+        input.base = base(args)?;
+        let from = args.from.as_ref().map(|name| input.mark(name, 0, "--from")).transpose()?;
+        let after = from.map_or(0, |from| from + 1);
+        let to = args.to.as_ref().map(|name| input.mark(name, after, "--to")).transpose()?;
+        (input.from, input.to) = (from.unwrap_or(0), to.unwrap_or(input.events.len()));
+        Ok(input)
+    }
+
+    /// The events before the interval.
+    pub fn before(&self) -> &[Event] {
+        &self.events[..self.from]
+    }
+
+    /// The events of the interval.
+    pub fn interval(&self) -> &[Event] {
+        &self.events[self.from..self.to]
+    }
+
+    /// What is wrong with the event of this index.
+    pub fn refuse(&self, index: usize, wrong: impl Display) -> Refusal {
+        in_file(&self.log, format!("{} {}: {wrong}", self.unit, self.numbers[index]))
+    }
+
+    /// The index of the first such mark from an index on.
+    fn mark(&self, wanted: &str, after: usize, option: &str) -> Result<usize, Refusal> {
+        let is_it = |event: &Event| matches!(event, Event::Mark { name } if name == wanted);
+        let found = self.events[after..].iter().position(is_it).map(|at| at + after);
+        let place = if after == 0 { "in the log" } else { "after the mark of --from" };
+        found.ok_or_else(|| in_file(&self.log, format!("{option} {wanted}: there is no such mark {place}")))
+    }
+}
+
+fn usage(message: String) -> Refusal {
+    (Exit::Usage, message)
+}
+
+fn in_file(path: &Path, wrong: impl Display) -> Refusal {
+    usage(format!("{}: {wrong}", path.display()))
+}
+
+fn check_numbers(args: &CrashDisksArgs) -> Result<(), Refusal> {
+    let (size, block) = (args.size, args.device.block);
+    if !size.is_multiple_of(SECTOR_BYTES as u64) {
+        return Err(usage(format!("--size {size}: a device is whole sectors of {SECTOR_BYTES} bytes")));
+    }
+    if block == 0 || !block.is_multiple_of(SECTOR_BYTES as u32) {
+        return Err(usage(format!("--block {block}: a block is whole sectors of {SECTOR_BYTES} bytes")));
+    }
+    if args.samples < 2 {
+        let text = "--samples: at least 2, the empty and the full disk are always among them";
+        return Err(usage(text.to_owned()));
+    }
+    Ok(())
+}
+
+/// Events, each with the number of its line or entry.
+type Numbered = Vec<(usize, Event)>;
+
+/// The events, and whether their numbers are those of lines or of entries.
+fn read(path: &Path) -> Result<(&'static str, Numbered), ReadError> {
+    let mut file = File::open(path)?;
+    let mut magic = Vec::new();
+    file.by_ref().take(8).read_to_end(&mut magic)?;
+    let is_log_writes = magic == LOG_WRITES_MAGIC.to_le_bytes();
+    // Not a seek: the log may come through a pipe.
+    let input = BufReader::new(magic.chain(file));
+    if is_log_writes { Ok(("entry", read_logwrites(input)?)) } else { Ok(("line", read_jsonl(input)?)) }
+}
+
+/// An event must lie within its device. Returns the device, if it names one.
+fn check_range(event: &Event, size: u64) -> Result<Option<u32>, String> {
+    let (dev, sector, len) = match event {
+        Event::Dirty { dev, sector, data } => (*dev, *sector, data.len() as u64),
+        Event::Clean { dev, sector, len }
+        | Event::Lock { dev, sector, len }
+        | Event::Unlock { dev, sector, len } => (*dev, *sector, *len),
+        Event::Submit { dev, sector, payload, .. } => (*dev, *sector, payload.len()),
+        Event::Flush { dev, .. } => (*dev, 0, 0),
+        Event::Complete { .. } | Event::Mark { .. } => return Ok(None),
+    };
+    if dev >= MOST_DEVICES {
+        return Err(format!("device {dev}; crash-disks takes {MOST_DEVICES} devices at most"));
+    }
+    let end = sector.checked_mul(SECTOR_BYTES as u64).and_then(|start| start.checked_add(len));
+    if end.is_none_or(|end| end > size) {
+        return Err(format!(
+            "sector {sector} and {len} bytes reach beyond the {size} bytes of the device (--size)"
+        ));
+    }
+    if matches!(event, Event::Submit { .. }) && len > MOST_BYTES {
+        return Err(format!("a request of {len} bytes; cut it into some of {MOST_BYTES} at most"));
+    }
+    Ok(Some(dev))
+}
+
+fn base(args: &CrashDisksArgs) -> Result<Image, Refusal> {
+    let disk = |(dev, path): (u32, &PathBuf)| {
+        let mut bytes = Vec::new();
+        // A byte more than wanted is enough to see that it is too long.
+        let most = args.size.saturating_add(1);
+        File::open(path)
+            .and_then(|file| file.take(most).read_to_end(&mut bytes))
+            .map_err(|error| in_file(path, error))?;
+        if bytes.len() as u64 != args.size {
+            let len = path.metadata().map_err(|error| in_file(path, error))?.len();
+            return Err(in_file(path, format!("{len} bytes, and the device has {} (--size)", args.size)));
+        }
+        Ok((dev, Disk::from_bytes(&bytes)))
+    };
+    (0..).zip(&args.base).map(disk).collect()
+}

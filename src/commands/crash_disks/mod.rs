@@ -1,0 +1,74 @@
+//! `explode crash-disks`: the fault model by itself, on a log from anywhere.
+
+mod input;
+mod output_files;
+
+use explode_runtime::crash::{self, Kept, Limits, LogDisk, SampleSeed};
+use explode_runtime::report::Count;
+use explode_runtime::run::Exit;
+use serde::Serialize;
+
+use crate::cli::{CrashDisksArgs, Format};
+use crate::output;
+use input::Input;
+
+/// Why there are no disks: a message, and how to exit.
+type Refusal = (Exit, String);
+
+/// Lists the disks that a crash can leave.
+pub fn crash_disks(args: &CrashDisksArgs) -> Exit {
+    match try_crash_disks(args) {
+        Ok(()) => Exit::Clean,
+        Err((exit, message)) => output::fail(exit, message),
+    }
+}
+
+fn try_crash_disks(args: &CrashDisksArgs) -> Result<(), Refusal> {
+    let input = Input::read(args)?;
+    let seed = SampleSeed { seed: args.seed, ..SampleSeed::default() };
+    let limits = Limits { limit: args.limit, samples: args.samples, seed };
+    let rules = super::rules(&args.device);
+    let found = crash::crash_disks(input.base.clone(), input.before(), input.interval(), rules, &limits)
+        .map_err(|wrong| input.refuse(wrong.index, wrong.error))?;
+    for disk in &found.disks {
+        output_files::write(args, disk, &input.base, input.devices)?;
+        tell(args.format, disk);
+    }
+    let distinct = found.disks.len() as u64;
+    let (crash_disks, left_out) = (Count(found.crash_disks), Count(found.left_out));
+    match args.format {
+        Format::Jsonl => say(&Line::Summary { crash_disks, distinct, left_out }),
+        Format::Human => {
+            output::line(&format!("{crash_disks} crash disks, {distinct} distinct, {left_out} left out"));
+        }
+    }
+    Ok(())
+}
+
+/// The JSON lines (`docs/interfaces.md`).
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum Line<'a> {
+    Disk { id: String, epochs: Vec<&'a str>, blocks: Vec<(u32, u64, u32)> },
+    Summary { crash_disks: Count, distinct: u64, left_out: Count },
+}
+
+fn say(line: &Line<'_>) {
+    output::line(&serde_json::to_string(line).expect("a line is plain data"));
+}
+
+fn tell(format: Format, disk: &LogDisk) {
+    let id = disk.identity.to_string();
+    let epochs: Vec<&str> = disk.epochs.iter().map(|epoch| epoch.as_str()).collect();
+    match format {
+        Format::Jsonl => {
+            let block = |kept: &Kept| (kept.dev, kept.sector, kept.version);
+            say(&Line::Disk { id, epochs, blocks: disk.kept.iter().map(block).collect() });
+        }
+        Format::Human => {
+            let block = |kept: &Kept| format!("{}:{}v{}", kept.dev, kept.sector, kept.version);
+            let blocks: Vec<String> = disk.kept.iter().map(block).collect();
+            output::line(&format!("{id}  {:<20}  {}", epochs.join(","), blocks.join(" ")));
+        }
+    }
+}

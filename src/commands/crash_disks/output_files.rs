@@ -1,0 +1,67 @@
+//! `--write`: each crash disk as a file a device.
+
+use std::fs::File;
+use std::io::{Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+
+use bytes::Bytes;
+use explode_ramdisk::{BLOCK_BYTES, Disk, Image, SECTOR_BYTES};
+use explode_runtime::crash::LogDisk;
+use explode_runtime::events::write_logwrites;
+use explode_runtime::run::{Exit, durable_file, durable_write};
+
+use super::Refusal;
+use crate::cli::{CrashDisksArgs, WriteAs};
+
+/// Writes a disk to the folder of `--write`, if there is one.
+pub(super) fn write(
+    args: &CrashDisksArgs,
+    disk: &LogDisk,
+    base: &Image,
+    devices: u32,
+) -> Result<(), Refusal> {
+    let Some(folder) = &args.write else { return Ok(()) };
+    let failed = |path: &Path, error: std::io::Error| {
+        (Exit::Broken, format!("cannot write {}: {error}; name another folder with --write", path.display()))
+    };
+    std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+    for dev in 0..devices {
+        let suffix = if args.write_as == WriteAs::Img { "img" } else { "log" };
+        let path = folder.join(format!("{}.{dev}.{suffix}", disk.identity));
+        let empty = Disk::new();
+        let contents = disk.image.disk(dev).unwrap_or(&empty);
+        let written = match args.write_as {
+            WriteAs::Img => durable_file(&path, |file| write_image(file, contents, args.size)),
+            WriteAs::Logwrites => {
+                let mut log = Vec::new();
+                let changes = changes(base.disk(dev).unwrap_or(&empty), contents);
+                write_logwrites(&mut log, &changes).and_then(|()| durable_write(&path, &log))
+            }
+        };
+        written.map_err(|error| failed(&path, error))?;
+    }
+    Ok(())
+}
+
+/// Writes an image with holes where it is zeroes.
+fn write_image(file: &mut File, disk: &Disk, size: u64) -> std::io::Result<()> {
+    file.set_len(size)?;
+    let mut block_bytes = [0; BLOCK_BYTES];
+    for block in disk.blocks() {
+        let start = block * BLOCK_BYTES as u64;
+        let len = (size.saturating_sub(start)).min(BLOCK_BYTES as u64) as usize;
+        disk.read(start, &mut block_bytes);
+        file.seek(SeekFrom::Start(start))?;
+        file.write_all(&block_bytes[..len])?;
+    }
+    Ok(())
+}
+
+/// The sectors in which two disks differ, with the second one's contents.
+fn changes(from: &Disk, to: &Disk) -> Vec<(u64, Bytes)> {
+    let per_block = (BLOCK_BYTES / SECTOR_BYTES) as u64;
+    let sectors =
+        from.changed_blocks(to).into_iter().flat_map(|block| block * per_block..(block + 1) * per_block);
+    let differ = sectors.filter(|sector| from.sector(*sector) != to.sector(*sector));
+    differ.map(|sector| (sector, Bytes::copy_from_slice(to.sector(sector)))).collect()
+}

@@ -1,0 +1,38 @@
+//! One file a command.
+
+mod crash_disks;
+mod list;
+mod replay;
+mod run;
+
+use explode_runtime::run::{Exit, Registry};
+use explode_runtime::writeset;
+
+use crate::cli::{Atom, Command, Completion, DeviceArgs};
+
+/// Does what a command says.
+pub fn dispatch(registry: &Registry, command: &Command) -> Exit {
+    match command {
+        Command::Run(args) => run::run(registry, args),
+        Command::Replay(args) => replay::replay(registry, args),
+        Command::List(args) => list::list(registry, args),
+        Command::CrashDisks(args) => crash_disks::crash_disks(args),
+    }
+}
+
+/// The rules that the options name.
+fn rules(args: &DeviceArgs) -> writeset::Rules {
+    writeset::Rules {
+        completion: match args.completion {
+            Completion::Durable => writeset::Completion::Durable,
+            Completion::Volatile => writeset::Completion::Volatile,
+        },
+        atom: match args.atom {
+            Atom::Block => writeset::Atom::Block,
+            Atom::Sector => writeset::Atom::Sector,
+            Atom::Request => writeset::Atom::Request,
+        },
+        block_bytes: args.block,
+        replace_versions: args.replace_versions,
+    }
+}

@@ -1,0 +1,84 @@
+//! `explode replay`: exit code 1 when the finding is reproduced, 5 when it is not.
+
+use explode_runtime::run::{Exit, Registry};
+use explode_runtime::trace::{Replay, Trace, replay as replay_trace};
+use serde_json::json;
+
+use crate::cli::{Format, ReplayArgs};
+use crate::output;
+
+/// Replays a trace.
+pub fn replay(registry: &Registry, args: &ReplayArgs) -> Exit {
+    let path = args.trace.display();
+    let trace = match std::fs::read(&args.trace).map_err(Into::into).and_then(|text| Trace::from_json(&text))
+    {
+        Ok(trace) => trace,
+        Err(error) => return output::fail(Exit::Usage, format!("{path}: {error}")),
+    };
+    match replay_trace(registry, &trace) {
+        Err(error) => output::fail(error.exit(), format!("{path}: {error}")),
+        Ok(outcome) => {
+            match args.format {
+                Format::Jsonl => output::line(&as_json(&trace, args, &outcome).to_string()),
+                Format::Human => as_text(&trace, &outcome).iter().for_each(|line| output::line(line)),
+            }
+            match outcome {
+                Replay::Reproduced { .. } => Exit::Findings,
+                Replay::NotReproduced(_) | Replay::Diverged(_) => Exit::Diverged,
+            }
+        }
+    }
+}
+
+fn as_text(trace: &Trace, outcome: &Replay) -> Vec<String> {
+    let word = |word: &str, text: &str| format!("{word:>12} {}", text.replace('\n', "\n             "));
+    let recorded = format!("{}: {}", trace.verdict, trace.message);
+    match outcome {
+        Replay::Reproduced { violation, by_search } => {
+            let head = if trace.by_design { "by design" } else { "FAIL" };
+            let mut lines = vec![word(head, &format!("{}: {}", violation.verdict, violation.message))];
+            lines.push(word("reproduced", &trace.signature));
+            if *by_search {
+                let text = "the event log was another one than recorded; found by a search over the interval's disks";
+                lines.push(word("by search", text));
+            }
+            lines
+        }
+        Replay::NotReproduced(why) => vec![
+            word("NOT SEEN", "the way was the recorded one, the error was not there"),
+            word("recorded", &recorded),
+            word("now", why),
+        ],
+        Replay::Diverged(divergence) => vec![
+            word("DIVERGED", &divergence.to_string()),
+            word("recorded", &recorded),
+            word(
+                "causes",
+                "another version of explode, of the checked system or of its options; a system that is",
+            ),
+            word("", "not deterministic: time, addresses, threads, random numbers of its own"),
+        ],
+    }
+}
+
+fn as_json(trace: &Trace, args: &ReplayArgs, outcome: &Replay) -> serde_json::Value {
+    let mut line = json!({
+        "type": "replay",
+        "trace": args.trace.display().to_string(),
+        "signature": trace.signature,
+        "reproduced": matches!(outcome, Replay::Reproduced { .. }),
+    });
+    let more = match outcome {
+        Replay::Reproduced { violation, by_search } => json!({
+            "verdict": violation.verdict,
+            "message": violation.message,
+            "replayed_by": if *by_search { "search" } else { "log" },
+        }),
+        Replay::NotReproduced(why) => json!({ "verdict": "ok", "message": why }),
+        Replay::Diverged(divergence) => json!({ "verdict": "diverged", "message": divergence.to_string() }),
+    };
+    if let (Some(line), serde_json::Value::Object(more)) = (line.as_object_mut(), more) {
+        line.extend(more);
+    }
+    line
+}

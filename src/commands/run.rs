@@ -1,0 +1,106 @@
+//! `explode run`: explores a target; each finding is replayed in a process of its own before it is told.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use explode_runtime::report::{Human, Message, Summary};
+use explode_runtime::run::{Confirmation, Exit, Plan, Registry, RunError, StrategyName, UsageError, explore};
+use explode_runtime::trace::Trace;
+
+use crate::cli::{Format, Mode, RunArgs, Strategy};
+use crate::output;
+
+/// Runs a target.
+pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
+    let plan = match plan(registry, args) {
+        Ok(plan) => plan,
+        Err(error) => return output::fail(Exit::Usage, error),
+    };
+    let mut human = Human::new(std::io::stdout(), output::colour(), &output::program());
+    let progress = std::io::stdout().is_terminal();
+    let mut say = |message: &Message| match args.format {
+        Format::Jsonl => output::try_line(&serde_json::to_string(message).expect("a message is plain data")),
+        Format::Human if matches!(message, Message::Progress(_)) && !progress => Ok(()),
+        Format::Human => human.message(message),
+    };
+    let mut findings = false;
+    let mut unsaid = None;
+    let result = explore(registry, &plan, args.out.as_deref(), &mut confirm, &mut |message| {
+        findings |= matches!(message, Message::Finding(found) if found.replayed && !found.by_design);
+        // Without a reader, or with no room for what it reads, the run goes on: its folder has everything.
+        if unsaid.is_none() {
+            unsaid = say(message).err();
+        }
+    });
+    unsaid.iter().for_each(output::unsaid);
+    let exit = match result {
+        Ok(summary) => exit(&summary, args.require_complete),
+        Err(error) => stopped(&error, findings),
+    };
+    if unsaid.is_some() && matches!(exit, Exit::Clean | Exit::Incomplete) { Exit::Broken } else { exit }
+}
+
+/// An error ends the run; what was found before counts all the same, and what could not be written is said.
+fn stopped(error: &RunError, mut findings: bool) -> Exit {
+    let exit = output::fail(error.exit(), error);
+    if let RunError::Folder { unsaved, .. } = error {
+        let mut err = std::io::stderr().lock();
+        for trace in unsaved {
+            findings |= Trace::from_json(trace.as_bytes()).is_ok_and(|trace| !trace.by_design);
+            // Nobody is left to tell if even this cannot be written.
+            let _ =
+                writeln!(err, "a trace that could not be written; save it to a file to replay it:\n{trace}");
+        }
+    }
+    if findings && exit != Exit::Usage { Exit::Findings } else { exit }
+}
+
+fn exit(summary: &Summary, require_complete: bool) -> Exit {
+    if !summary.findings.is_zero() {
+        Exit::Findings
+    } else if !summary.broken.is_zero() {
+        Exit::Broken
+    } else if require_complete && !summary.complete {
+        Exit::Incomplete
+    } else {
+        Exit::Clean
+    }
+}
+
+fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, UsageError> {
+    let mut plan = Plan::of(registry.target(&args.target)?);
+    plan.mode = match args.mode {
+        Mode::Mem => explode_runtime::run::Mode::Mem,
+    };
+    let settings = &mut plan.settings;
+    settings.strategy = match args.strategy {
+        Strategy::Exhaust => StrategyName::Exhaust,
+        Strategy::Dfs => StrategyName::Dfs,
+        Strategy::Random => StrategyName::Random,
+    };
+    settings.seed = args.seed;
+    settings.budget_ms = args.budget;
+    settings.states = args.states;
+    settings.depth = args.depth.unwrap_or(settings.depth);
+    settings.limit = args.limit.unwrap_or(settings.limit);
+    settings.samples = args.samples.unwrap_or(settings.samples);
+    settings.rules = super::rules(&args.device);
+    plan.check(registry)?;
+    Ok(plan)
+}
+
+/// Replays a trace in a fresh process of this program.
+fn confirm(trace: &Path) -> Confirmation {
+    // This very program, even if its file has been replaced since it was started (by a build, say).
+    let ran = Command::new("/proc/self/exe").arg("replay").arg("--").arg(trace).stdin(Stdio::null()).output();
+    match ran {
+        Err(error) => Confirmation::Not(format!("no process could be started: {error}")),
+        Ok(ran) if ran.status.code() == Some(Exit::Findings as i32) => Confirmation::Reproduced,
+        Ok(ran) => {
+            let said = [ran.stdout, ran.stderr].concat();
+            let said = String::from_utf8_lossy(&said).trim().to_owned();
+            Confirmation::Not(format!("the replay ended with {}: {said}", ran.status))
+        }
+    }
+}

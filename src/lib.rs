@@ -1,0 +1,20 @@
+//! The command line of explode, as a library: a program with components and checkers of its own calls [`main`] with a registry
+//! that has them.
+
+mod cli;
+mod commands;
+mod output;
+mod registry;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use explode_runtime::run::Registry;
+
+pub use registry::registry;
+
+/// Runs the command line: parses the process's arguments, does what they say, and returns the exit code.
+pub fn main(registry: &Registry) -> ExitCode {
+    let cli = cli::Cli::parse();
+    commands::dispatch(registry, &cli.command).into()
+}

@@ -1,0 +1,7 @@
+//! The program `explode`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    explode::main(&explode::registry())
+}

@@ -1,0 +1,44 @@
+//! Where words go: standard output for results, standard error for what went wrong.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use explode_runtime::run::Exit;
+
+/// Says what went wrong, and returns the exit code that goes with it.
+#[expect(clippy::print_stderr, reason = "this is where errors are said")]
+pub fn fail(exit: Exit, error: impl std::fmt::Display) -> Exit {
+    eprintln!("error: {error}");
+    exit
+}
+
+/// Writes a line of results, or ends the program: quietly if the reader has gone away, as other tools do.
+pub fn line(text: &str) {
+    if let Err(error) = try_line(text) {
+        unsaid(&error);
+        std::process::exit(Exit::Broken as i32);
+    }
+}
+
+/// Writes a line of results.
+pub fn try_line(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{text}")?;
+    out.flush()
+}
+
+/// Says that standard output cannot be written, unless nobody reads it any more.
+pub fn unsaid(error: &io::Error) {
+    if error.kind() != io::ErrorKind::BrokenPipe {
+        fail(Exit::Broken, format!("cannot write to standard output: {error}"));
+    }
+}
+
+/// Is colour wanted? Only on a terminal, and not with NO_COLOR.
+pub fn colour() -> bool {
+    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// How the user called this program: a command that begins with it can be pasted.
+pub fn program() -> String {
+    std::env::args().next().unwrap_or_else(|| "explode".to_owned())
+}

@@ -1,0 +1,103 @@
+//! Arguments of the command line.
+
+use std::path::Path;
+
+use tempfile::tempdir;
+
+use crate::common::log::{crash_disks, crash_disks_of, full, mark};
+use crate::common::{explode, explode_in, file, files};
+
+/// A run that must not begin: nothing is made.
+#[track_caller]
+fn refused_run(args: &str, words: &[&str]) {
+    let folder = tempdir().unwrap();
+    let ran = explode_in(folder.path(), ["run"].into_iter().chain(args.split_whitespace()));
+    ran.refused(words);
+    assert_eq!(files(folder.path()), [""; 0], "nothing was made");
+}
+
+#[test]
+fn names_and_options_are_suggested() {
+    refused_run("sqlite-of", &["unknown target 'sqlite-of'", "did you mean 'sqlite-off'?"]);
+    refused_run("fs-basics", &["did you mean 'fs-basic'?"]);
+    refused_run("something-else", &["one of: ", "sqlite-off"]);
+    refused_run("fs-basic --bugdet 3s", &["--bugdet", "--budget"]);
+    refused_run("fs-basic --strategy dsf", &["'dsf'", "dfs"]);
+    refused_run("fs-basic --completion durabel", &["'durabel'", "durable"]);
+    refused_run("fs-basic --format json", &["'json'", "jsonl"]);
+    refused_run("fs-basic extra", &["'extra'"]);
+    explode(["relpay"]).refused(&["'relpay'", "'replay'"]);
+    explode(["list", "target"]).refused(&["'target'", "targets"]);
+}
+
+#[test]
+fn numbers_are_within_their_bounds() {
+    for budget in ["nonsense", "10", "s", "-5s", "1e400s", "nans", "infs", "5 s", "5d", ""] {
+        let ran = explode(["run", "fs-basic", &format!("--budget={budget}")]);
+        ran.refused(&["--budget", "500ms, 60s, 5m, 8h"]);
+    }
+    refused_run("fs-basic --seed=-1", &["--seed", "-1"]);
+    refused_run("fs-basic --seed 18446744073709551616", &["--seed"]);
+    refused_run("fs-basic --depth 1.5", &["--depth"]);
+    refused_run("fs-basic --depth 0", &["depth of 0", "at least 1"]);
+    refused_run("fs-basic --samples 1", &["at least 2"]);
+    refused_run("fs-basic --block 0", &["block of 0", "multiple of 512"]);
+    refused_run("fs-basic --block 1000", &["block of 1000", "multiple of 512"]);
+    refused_run("fs-basic --block 2097152", &["up to 1048576"]);
+    refused_run("fs-basic --strategy random", &["never end", "--budget", "--states"]);
+}
+
+#[test]
+fn out_is_absent_or_an_empty_folder() {
+    let folder = tempdir().unwrap();
+    let run = |out: &Path| explode(["run", "fs-basic", "--depth", "1", "--out", out.to_str().unwrap()]);
+    let used = file(folder.path(), "used", "here");
+    run(folder.path()).refused(&[folder.path().to_str().unwrap(), "--out", "not empty", "another"]);
+    run(&used).refused(&["used", "--out", "not a folder", "another"]);
+    assert_eq!(std::fs::read(&used).unwrap(), b"here");
+    let empty = folder.path().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    run(&empty).expect(0);
+    run(&empty).refused(&["not empty"]);
+    run(&folder.path().join("some/where/deep")).expect(0);
+}
+
+#[test]
+fn files_that_are_not_there_are_named() {
+    let folder = tempdir().unwrap();
+    let absent = folder.path().join("absent");
+    crash_disks_of(&absent, "--size 512").refused(&["absent", "No such file"]);
+    explode(["replay", absent.to_str().unwrap()]).refused(&["absent", "No such file"]);
+    crash_disks_of(folder.path(), "--size 512").refused(&["Is a directory"]);
+    explode(["replay", folder.path().to_str().unwrap()]).refused(&["Is a directory"]);
+    let args = format!("--size 512 --base {}", absent.display());
+    crash_disks(folder.path(), &[], &args).refused(&["absent", "No such file"]);
+}
+
+#[test]
+fn a_base_has_the_size_of_the_device() {
+    let folder = tempdir().unwrap();
+    for sectors in [0, 7, 9, 1000] {
+        let base = file(folder.path(), "base.img", full(sectors, 'P'));
+        let args = format!("--size 4096 --base {}", base.display());
+        let bytes = format!("{} bytes", sectors * 512);
+        crash_disks(folder.path(), &[], &args).refused(&["base.img", &bytes, "4096", "--size"]);
+    }
+    crash_disks(folder.path(), &[], "--size 4096 --base /dev/zero").refused(&["/dev/zero", "4096"]);
+}
+
+#[test]
+fn the_numbers_of_crash_disks_are_checked() {
+    let folder = tempdir().unwrap();
+    let refused = |args: &str, words: &[&str]| crash_disks(folder.path(), &[mark("a")], args).refused(words);
+    refused("--size 1000", &["--size 1000", "sectors of 512"]);
+    refused("--size 4k", &["--size", "4k"]);
+    refused("", &["--size"]);
+    refused("--size 4096 --block 0", &["--block 0", "sectors of 512"]);
+    refused("--size 4096 --block 700", &["--block 700", "sectors of 512"]);
+    refused("--size 4096 --samples 1", &["--samples", "at least 2"]);
+    refused("--size 4096 --from nowhere", &["log.jsonl", "--from nowhere", "no such mark"]);
+    refused("--size 4096 --to nowhere", &["log.jsonl", "--to nowhere", "no such mark"]);
+    refused("--size 4096 --from a --to a", &["--to a", "after the mark of --from"]);
+    refused("--size 4096 --write-as img", &["--write"]);
+}

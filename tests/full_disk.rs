@@ -1,0 +1,183 @@
+//! A full disk under the run folder: it is said, and what was found is not lost.
+//!
+//! The disk is a tmpfs, which only root can mount. Where that is impossible the tests say so and do nothing, or fail if CI=true.
+
+mod common;
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{Ran, explode, file, files};
+use tempfile::{TempDir, tempdir};
+
+/// What one file of a tmpfs needs at least.
+const PAGE: usize = 4096;
+const RUN: &str = "run sqlite-off --depth 1 --format jsonl";
+
+/// A mounted tmpfs; it goes away however the test ends.
+struct Mount {
+    folder: TempDir,
+}
+
+impl Mount {
+    /// A tmpfs with room for so many more small files, or none where this process may not mount.
+    fn with_room_for(pages: usize) -> Option<Mount> {
+        let folder = tempdir().unwrap();
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"])
+            .arg(folder.path())
+            .output();
+        let why = match mount {
+            Ok(ran) if ran.status.success() => {
+                let mount = Mount { folder };
+                mount.fill_but(pages);
+                return Some(mount);
+            }
+            Ok(ran) => String::from_utf8_lossy(&ran.stderr).trim().to_owned(),
+            Err(error) => error.to_string(),
+        };
+        assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "CI must be able to mount a tmpfs: {why}");
+        say(&format!("unsupported: mounting a tmpfs: {why}"));
+        None
+    }
+
+    fn fill_but(&self, pages: usize) {
+        let mut filler = OpenOptions::new().create(true).append(true).open(self.path("filler")).unwrap();
+        let mut written = 0;
+        while filler.write_all(&[0; PAGE]).is_ok() {
+            written += PAGE;
+        }
+        filler.set_len((written - pages * PAGE) as u64).unwrap();
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn explode(&self, args: &str) -> Ran {
+        explode(args.split_whitespace().chain(["--out", self.path("run").to_str().unwrap()]))
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let unmounted = Command::new("umount").arg("--lazy").arg(self.folder.path()).status();
+        if !unmounted.is_ok_and(|status| status.success()) {
+            say(&format!("{} is still mounted", self.folder.path().display()));
+        }
+    }
+}
+
+/// Says it whether the test fails or not; `eprintln!` is shown only when it does.
+fn say(text: &str) {
+    std::io::stderr().write_all(format!("{text}\n").as_bytes()).unwrap();
+}
+
+/// The error, and the texts of the traces that could not be written.
+fn said(ran: &Ran) -> (&str, Vec<&str>) {
+    const HEAD: &str = "a trace that could not be written; save it to a file to replay it:\n";
+    let (error, rest) = ran.err.split_once('\n').unwrap();
+    let mut parts = rest.split(HEAD);
+    assert_eq!(parts.next(), Some(""), "{ran:#?}");
+    (error, parts.collect())
+}
+
+fn no_room(error: &str, path: &Path) {
+    let expected = format!(
+        "error: cannot write {}: No space left on device (os error 28); make room there, or name a folder elsewhere with --out",
+        path.display()
+    );
+    assert_eq!(error, expected);
+}
+
+#[test]
+fn without_any_room_nothing_begins() {
+    let Some(mount) = Mount::with_room_for(0) else { return };
+    let ran = mount.explode(RUN).expect(4);
+    let (error, traces) = said(&ran);
+    no_room(error, &mount.path("run/run.jsonl"));
+    assert!(traces.is_empty());
+}
+
+/// Room for run.jsonl and so many traces.
+#[test]
+fn a_trace_that_cannot_be_written_is_said_and_those_before_it_are_whole() {
+    let elsewhere = tempdir().unwrap();
+    for room in [0, 1, 3] {
+        let Some(mount) = Mount::with_room_for(1 + room) else { return };
+        let ran = mount.explode(RUN).expect(1);
+        let (error, unwritten) = said(&ran);
+
+        let written = files(&mount.path("run/traces"));
+        assert_eq!(written.len(), room, "whole traces only, and no temporary file: {written:?}");
+        for name in &written {
+            let trace = mount.path("run/traces").join(name);
+            explode(["replay", trace.to_str().unwrap()]).expect(1);
+        }
+        let told: Vec<_> = ran.json().into_iter().filter(|line| line["type"] == "finding").collect();
+        assert_eq!(told.len(), room, "each was told when it was replayed");
+        let kept = std::fs::read_to_string(mount.path("run/run.jsonl")).unwrap();
+        assert_eq!(kept, ran.out);
+
+        // Of the four bugs at this depth, those that one unit has found together are all said.
+        assert!(!unwritten.is_empty() && written.len() + unwritten.len() <= 4);
+        for trace in unwritten {
+            let trace = file(elsewhere.path(), "unwritten.json", trace);
+            let replayed = explode(["replay", trace.to_str().unwrap()]).expect(1);
+            assert!(replayed.out.starts_with("        FAIL "), "{replayed:#?}");
+        }
+        let path = error.strip_prefix("error: cannot write ").unwrap().split(": ").next().unwrap();
+        no_room(error, Path::new(path));
+        assert!(Path::new(path).starts_with(mount.path("run/traces")));
+        assert!(!Path::new(path).exists());
+    }
+}
+
+/// Long paths fill the first page of run.jsonl when all is found; the second is not there.
+#[test]
+fn messages_that_cannot_be_written_have_been_said() {
+    let Some(mount) = Mount::with_room_for(1 + 4) else { return };
+    let out = mount.path(&"long".repeat(35)).join("name".repeat(35));
+    let ran = explode(RUN.split_whitespace().chain(["--out", out.to_str().unwrap()])).expect(1);
+    no_room(said(&ran).0, &out.join("run.jsonl"));
+    let kept = std::fs::read_to_string(out.join("run.jsonl")).unwrap();
+    assert!(ran.out.starts_with(&kept) && kept.len() == PAGE, "{} bytes: {kept}", kept.len());
+    let traces = files(&out.join("traces"));
+    assert_eq!(traces.len(), 4);
+    for name in traces {
+        explode(["replay", out.join("traces").join(name).to_str().unwrap()]).expect(1);
+    }
+}
+
+/// A trace of what is by design is no finding, whether it can be written or not.
+#[test]
+fn what_is_by_design_is_no_finding_on_a_full_disk_either() {
+    let Some(mount) = Mount::with_room_for(1) else { return };
+    let ran = mount.explode("run sqlite-normal --depth 1").expect(4);
+    let (error, traces) = said(&ran);
+    no_room(error, &mount.path("run/traces/5750aa73.json"));
+    assert!(traces.len() == 1 && traces[0].contains("\"by_design\": true"));
+}
+
+#[test]
+fn an_image_that_cannot_be_written_is_named() {
+    let Some(mount) = Mount::with_room_for(2) else { return };
+    let events: Vec<_> = (0..4).map(|block| common::log::dirty(0, block * 8, 8, 'A')).collect();
+    let elsewhere = tempdir().unwrap();
+    let images = mount.path("images");
+    let args = format!("--size 16384 --write {}", images.display());
+    let ran = common::log::crash_disks(elsewhere.path(), &events, &args).expect(4);
+    let lines = ran.json();
+    assert!(lines.iter().all(|line| line["type"] == "disk"), "no summary of what is not there");
+    let whole: Vec<String> =
+        lines.iter().map(|line| format!("{}.0.img", line["id"].as_str().unwrap())).collect();
+    assert_eq!(
+        files(&images).len(),
+        whole.len(),
+        "a disk is told once it is written, and no temporary file is left"
+    );
+    assert!(ran.err.starts_with(&format!("error: cannot write {}/", images.display())), "{ran:#?}");
+    assert!(ran.err.contains("No space left on device") && ran.err.contains("--write"), "{ran:#?}");
+}

@@ -1,0 +1,107 @@
+//! `explode list`: everything that can be named, and that each target does what the list says of it.
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use tempfile::tempdir;
+
+use common::{explode, explode_in, keys, of_type, words};
+
+fn list(what: &str) -> Vec<Value> {
+    explode(["list", "--format", "jsonl"].into_iter().chain(what.split_whitespace())).expect(0).json()
+}
+
+fn names(lines: &[&Value]) -> Vec<String> {
+    lines.iter().map(|line| line["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn each_line_has_its_keys() {
+    let lines = list("");
+    for line in &lines {
+        let expected = match line["type"].as_str().unwrap() {
+            "target" => "type name in about seeded expect stack checker depth limit samples",
+            "component" | "checker" => "type name in about options",
+            other => panic!("{other}"),
+        };
+        assert_eq!(keys(line), words(expected));
+        assert!(!line["about"].as_str().unwrap().is_empty());
+        assert!(["mem", "vm", "here"].iter().any(|mode| line["in"].as_str().unwrap().contains(mode)));
+        for option in line["options"].as_array().into_iter().flatten() {
+            assert_eq!(keys(option), words("name about default"));
+        }
+    }
+    for kind in ["target", "component", "checker"] {
+        let found = names(&of_type(&lines, kind));
+        assert_eq!(found.iter().collect::<BTreeSet<_>>().len(), found.len(), "each {kind} once");
+        assert_eq!(names(&list(&format!("{kind}s")).iter().collect::<Vec<_>>()), found);
+    }
+}
+
+#[test]
+fn the_names_are_there() {
+    let lines = list("");
+    let has = |kind: &str, expected: &str| {
+        let found = names(&of_type(&lines, kind));
+        for name in expected.split_whitespace() {
+            assert!(found.iter().any(|found| found == name), "{kind} {name}: {found:?}");
+        }
+    };
+    has("target", "sqlite-off sqlite-normal sqlite-full sqlite-extra fs-basic");
+    has("target", "sqlite-off-wal sqlite-normal-wal sqlite-full-wal sqlite-extra-wal");
+    has("component", "ramdisk simfiles sqlite");
+    has("checker", "sqlite-transactions fs-basic");
+}
+
+/// What a target is made of can be named, too; a seeded bug says so in its name and is expected to be found.
+#[test]
+fn targets_are_made_of_what_is_listed() {
+    let lines = list("");
+    let components = names(&of_type(&lines, "component"));
+    let checkers = names(&of_type(&lines, "checker"));
+    for target in of_type(&lines, "target") {
+        let text = |key: &str| target[key].as_str().unwrap();
+        assert!(checkers.contains(&text("checker").to_owned()), "{target}");
+        for layer in target["stack"].as_array().unwrap() {
+            assert!(components.contains(&layer.as_str().unwrap().to_owned()), "{target}");
+        }
+        assert_eq!(target["seeded"], json!(text("name").contains('+')), "{target}");
+        assert!(target["seeded"] == false || text("expect") != "clean", "{target}");
+        for bound in ["depth", "limit", "samples"] {
+            assert!(target[bound].as_u64().unwrap() > 0, "{target}");
+        }
+    }
+}
+
+/// A clean target is clean at any depth; an error must show within two steps.
+#[test]
+fn every_target_keeps_its_word() {
+    let folder = tempdir().unwrap();
+    for target in list("targets") {
+        let (name, expect) = (target["name"].as_str().unwrap(), target["expect"].as_str().unwrap());
+        let run = |depth: u32| {
+            let args = format!(
+                "run {name} --depth {depth} --out {name}-{depth} --format jsonl --limit 2000 --samples 500"
+            );
+            let ran = explode_in(folder.path(), args.split_whitespace());
+            let ran = ran.expect(i32::from(expect != "clean"));
+            let lines = ran.json();
+            assert_eq!(lines.last().unwrap()["broken"], 0, "{name}");
+            let is_it = |finding: &&Value| finding["verdict"] == expect && finding["by_design"] == false;
+            of_type(&lines, "finding").iter().any(is_it)
+        };
+        let found = run(1);
+        assert_eq!(found || expect != "clean" && run(2), expect != "clean", "{name}: expected {expect}");
+    }
+}
+
+#[test]
+fn a_person_sees_names_bounds_and_options() {
+    let text = explode(["list"]).expect(0).out;
+    assert!(text.contains("target     sqlite-off           mem  SQLite without syncs\n"), "{text}");
+    assert!(text.contains("expect lost; depth 4, limit 20000, samples 2000\n"), "{text}");
+    assert!(text.contains("checker    fs-basic             mem  "), "{text}");
+    assert!(text.contains("sectors=65536  "), "{text}");
+}

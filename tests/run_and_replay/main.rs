@@ -1,0 +1,50 @@
+//! `explode run` and `explode replay`: what is found, told, kept, and shown again.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod bounds;
+mod edited_traces;
+mod findings;
+mod strategies;
+mod streams;
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use common::explode_in;
+
+/// Runs a target with `--format jsonl --out run` in a folder, with more arguments separated by spaces; the lines that it says.
+#[track_caller]
+fn run(folder: &Path, code: i32, args: &str) -> Vec<Value> {
+    let args = format!("run {args} --format jsonl");
+    explode_in(folder, args.split_whitespace()).expect(code).json()
+}
+
+/// The summary alone, of a run in a folder of its own.
+#[track_caller]
+fn summary(code: i32, args: &str) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = run(folder.path(), code, &format!("{args} --out run"));
+    let summary = lines.last().unwrap().clone();
+    assert_eq!(summary["type"], "summary");
+    let count = |key: &str| summary[key].as_u64().unwrap();
+    assert_eq!(count("distinct"), count("checked") + count("equivalent") + count("pending"), "{summary}");
+    summary
+}
+
+/// A run's lines without what no two runs have in common: how long it took, and where it wrote.
+fn timeless(lines: &[Value], out: &str) -> Vec<Value> {
+    let mut lines: Vec<Value> = lines.iter().filter(|line| line["type"] != "progress").cloned().collect();
+    for line in &mut lines {
+        let line = line.as_object_mut().unwrap();
+        line.remove("seconds");
+        for key in ["out", "trace"] {
+            if let Some(Value::String(path)) = line.get_mut(key) {
+                *path = path.replacen(out, "OUT", 1);
+            }
+        }
+    }
+    lines
+}
