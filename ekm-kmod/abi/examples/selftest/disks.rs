@@ -1,0 +1,270 @@
+//! Cases about RAM disks.
+
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::time::Instant;
+
+use explode_ekm_abi::user;
+use explode_ekm_abi::wire::*;
+use nix::errno::Errno;
+
+use crate::Outcome::{self, Good, Note};
+use crate::device::{Aligned, Disk, Map, Rdd, any_call};
+
+pub(crate) const CASES: &[(&str, fn() -> Outcome)] = &[
+    ("disk attributes", attributes),
+    ("disk numbers and removal", numbers),
+    ("disk contents by requests and by mmap", contents),
+    ("disk block lists", lists),
+    ("disk discard and write zeroes", zeroes),
+    ("disk faults", faults),
+    ("disk limits", limits),
+    ("disk costs", costs),
+];
+
+fn attributes() -> Outcome {
+    let disk = Disk::new(16);
+    let get = |name: &str| {
+        let path = format!("/sys/block/rdd{}/{name}", disk.spec.disk);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}")).trim().to_owned()
+    };
+    assert_eq!(get("size"), "32768");
+    assert_eq!(get("dev"), format!("{}:{}", disk.spec.major, disk.spec.minor));
+    assert_eq!(get("queue/logical_block_size"), "512");
+    assert_eq!(get("queue/physical_block_size"), "512");
+    assert_eq!(get("queue/write_cache"), "write back");
+    assert_eq!(get("queue/fua"), "1");
+    assert_eq!(get("queue/discard_granularity"), "512");
+    assert_ne!(get("queue/discard_max_bytes"), "0");
+    assert_ne!(get("queue/write_zeroes_max_bytes"), "0");
+    Good
+}
+
+fn numbers() -> Outcome {
+    let control = Rdd::open();
+    let make = || user::create(control.fd(), 8).unwrap().disk;
+    let (first, second, third) = (make(), make(), make());
+    assert!(first < second && second < third);
+    user::remove(control.fd(), second).unwrap();
+    assert_eq!(user::remove(control.fd(), second), Err(Errno::ENODEV));
+    assert!(!fs::exists(format!("/dev/rdd{second}")).unwrap());
+    assert_eq!(make(), second, "the lowest free one");
+
+    let open = File::open(format!("/dev/rdd{second}")).unwrap();
+    assert_eq!(user::remove(control.fd(), second), Err(Errno::EBUSY));
+    drop(open);
+    let map = Map::new(&control.0, i64::from(second) << RDD_MMAP_SHIFT, 4096, true).unwrap();
+    assert_eq!(user::remove(control.fd(), second), Err(Errno::EBUSY));
+    drop(map);
+    for disk in [first, second, third] {
+        user::remove(control.fd(), disk).unwrap();
+    }
+    Good
+}
+
+fn contents() -> Outcome {
+    let mut disk = Disk::new(1);
+    assert!(disk.contents().iter().all(|&byte| byte == 0), "begins with zeroes");
+    let device = disk.direct();
+    let mut buffer = Aligned([7; 8192]);
+    device.write_all_at(&buffer.0, 512 * 5).unwrap();
+    assert_eq!(&disk.contents()[512 * 5..][..8192], &buffer.0);
+    assert!(disk.contents()[..512 * 5].iter().all(|&byte| byte == 0));
+    disk.map.as_mut().unwrap().write(100, b"hello");
+    device.read_exact_at(&mut buffer.0[..512], 0).unwrap();
+    assert_eq!(&buffer.0[100..105], b"hello");
+    device.sync_all().unwrap();
+    // Beyond the end.
+    assert_eq!(device.read_at(&mut buffer.0, 1 << 20).unwrap(), 0);
+    assert!(device.write_at(&buffer.0, 1 << 20).is_err());
+    Good
+}
+
+fn lists() -> Outcome {
+    let mut disk = Disk::new(1);
+    let device = disk.direct();
+    // Opening reads, to look for a file system or partitions.
+    disk.read();
+    disk.changed();
+    let mut buffer = Aligned([1; 8192]);
+    device.write_all_at(&buffer.0, 4096 * 20).unwrap();
+    device.write_all_at(&buffer.0[..512], 4096 * 3 + 512).unwrap();
+    device.write_all_at(&buffer.0[..1024], 4096 * 20 - 512).unwrap();
+    device.read_exact_at(&mut buffer.0[..4096], 4096 * 200).unwrap();
+    disk.map.as_mut().unwrap().write(4096 * 100, b"mine");
+
+    let mut room = [0u32; 8];
+    let mut list = |capacity: u64| BlockList {
+        disk: disk.spec.disk,
+        which: BLOCKS_CHANGED,
+        blocks: room.as_mut_ptr() as u64,
+        capacity,
+        count: 99,
+    };
+    let mut short = list(3);
+    assert_eq!(any_call(&disk.control.0, RDD_BLOCKS, &mut short), Err(Errno::ENOSPC));
+    assert_eq!(short.count, 4);
+    let mut bad = BlockList { blocks: 16, ..list(8) };
+    assert_eq!(any_call(&disk.control.0, RDD_BLOCKS, &mut bad), Err(Errno::EFAULT));
+    assert_eq!(disk.changed(), [20, 21, 3, 19], "in order of first touch, each once; kept so far");
+    assert!(disk.changed().is_empty());
+    device.write_all_at(&buffer.0[..512], 4096 * 20).unwrap();
+    assert_eq!(disk.changed(), [20], "begun anew");
+    assert_eq!(disk.read(), [200]);
+    assert!(disk.read().is_empty());
+
+    // Many, beyond any vector's first capacity.
+    let large = Disk::new(16);
+    let device = large.direct();
+    let zeroes = vec![Aligned([2; 4096]); 256];
+    // SAFETY: the elements are bytes without padding, one after the other.
+    let bytes = unsafe { std::slice::from_raw_parts(zeroes.as_ptr().cast::<u8>(), 256 * 4096) };
+    for mib in 0..16 {
+        device.write_all_at(bytes, mib << 20).unwrap();
+    }
+    assert_eq!(large.changed(), (0..4096).collect::<Vec<u32>>());
+    Good
+}
+
+mod block {
+    use ioctl_sys::io;
+
+    /// `BLKDISCARD`, `BLKSECDISCARD`, `BLKZEROOUT`: each takes where and how much, in bytes.
+    pub(super) const DISCARD: u32 = io!(0x12, 119);
+    pub(super) const SECURE: u32 = io!(0x12, 125);
+    pub(super) const ZERO: u32 = io!(0x12, 127);
+}
+
+fn zeroes() -> Outcome {
+    for call in [block::DISCARD, block::SECURE, block::ZERO] {
+        let mut disk = Disk::new(1);
+        let ones = vec![1; 1 << 20];
+        disk.map.as_mut().unwrap().write(0, &ones);
+        let device = disk.direct();
+        any_call(&device, call, &mut [4096u64 + 512, 8192]).unwrap();
+        let zero: Vec<bool> = disk.contents().chunks(512).map(|sector| sector == [0; 512]).collect();
+        assert!(zero.iter().enumerate().all(|(sector, &zero)| zero == (9..25).contains(&sector)), "{call}");
+        assert_eq!(disk.changed(), [1, 2, 3]);
+    }
+    Good
+}
+
+fn faults() -> Outcome {
+    let mut disk = Disk::new(1);
+    let number = disk.spec.disk;
+    let pattern: Vec<u8> = (0..1 << 20).map(|at| (at / 512 % 251) as u8).collect();
+    disk.map.as_mut().unwrap().write(0, &pattern);
+    let device = disk.direct();
+    disk.changed();
+    let set = |kind, sector, sectors, seed| {
+        user::fault(disk.control.fd(), FaultSpec { disk: number, kind, sector, sectors, seed })
+    };
+    let failed = |result: std::io::Result<()>| {
+        let error = result.expect_err("the fault was not met");
+        assert_eq!(error.raw_os_error(), Some(Errno::EIO as i32), "{error}");
+    };
+    let mut buffer = Aligned([0xee; 8192]);
+
+    set(FAULT_WRITE_ERROR, 100, 1, 0).unwrap();
+    // A request that touches the range changes nothing, not even outside of it.
+    failed(device.write_all_at(&buffer.0, 96 * 512));
+    failed(any_call(&device, block::DISCARD, &mut [96u64 * 512, 8192]).map_err(Into::into));
+    assert_eq!(disk.contents(), pattern);
+    assert!(disk.changed().is_empty());
+    device.write_all_at(&buffer.0[..512], 99 * 512).unwrap();
+    device.write_all_at(&buffer.0[..512], 101 * 512).unwrap();
+    device.read_exact_at(&mut buffer.0, 96 * 512).unwrap();
+    assert_eq!(disk.changed(), [12]);
+
+    set(FAULT_READ_ERROR, 200, 2, 0).unwrap();
+    failed(device.read_exact_at(&mut buffer.0[..512], 201 * 512));
+    failed(device.read_exact_at(&mut buffer.0, 190 * 512));
+    device.read_exact_at(&mut buffer.0[..512], 202 * 512).unwrap();
+    device.write_all_at(&buffer.0[..512], 200 * 512).unwrap();
+
+    set(FAULT_READ_GARBAGE, 300, 2, 5).unwrap();
+    let mut first = Aligned([0; 2048]);
+    let mut second = Aligned([0; 512]);
+    device.read_exact_at(&mut first.0, 299 * 512).unwrap();
+    device.read_exact_at(&mut second.0, 301 * 512).unwrap();
+    assert_eq!(first.0[..512], pattern[299 * 512..][..512]);
+    assert_eq!(first.0[1536..], pattern[302 * 512..][..512]);
+    assert_ne!(first.0[512..1024], first.0[1024..1536]);
+    assert_ne!(first.0[512..1024], pattern[300 * 512..][..512]);
+    assert_eq!(first.0[1024..1536], second.0, "the same for the same seed and sector");
+
+    assert_eq!(set(FAULT_READ_ERROR, 2047, 2, 0), Err(Errno::EINVAL));
+    assert_eq!(set(FAULT_READ_ERROR, u64::MAX, 2, 0), Err(Errno::EINVAL));
+    assert_eq!(set(FAULT_READ_ERROR, 0, 0, 0), Err(Errno::EINVAL));
+    assert_eq!(set(9, 0, 1, 0), Err(Errno::EINVAL));
+    for _ in 3..FAULTS_MAX {
+        set(FAULT_READ_ERROR, 0, 1, 0).unwrap();
+    }
+    assert_eq!(set(FAULT_READ_ERROR, 0, 1, 0), Err(Errno::ENOSPC));
+    set(FAULT_CLEAR, 0, 0, 0).unwrap();
+    device.read_exact_at(&mut buffer.0, 296 * 512).unwrap();
+    assert_eq!(buffer.0[..], pattern[296 * 512..][..8192]);
+    device.write_all_at(&buffer.0, 96 * 512).unwrap();
+    Good
+}
+
+fn limits() -> Outcome {
+    let control = Rdd::open();
+    let create = |sectors| user::create(control.fd(), sectors).map(drop);
+    for wrong in [0, 1, 7, 9, u64::MAX, u64::MAX - 7, 1 << 63, (1 << 35) + 8] {
+        assert_eq!(create(wrong), Err(Errno::EINVAL), "{wrong}");
+    }
+    for large in [1 << 35, 1 << 30] {
+        assert_eq!(create(large), Err(Errno::ENOMEM), "{large}");
+    }
+    let disk = Disk::new(1);
+    let at = i64::from(disk.spec.disk) << RDD_MMAP_SHIFT;
+    let map = |offset: i64, len| Map::new(&disk.control.0, offset, len, false).map(drop);
+    assert_eq!(map(at, 4096), Ok(()), "a part");
+    assert_eq!(map(at, (1 << 20) + 4096), Err(Errno::EINVAL));
+    assert_eq!(map(at + 4096, 4096), Err(Errno::EINVAL));
+    assert_eq!(map(4000 << RDD_MMAP_SHIFT, 4096), Err(Errno::ENODEV));
+    let error = File::open("/dev/rdd99999").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    Good
+}
+
+/// What a list costs where little is in it, on small and large disks.
+fn costs() -> Outcome {
+    let mut note = String::new();
+    for mib in [16, 256] {
+        let start = Instant::now();
+        let disk = Disk::new(mib);
+        let made = start.elapsed();
+        let device = disk.direct();
+        let buffer = Aligned([3; 4096]);
+        disk.changed();
+        let mut blocks = Vec::with_capacity(64);
+        let (mut empty, mut twenty) = (Vec::new(), Vec::new());
+        for _ in 0..50 {
+            for block in 0..20 {
+                device.write_all_at(&buffer.0, block * 4096 * 31).unwrap();
+            }
+            for times in [&mut twenty, &mut empty] {
+                let start = Instant::now();
+                let fd = disk.control.0.as_fd();
+                user::take_blocks(fd, disk.spec.disk, BLOCKS_CHANGED, &mut blocks).unwrap();
+                times.push(start.elapsed());
+            }
+        }
+        empty.sort();
+        twenty.sort();
+        let start = Instant::now();
+        drop(disk);
+        note += &format!(
+            "{mib} MiB: made and mapped in {made:.1?}, list of 20 {:.1?}, of none {:.1?}, gone in {:.1?}; ",
+            twenty[25],
+            empty[25],
+            start.elapsed()
+        );
+        drop(device);
+    }
+    Note(note)
+}

@@ -1,0 +1,55 @@
+//! Tests both kernel modules, in a guest, as root: `rdd` and `ekm` are loaded, and nobody uses them.
+//!
+//! Prints one line a case, `ok`, `skip` (a tool is missing) or `FAILED`, and costs; the last line is the summary. Ends with 1 if a
+//! case failed. Needs `mkfs.ext2`, `mkfs.ext4`, `mkfs.vfat` and `mkfs.minix` for the cases about file systems, `/tmp` writable.
+//! The argument, if any, says which cases: those whose name contains it.
+#![allow(clippy::print_stdout)]
+
+mod calls;
+mod control;
+mod device;
+mod disks;
+mod systems;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+/// What a case comes to, unless it panics.
+pub(crate) enum Outcome {
+    /// It holds.
+    Good,
+    /// It holds; what else is worth saying.
+    Note(String),
+    /// What it needs is not there.
+    Skip(String),
+}
+
+type Case = (&'static str, fn() -> Outcome);
+
+fn main() -> ExitCode {
+    let only = std::env::args().nth(1).unwrap_or_default();
+    let cases: Vec<Case> = [disks::CASES, calls::CASES, control::CASES, systems::CASES].concat();
+    let (mut good, mut skipped, mut failed) = (0, 0, 0);
+    for (name, case) in cases.into_iter().filter(|(name, _)| name.contains(&only)) {
+        match catch_unwind(AssertUnwindSafe(case)) {
+            Ok(Outcome::Good) => {
+                good += 1;
+                println!("ok {name}");
+            }
+            Ok(Outcome::Note(note)) => {
+                good += 1;
+                println!("ok {name}: {note}");
+            }
+            Ok(Outcome::Skip(why)) => {
+                skipped += 1;
+                println!("skip {name}: {why}");
+            }
+            Err(_) => {
+                failed += 1;
+                println!("FAILED {name}");
+            }
+        }
+    }
+    println!("selftest: {good} ok, {skipped} skipped, {failed} failed");
+    ExitCode::from(u8::from(failed != 0))
+}

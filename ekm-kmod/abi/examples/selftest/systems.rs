@@ -1,0 +1,283 @@
+//! Cases about file systems: the log says all that happens between them and the disk.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use explode_ekm_abi::user;
+use explode_ekm_abi::wire::*;
+use nix::mount::{MsFlags, mount, umount};
+
+use crate::Outcome::{self, Note, Skip};
+use crate::device::{Disk, Ekm, Record};
+
+pub(crate) const CASES: &[(&str, fn() -> Outcome)] = &[
+    ("ext2: replay", || replay("ext2")),
+    ("ext4: replay", || replay("ext4")),
+    ("vfat: replay", || replay("vfat")),
+    ("minix: replay", || replay("minix")),
+    ("ext2: dirty buffers", || dirty("ext2", false)),
+    ("vfat: dirty buffers", || dirty("vfat", false)),
+    ("minix: dirty buffers", || dirty("minix", false)),
+    ("ext4: dirty buffers", || dirty("ext4", true)),
+    ("ext2: twice the same", || twice("ext2")),
+    ("ext4: twice the same", || twice("ext4")),
+    ("vfat: twice the same", || twice("vfat")),
+];
+
+const MOUNT: &str = "/tmp/selftest-mount";
+
+/// Makes a file system; why not, if that cannot be.
+fn mkfs(kind: &str, disk: &Disk) -> Result<(), String> {
+    let command = format!("mkfs.{kind}");
+    let extra: &[&str] = match kind {
+        "ext2" | "ext4" => &["-q", "-F", "-U", "00000000-0000-0000-0000-000000000001"],
+        "vfat" => &["-i", "12345678", "--invariant"],
+        _ => &[],
+    };
+    let output = Command::new(&command).args(extra).arg(disk.path()).stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("{command}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("{command}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// A mounted file system, unmounted with its owner.
+struct Mounted;
+
+impl Mounted {
+    fn new(kind: &str, disk: &Disk) -> Mounted {
+        fs::create_dir_all(MOUNT).unwrap();
+        mount(Some(&disk.path()), MOUNT, Some(kind), MsFlags::empty(), None::<&str>).unwrap();
+        Mounted
+    }
+
+    fn path(name: &str) -> std::path::PathBuf {
+        Path::new(MOUNT).join(name)
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        umount(MOUNT).unwrap();
+    }
+}
+
+/// A little of everything. `until` is called between the steps.
+fn work(mut between: impl FnMut(&str)) {
+    let path = Mounted::path;
+    fs::create_dir(path("d")).unwrap();
+    between("mkdir");
+    for file in 0..6u8 {
+        fs::write(path(&format!("d/f{file}")), vec![file; 3000 + 2500 * usize::from(file)]).unwrap();
+    }
+    between("create");
+    fs::rename(path("d/f1"), path("g1")).unwrap();
+    between("rename");
+    fs::remove_file(path("d/f2")).unwrap();
+    between("unlink");
+    OpenOptions::new().write(true).open(path("d/f5")).unwrap().set_len(5000).unwrap();
+    between("truncate");
+    File::options().write(true).open(path("d/f4")).unwrap().write_all_at(b"patched", 4090).unwrap();
+    between("overwrite");
+    fs::create_dir(path("e")).unwrap();
+    fs::remove_dir(path("e")).unwrap();
+    between("rmdir");
+    fs::write(path("big"), vec![0xbb; 300_000]).unwrap();
+    fs::remove_file(path("big")).unwrap();
+    between("write and unlink");
+    for name in 0..40 {
+        fs::write(path(&format!("d/a name that is rather long {name}")), "").unwrap();
+    }
+    between("names");
+}
+
+/// Applies the requests to what was on the disk before.
+fn apply(image: &mut [u8], records: &[Record]) {
+    for Record { head, data } in records.iter().filter(|record| record.head.kind == KIND_SUBMIT) {
+        let at = (head.sector * SECTOR) as usize;
+        if head.flags & (FLAG_ZEROES | FLAG_DISCARD) != 0 {
+            image[at..at + head.len as usize].fill(0);
+        } else {
+            assert_eq!(data.len() as u64, head.len);
+            image[at..at + data.len()].copy_from_slice(data);
+        }
+    }
+}
+
+/// What was on the disk before, and the requests since, give what is on it.
+fn replay(kind: &str) -> Outcome {
+    let disk = Disk::new(16);
+    let ekm = Ekm::recording(&disk);
+    let mut image = disk.contents().to_vec();
+    if let Err(why) = mkfs(kind, &disk) {
+        return Skip(why);
+    }
+    let made = ekm.take();
+    apply(&mut image, &made);
+    assert!(image == disk.contents(), "after mkfs");
+
+    let mounted = Mounted::new(kind, &disk);
+    work(|_| {});
+    let file = File::open(Mounted::path("d/f4")).unwrap();
+    file.sync_all().unwrap();
+    let synced = ekm.records();
+    let mut half = image.clone();
+    apply(&mut half, &synced);
+    assert!(half == disk.contents(), "after fsync");
+    work_again();
+    nix::unistd::sync();
+    drop(file);
+    drop(mounted);
+    let records = ekm.take();
+    apply(&mut image, &records);
+    assert!(image == disk.contents(), "after umount");
+    let changed = disk.changed();
+    let submits = records.iter().filter(|record| record.head.kind == KIND_SUBMIT);
+    let flags = |flag| submits.clone().filter(|record| record.head.flags & flag != 0).count();
+    for submit in submits.clone().filter(|record| record.head.len > 0) {
+        assert!(changed.contains(&((submit.head.sector / 8) as u32)));
+    }
+    if kind != "minix" && kind != "vfat" {
+        assert!(flags(FLAG_PREFLUSH) > 0);
+    }
+    Note(format!(
+        "{} records of mkfs; {} after: {} requests, {} flushes, {} FUA",
+        made.len(),
+        records.len(),
+        submits.clone().count(),
+        flags(FLAG_PREFLUSH),
+        flags(FLAG_FUA)
+    ))
+}
+
+fn work_again() {
+    fs::remove_file(Mounted::path("g1")).unwrap();
+    fs::write(Mounted::path("h"), vec![0x77; 50_000]).unwrap();
+}
+
+/// Sectors that are dirty, by what the log says.
+#[derive(Default)]
+struct Ledger(BTreeMap<u64, Vec<u8>>);
+
+impl Ledger {
+    fn follow(&mut self, records: &[Record]) {
+        for Record { head, data } in records {
+            match head.kind {
+                KIND_DIRTY => self.insert(head.sector, data),
+                KIND_FORGET | KIND_SUBMIT => {
+                    for sector in head.sector..head.sector + head.len / SECTOR {
+                        self.0.remove(&sector);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn insert(&mut self, first: u64, data: &[u8]) {
+        for (sector, bytes) in (first..).zip(data.chunks(SECTOR as usize)) {
+            self.0.insert(sector, bytes.to_vec());
+        }
+    }
+}
+
+/// At each point what the log says is dirty is what the kernel says is dirty. A journal has more of its own: then `loose` allows
+/// differences, and counts them.
+fn dirty(kind: &str, loose: bool) -> Outcome {
+    let disk = Disk::new(16);
+    if let Err(why) = mkfs(kind, &disk) {
+        return Skip(why);
+    }
+    let ekm = Ekm::recording(&disk);
+    let mounted = Mounted::new(kind, &disk);
+    let mut ledger = Ledger::default();
+    let (mut most, mut missed, mut extra, mut other) = (0, 0, 0, 0);
+    let mut wrong = Vec::new();
+    let mut compare = |step: &str| {
+        ledger.follow(&ekm.take());
+        let mut now = Ledger::default();
+        for buffer in ekm.buffers() {
+            now.insert(buffer.head.sector, &buffer.data);
+        }
+        user::reset(ekm.fd()).unwrap();
+        let mut note = |what: &str, sector: u64, count: &mut u32| {
+            *count += 1;
+            wrong.push(format!("{step}: {what} {sector}"));
+        };
+        for (&sector, data) in &now.0 {
+            match ledger.0.get(&sector) {
+                None => note("not logged dirty", sector, &mut missed),
+                Some(logged) if logged != data => note("logged otherwise", sector, &mut other),
+                Some(_) => {}
+            }
+        }
+        for &sector in ledger.0.keys().filter(|sector| !now.0.contains_key(sector)) {
+            note("not dirty any more", sector, &mut extra);
+        }
+        most = most.max(now.0.len());
+        ledger = now;
+    };
+    compare("mount");
+    work(&mut compare);
+    nix::unistd::sync();
+    compare("sync");
+    work_again();
+    compare("again");
+    drop(mounted);
+    compare("umount");
+    let note = format!(
+        "at most {most} sectors dirty; {missed} not logged, {extra} not dirty any more, {other} with other contents"
+    );
+    if !wrong.is_empty() {
+        println!("  {kind}: {} ...", wrong.iter().take(12).cloned().collect::<Vec<_>>().join(", "));
+    }
+    assert!(loose || wrong.is_empty(), "{note}");
+    assert!(most > 0);
+    Note(note)
+}
+
+/// With clock and random numbers controlled, two runs put the same onto the disk.
+fn twice(kind: &str) -> Outcome {
+    let run = || -> Result<(Vec<u8>, i64), String> {
+        let disk = Disk::new(16);
+        let ekm = Ekm::open();
+        mkfs(kind, &disk)?;
+        // What user programs draw for a new file system is theirs.
+        let mut disk = disk;
+        if kind == "ext4" || kind == "ext2" {
+            static MADE: std::sync::Mutex<BTreeMap<String, Vec<u8>>> = std::sync::Mutex::new(BTreeMap::new());
+            let mut made = MADE.lock().unwrap();
+            let image = made.entry(kind.to_owned()).or_insert_with(|| disk.contents().to_vec()).clone();
+            disk.map.as_mut().unwrap().write(0, &image);
+        }
+        let clock = Clock { frozen: 1, reserved: 0, seconds: 1_700_000_000 };
+        user::clock(ekm.fd(), clock).unwrap();
+        user::random(ekm.fd(), Random { seeded: 1, reserved: 0, seed: 9, drawn: 0 }).unwrap();
+        let mounted = Mounted::new(kind, &disk);
+        work(|_| {});
+        let time = fs::metadata(Mounted::path("d")).unwrap().mtime();
+        drop(mounted);
+        Ok((disk.contents().to_vec(), time))
+    };
+    let start = Instant::now();
+    let (first, second) = match (run(), run()) {
+        (Ok(first), Ok(second)) => (first, second),
+        (Err(why), _) | (_, Err(why)) => return Skip(why),
+    };
+    assert_eq!(first.1, 1_700_000_000);
+    let differing: Vec<usize> = first
+        .0
+        .chunks(512)
+        .zip(second.0.chunks(512))
+        .enumerate()
+        .filter(|(_, (first, second))| first != second)
+        .map(|(sector, _)| sector)
+        .collect();
+    assert!(differing.is_empty(), "sectors {differing:?} differ");
+    Note(format!("{:.1?} for both", start.elapsed()))
+}

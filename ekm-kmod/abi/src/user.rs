@@ -1,0 +1,338 @@
+//! The calls of `/dev/rdd-control` and `/dev/ekm`, each an ioctl with one structure that goes in and comes back.
+//!
+//! A call on a file that is another device is refused by it: the numbers carry a type of our own, and the structure's size.
+
+use std::ffi::c_int;
+use std::fmt;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use nix::errno::Errno;
+
+use crate::wire::{
+    ABI_VERSION, BlockList, Buffers, Clock, DiskSpec, FaultSpec, Hello, LogSize, Mark, Random, Switch, Watch,
+};
+
+/// The bare calls, as `ioctl-sys` makes them.
+#[allow(unsafe_op_in_unsafe_fn)]
+mod raw {
+    use ioctl_sys::ioctl;
+
+    use crate::wire::{
+        BlockList, Buffers, Clock, DiskSpec, EKM_TYPE, FaultSpec, Hello, LogSize, Mark, RDD_TYPE, Random,
+        Switch, Watch,
+    };
+
+    ioctl!(readwrite rdd_hello with RDD_TYPE, 0x10; Hello);
+    ioctl!(readwrite rdd_create with RDD_TYPE, 0x11; DiskSpec);
+    ioctl!(readwrite rdd_remove with RDD_TYPE, 0x12; DiskSpec);
+    ioctl!(readwrite rdd_blocks with RDD_TYPE, 0x13; BlockList);
+    ioctl!(readwrite rdd_fault with RDD_TYPE, 0x14; FaultSpec);
+    ioctl!(readwrite ekm_hello with EKM_TYPE, 0x10; Hello);
+    ioctl!(readwrite ekm_watch with EKM_TYPE, 0x11; Watch);
+    ioctl!(readwrite ekm_record with EKM_TYPE, 0x12; Switch);
+    ioctl!(readwrite ekm_mark with EKM_TYPE, 0x13; Mark);
+    ioctl!(readwrite ekm_buffers with EKM_TYPE, 0x14; Buffers);
+    ioctl!(readwrite ekm_reset with EKM_TYPE, 0x15; Switch);
+    ioctl!(readwrite ekm_clock with EKM_TYPE, 0x16; Clock);
+    ioctl!(readwrite ekm_random with EKM_TYPE, 0x17; Random);
+    ioctl!(readwrite ekm_log with EKM_TYPE, 0x18; LogSize);
+}
+
+/// Why a device is not ready for us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HelloError {
+    /// It was built for another version of [`crate::wire`].
+    Version {
+        /// The module's.
+        module: u32,
+        /// This program's.
+        ours: u32,
+    },
+    /// It does not answer at all.
+    Refused(Errno),
+}
+
+impl fmt::Display for HelloError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HelloError::Version { module, ours } => write!(
+                f,
+                "the kernel module speaks version {module}, this program version {ours}; build both from one source"
+            ),
+            HelloError::Refused(errno) => write!(f, "the kernel module does not answer: {}", errno.desc()),
+        }
+    }
+}
+
+impl std::error::Error for HelloError {}
+
+/// One call. Whatever it answers is in `value`, also if it fails.
+fn call<T>(
+    raw: unsafe fn(c_int, *mut T) -> c_int,
+    device: BorrowedFd<'_>,
+    value: &mut T,
+) -> Result<(), Errno> {
+    // SAFETY: `raw` is one of the functions above, whose number says that the kernel reads and writes one `T`, which `value` is.
+    // Any bytes are a `T`. The address within a `BlockList` is `take_blocks`' business.
+    Errno::result(unsafe { raw(device.as_raw_fd(), value) }).map(drop)
+}
+
+fn hello(
+    raw: unsafe fn(c_int, *mut Hello) -> c_int,
+    device: BorrowedFd<'_>,
+    version: u32,
+) -> Result<(), HelloError> {
+    let mut hello = Hello { version, reserved: 0 };
+    call(raw, device, &mut hello).map_err(|errno| match errno {
+        Errno::EPROTO if hello.version != version => {
+            HelloError::Version { module: hello.version, ours: version }
+        }
+        errno => HelloError::Refused(errno),
+    })
+}
+
+/// Opens the conversation with `/dev/rdd-control`.
+///
+/// # Errors
+/// Another version, or not that device.
+pub fn hello_rdd(control: BorrowedFd<'_>) -> Result<(), HelloError> {
+    hello(raw::rdd_hello, control, ABI_VERSION)
+}
+
+/// Opens the conversation with `/dev/ekm`.
+///
+/// # Errors
+/// Another version, or not that device.
+pub fn hello_ekm(ekm: BorrowedFd<'_>) -> Result<(), HelloError> {
+    hello(raw::ekm_hello, ekm, ABI_VERSION)
+}
+
+/// Makes a disk of zeroes.
+///
+/// # Errors
+/// `EINVAL`: not a multiple of 8 sectors, or none; `ENOMEM`: no room.
+pub fn create(control: BorrowedFd<'_>, sectors: u64) -> Result<DiskSpec, Errno> {
+    let mut spec = DiskSpec { sectors, ..DiskSpec::default() };
+    call(raw::rdd_create, control, &mut spec)?;
+    Ok(spec)
+}
+
+/// Removes a disk.
+///
+/// # Errors
+/// `EBUSY`: open or mapped; `ENODEV`: no such disk.
+pub fn remove(control: BorrowedFd<'_>, disk: u32) -> Result<(), Errno> {
+    call(raw::rdd_remove, control, &mut DiskSpec { disk, ..DiskSpec::default() })
+}
+
+/// Takes a list of blocks into `blocks`, whatever was in there; [`crate::wire::BLOCKS_CHANGED`] or
+/// [`crate::wire::BLOCKS_READ`]. The capacity of `blocks` is used, and grows if need be: give the same vector again.
+///
+/// # Errors
+/// `ENODEV`: no such disk; `EINVAL`: no such list.
+pub fn take_blocks(
+    control: BorrowedFd<'_>,
+    disk: u32,
+    which: u32,
+    blocks: &mut Vec<u32>,
+) -> Result<(), Errno> {
+    blocks.clear();
+    loop {
+        let capacity = blocks.capacity() as u64;
+        let mut list = BlockList { disk, which, blocks: blocks.as_mut_ptr() as u64, capacity, count: 0 };
+        match call(raw::rdd_blocks, control, &mut list) {
+            Ok(()) => {
+                // SAFETY: the kernel has written `count` numbers, which is at most `capacity`.
+                unsafe { blocks.set_len(list.count as usize) };
+                return Ok(());
+            }
+            Err(Errno::ENOSPC) if list.count > capacity => blocks.reserve(list.count as usize),
+            Err(errno) => return Err(errno),
+        }
+    }
+}
+
+/// Adds a fault, or clears all.
+///
+/// # Errors
+/// `ENODEV`: no such disk; `EINVAL`: no such kind, or beyond the end; `ENOSPC`: it has [`crate::wire::FAULTS_MAX`] already.
+pub fn fault(control: BorrowedFd<'_>, mut fault: FaultSpec) -> Result<(), Errno> {
+    call(raw::rdd_fault, control, &mut fault)
+}
+
+/// Makes the log anew, with `bytes` for records, and says how many there were before.
+///
+/// # Errors
+/// `EBUSY`: it records or is mapped; `EINVAL`: not a multiple of 4096, or 0; `ENOMEM`: no room, the old one is still there.
+pub fn log_size(ekm: BorrowedFd<'_>, bytes: u64) -> Result<u64, Errno> {
+    let mut size = LogSize { bytes };
+    call(raw::ekm_log, ekm, &mut size)?;
+    Ok(size.bytes)
+}
+
+/// Watches a block device, or ends the watch of a number.
+///
+/// # Errors
+/// `ENODEV`: no such device; `EEXIST`: another number has it; `EINVAL`: a wrong number.
+pub fn watch(ekm: BorrowedFd<'_>, mut watch: Watch) -> Result<(), Errno> {
+    call(raw::ekm_watch, ekm, &mut watch)
+}
+
+/// Recording on or off; says how it was.
+///
+/// # Errors
+/// `ENOMEM`: no room for a log.
+pub fn record(ekm: BorrowedFd<'_>, on: bool) -> Result<bool, Errno> {
+    let mut switch = Switch { on: on.into(), reserved: 0 };
+    call(raw::ekm_record, ekm, &mut switch)?;
+    Ok(switch.on != 0)
+}
+
+/// Puts a mark into the log.
+///
+/// # Errors
+/// `ENOMEM`: no room for a log.
+pub fn mark(ekm: BorrowedFd<'_>, value: u64) -> Result<(), Errno> {
+    call(raw::ekm_mark, ekm, &mut Mark { value })
+}
+
+/// Appends a record for each buffer of a watched device that is dirty now, and says how many.
+///
+/// # Errors
+/// `ENODEV`: not watched, or gone.
+pub fn buffers(ekm: BorrowedFd<'_>, device: u32) -> Result<u32, Errno> {
+    let mut buffers = Buffers { device, count: 0 };
+    call(raw::ekm_buffers, ekm, &mut buffers)?;
+    Ok(buffers.count)
+}
+
+/// Empties the log.
+///
+/// # Errors
+/// Not EKM.
+pub fn reset(ekm: BorrowedFd<'_>) -> Result<(), Errno> {
+    call(raw::ekm_reset, ekm, &mut Switch::default())
+}
+
+/// Stops the clock of file systems, or lets it run.
+///
+/// # Errors
+/// `EINVAL`: not a time.
+pub fn clock(ekm: BorrowedFd<'_>, mut clock: Clock) -> Result<(), Errno> {
+    call(raw::ekm_clock, ekm, &mut clock)
+}
+
+/// Where the kernel's random numbers come from; returns where they came from.
+///
+/// # Errors
+/// `EINVAL`: a wrong value.
+pub fn random(ekm: BorrowedFd<'_>, mut random: Random) -> Result<Random, Errno> {
+    call(raw::ekm_random, ekm, &mut random)?;
+    Ok(random)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::{offset_of, size_of};
+
+    use ioctl_sys::iorw;
+    use nix::request_code_readwrite;
+
+    use super::*;
+    use crate::wire::*;
+
+    /// (its number in `wire`, by ioctl-sys, by nix)
+    macro_rules! numbers {
+        ($($name:ident: $kind:ident $nr:literal $type:ident),* $(,)?) => {
+            [$((
+                $name,
+                iorw!($kind, $nr, size_of::<$type>()),
+                request_code_readwrite!($kind, $nr, size_of::<$type>()) as u32,
+            )),*]
+        };
+    }
+
+    #[test]
+    fn numbers_are_those_of_iowr() {
+        let numbers = numbers![
+            RDD_HELLO: RDD_TYPE 0x10 Hello,
+            RDD_CREATE: RDD_TYPE 0x11 DiskSpec,
+            RDD_REMOVE: RDD_TYPE 0x12 DiskSpec,
+            RDD_BLOCKS: RDD_TYPE 0x13 BlockList,
+            RDD_FAULT: RDD_TYPE 0x14 FaultSpec,
+            EKM_HELLO: EKM_TYPE 0x10 Hello,
+            EKM_WATCH: EKM_TYPE 0x11 Watch,
+            EKM_RECORD: EKM_TYPE 0x12 Switch,
+            EKM_MARK: EKM_TYPE 0x13 Mark,
+            EKM_BUFFERS: EKM_TYPE 0x14 Buffers,
+            EKM_RESET: EKM_TYPE 0x15 Switch,
+            EKM_CLOCK: EKM_TYPE 0x16 Clock,
+            EKM_RANDOM: EKM_TYPE 0x17 Random,
+            EKM_LOG: EKM_TYPE 0x18 LogSize,
+        ];
+        for (ours, ioctl_sys, nix) in numbers {
+            assert_eq!(ours, ioctl_sys, "{ours:#x}");
+            assert_eq!(ours, nix, "{ours:#x}");
+        }
+        let mut distinct: Vec<u32> = numbers.iter().map(|numbers| numbers.0).collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert_eq!(distinct.len(), numbers.len());
+        assert_eq!(RDD_HELLO, 0xc008_d510, "by hand: read and write, 8 bytes, type d5, number 10");
+    }
+
+    #[test]
+    fn records_begin_at_multiples_of_eight() {
+        assert_eq!(size_of::<RecordHeader>() % 8, 0);
+        assert_eq!(LOG_DATA % 8, 0);
+        assert!(size_of::<LogHeader>() as u64 <= LOG_DATA);
+    }
+
+    /// What a reader of the log takes apart by hand.
+    #[test]
+    fn offsets() {
+        assert_eq!(
+            [
+                offset_of!(LogHeader, magic),
+                offset_of!(LogHeader, version),
+                offset_of!(LogHeader, record_header),
+                offset_of!(LogHeader, capacity),
+                offset_of!(LogHeader, used),
+                offset_of!(LogHeader, records),
+                offset_of!(LogHeader, lost),
+            ],
+            [0, 8, 12, 16, 24, 32, 40]
+        );
+        assert_eq!(
+            [
+                offset_of!(RecordHeader, bytes),
+                offset_of!(RecordHeader, kind),
+                offset_of!(RecordHeader, flags),
+                offset_of!(RecordHeader, device),
+                offset_of!(RecordHeader, pid),
+                offset_of!(RecordHeader, sector),
+                offset_of!(RecordHeader, len),
+                offset_of!(RecordHeader, request),
+            ],
+            [0, 4, 6, 8, 12, 16, 24, 32]
+        );
+        assert_eq!(LOG_MAGIC.to_le_bytes(), *b"EKMLOG\0\0");
+    }
+
+    #[test]
+    fn another_device_refuses() {
+        use std::os::fd::AsFd;
+        let null = std::fs::File::open("/dev/null").unwrap();
+        assert_eq!(hello_ekm(null.as_fd()), Err(HelloError::Refused(Errno::ENOTTY)));
+        assert_eq!(hello_rdd(null.as_fd()), Err(HelloError::Refused(Errno::ENOTTY)));
+        assert_eq!(create(null.as_fd(), 8), Err(Errno::ENOTTY));
+        assert_eq!(take_blocks(null.as_fd(), 0, 0, &mut vec![1]), Err(Errno::ENOTTY));
+    }
+
+    #[test]
+    fn a_wrong_version_names_both() {
+        let error = HelloError::Version { module: 2, ours: 1 };
+        assert!(error.to_string().contains("version 2"), "{error}");
+        assert!(error.to_string().contains("version 1"), "{error}");
+    }
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0 OR MIT
+//! The structures and numbers that the kernel modules and their user share; `core` only. Both modules include this very file.
+//!
+//! Two devices. `/dev/rdd-control` makes RAM disks (`/dev/rdd<N>`), and gives their contents by mmap. `/dev/ekm` keeps one event
+//! log for all watched disks, read by mmap: a [`LogHeader`] in the first page, records from [`LOG_DATA`] on, each a
+//! [`RecordHeader`] and its data. Byte order and sizes are those of the machine: both sides run on the same one.
+//!
+//! Every structure is plain integers without padding, so whatever a caller passes is a value; whether it makes sense is checked
+//! by the module, which refuses with `EINVAL` (a wrong value, an unknown flag, a number of a device that is not there is
+//! `ENODEV`), and then has changed nothing.
+
+/// Changes with every change of this file that matters to either side. [`Hello`] compares it.
+pub const ABI_VERSION: u32 = 1;
+
+/// Bytes of a sector.
+pub const SECTOR: u64 = 512;
+/// Bytes of a block in [`BlockList`]: eight sectors.
+pub const BLOCK: u64 = 4096;
+
+/// Opens the conversation: what the caller was built for. The module answers with its own version, and `EPROTO` if it is
+/// another one. Every other call before a `Hello` that matched is refused with `EPROTO`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hello {
+    /// In: the caller's [`ABI_VERSION`]. Out: the module's.
+    pub version: u32,
+    /// Always 0.
+    pub reserved: u32,
+}
+
+// --- /dev/rdd-control ------------------------------------------------------------------------------------------------------
+
+/// A RAM disk.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskSpec {
+    /// Out: the number N of `/dev/rdd<N>`, the lowest free one. In, for [`RDD_REMOVE`]: which one.
+    pub disk: u32,
+    /// Out: device numbers of the node.
+    pub major: u32,
+    /// Out.
+    pub minor: u32,
+    /// Always 0.
+    pub reserved: u32,
+    /// In: size in sectors, a multiple of 8, not 0.
+    pub sectors: u64,
+}
+
+/// A list of blocks, taken and begun anew.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockList {
+    /// Which disk.
+    pub disk: u32,
+    /// [`BLOCKS_CHANGED`] or [`BLOCKS_READ`].
+    pub which: u32,
+    /// In: a user pointer to `capacity` numbers of type `u32`.
+    pub blocks: u64,
+    /// In: how many fit.
+    pub capacity: u64,
+    /// Out: how many there are, in order of their first touch, each once. Above `capacity` the call fails with `ENOSPC`, and
+    /// the list stays.
+    pub count: u64,
+}
+
+/// Blocks that requests wrote since this list was last taken. Writes through mmap are the owner's own, and are not in it.
+pub const BLOCKS_CHANGED: u32 = 0;
+/// Blocks that requests read since this list was last taken.
+pub const BLOCKS_READ: u32 = 1;
+
+/// A fault of a medium: requests that touch the range meet it, until it is cleared.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FaultSpec {
+    /// Which disk.
+    pub disk: u32,
+    /// [`FAULT_CLEAR`], [`FAULT_READ_ERROR`], [`FAULT_WRITE_ERROR`] or [`FAULT_READ_GARBAGE`].
+    pub kind: u32,
+    /// First sector.
+    pub sector: u64,
+    /// Number of sectors; 0 with [`FAULT_CLEAR`].
+    pub sectors: u64,
+    /// Seeds the garbage: the same bytes for the same (seed, sector), at each read.
+    pub seed: u64,
+}
+
+/// Forgets every fault of the disk.
+pub const FAULT_CLEAR: u32 = 0;
+/// Reads end with an I/O error.
+pub const FAULT_READ_ERROR: u32 = 1;
+/// Writes, discards and write-zeroes end with an I/O error, and change nothing.
+pub const FAULT_WRITE_ERROR: u32 = 2;
+/// Reads succeed, and give garbage.
+pub const FAULT_READ_GARBAGE: u32 = 3;
+/// So many faults a disk has at most; one more is `ENOSPC`.
+pub const FAULTS_MAX: usize = 64;
+
+/// `mmap` of `/dev/rdd-control` at offset `N << RDD_MMAP_SHIFT` gives the contents of disk N, whole or a part from its beginning.
+pub const RDD_MMAP_SHIFT: u32 = 44;
+
+// --- /dev/ekm --------------------------------------------------------------------------------------------------------------
+
+/// Makes a block device one whose events are logged.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Watch {
+    /// The number that the log gives it, below [`WATCHES_MAX`]; a second watch of a number replaces the first.
+    pub device: u32,
+    /// The block device; 0:0 ends the watch. One that another number watches already is `EEXIST`.
+    pub major: u32,
+    /// The block device.
+    pub minor: u32,
+    /// [`WATCH_BUFFERS`] and [`WATCH_REQUESTS`], or one of them.
+    pub what: u32,
+}
+
+/// Log what becomes dirty in the buffer cache, and what of it is forgotten.
+pub const WATCH_BUFFERS: u32 = 1;
+/// Log requests and completions.
+pub const WATCH_REQUESTS: u32 = 2;
+/// So many numbers there are.
+pub const WATCHES_MAX: usize = 64;
+
+/// How large the log is to be.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogSize {
+    /// In: bytes for records, a multiple of 4096, not 0. Out: the size before, 0 if there was no log yet.
+    pub bytes: u64,
+}
+
+/// The log's size unless [`EKM_LOG`] has said another.
+pub const LOG_DEFAULT: u64 = 64 << 20;
+
+/// Something to switch on (1) or off (0): [`EKM_RECORD`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Switch {
+    /// In: the new state. Out: the one before.
+    pub on: u32,
+    /// Always 0.
+    pub reserved: u32,
+}
+
+/// Puts a mark into the log.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// The caller's own number; it stands in the record's `sector`.
+    pub value: u64,
+}
+
+/// Asks for the buffers of a watched device that are dirty now: a [`KIND_BUFFER`] record each, in order of sector.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Buffers {
+    /// Its number.
+    pub device: u32,
+    /// Out: how many records were appended.
+    pub count: u32,
+}
+
+/// The clock of file systems: what `current_time`, superblocks and journals read. User programs that ask for the time see the
+/// real one.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Clock {
+    /// 1: it stands still at `seconds`; 0: it runs.
+    pub frozen: u32,
+    /// Always 0.
+    pub reserved: u32,
+    /// Seconds since 1970.
+    pub seconds: u64,
+}
+
+/// The kernel's random numbers, as `get_random_*` gives them to whoever in the kernel asks. `get_random_bytes` draws one number for
+/// each eight bytes or part of them, every other one call one number. What user programs read is really random.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Random {
+    /// In: 1: number n is a function of `seed` and n; 0: really random. Out: the state before.
+    pub seeded: u32,
+    /// Always 0.
+    pub reserved: u32,
+    /// In: the seed. Out: the one before.
+    pub seed: u64,
+    /// In: numbers drawn so far, for going on where one left off. Out: those drawn under the seed before.
+    pub drawn: u64,
+}
+
+/// The first page of `/dev/ekm`'s mmap. Only the module writes it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogHeader {
+    /// [`LOG_MAGIC`].
+    pub magic: u64,
+    /// [`ABI_VERSION`].
+    pub version: u32,
+    /// Size of [`RecordHeader`].
+    pub record_header: u32,
+    /// Bytes there are for records.
+    pub capacity: u64,
+    /// Bytes of records that are there.
+    pub used: u64,
+    /// How many records.
+    pub records: u64,
+    /// How many more there would be if they had found room. The log is worth nothing unless this is 0.
+    pub lost: u64,
+}
+
+/// "EKMLOG\0\0", little-endian.
+pub const LOG_MAGIC: u64 = 0x0000_474f_4c4d_4b45;
+/// Where in the mmap the records begin; the header has this to itself.
+pub const LOG_DATA: u64 = 4096;
+
+/// One event. Its data, if any, follows; the next record begins at the next multiple of 8.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordHeader {
+    /// Bytes of the record: this header and the data, without what fills it up to a multiple of 8.
+    pub bytes: u32,
+    /// One of `KIND_*`.
+    pub kind: u16,
+    /// `FLAG_*`.
+    pub flags: u16,
+    /// The watched device's number.
+    pub device: u32,
+    /// The thread that caused it (`current->pid`).
+    pub pid: u32,
+    /// The range's first sector; a mark's value.
+    pub sector: u64,
+    /// The range's length in bytes.
+    pub len: u64,
+    /// The same for a request and its completion, and for no other request in between. Says nothing else.
+    pub request: u64,
+}
+
+/// A buffer with these contents has become dirty, or is dirty and has changed (`mark_buffer_dirty`). With data.
+pub const KIND_DIRTY: u16 = 1;
+/// A buffer's changes are forgotten, unwritten (`__bforget`, `block_invalidate_folio`, `clean_bdev_aliases`), or a journal has
+/// taken them over, so that the buffer is not written before they are in the journal. There may be one where nothing was dirty.
+pub const KIND_FORGET: u16 = 2;
+/// A request other than a read is handed to the device (`submit_bio`). With data if it is a write with any; else `len` says how
+/// much.
+pub const KIND_SUBMIT: u16 = 3;
+/// A request has ended (`bio_endio`). Which one, `request` says; `sector` and `len` are 0, as a bio forgets them on its way.
+pub const KIND_COMPLETE: u16 = 4;
+/// The user's own mark. It is put whether the log records or not, as are the answers to [`EKM_BUFFERS`].
+pub const KIND_MARK: u16 = 5;
+/// A buffer that is dirty now, with its contents; the answer to [`EKM_BUFFERS`].
+pub const KIND_BUFFER: u16 = 6;
+
+/// `REQ_FUA`.
+pub const FLAG_FUA: u16 = 1;
+/// `REQ_PREFLUSH`, or a flush alone (`REQ_OP_FLUSH`): then `len` is 0.
+pub const FLAG_PREFLUSH: u16 = 2;
+/// `REQ_OP_WRITE_ZEROES`: no data.
+pub const FLAG_ZEROES: u16 = 4;
+/// `REQ_OP_DISCARD` or `REQ_OP_SECURE_ERASE`: no data.
+pub const FLAG_DISCARD: u16 = 8;
+/// The request has failed.
+pub const FLAG_ERROR: u16 = 16;
+
+// --- The calls -------------------------------------------------------------------------------------------------------------
+
+/// The type ("magic") of the calls of `/dev/rdd-control`.
+pub const RDD_TYPE: u8 = 0xd5;
+/// The type of the calls of `/dev/ekm`.
+pub const EKM_TYPE: u8 = 0xd6;
+
+/// `_IOWR(type, nr, T)`: all calls read and write their structure.
+const fn iowr<T>(kind: u8, nr: u8) -> u32 {
+    (3 << 30) | ((core::mem::size_of::<T>() as u32) << 16) | ((kind as u32) << 8) | nr as u32
+}
+
+/// [`Hello`] to `/dev/rdd-control`.
+pub const RDD_HELLO: u32 = iowr::<Hello>(RDD_TYPE, 0x10);
+/// Makes a disk of zeroes ([`DiskSpec`]).
+pub const RDD_CREATE: u32 = iowr::<DiskSpec>(RDD_TYPE, 0x11);
+/// Removes a disk; `EBUSY` while it is open or mapped.
+pub const RDD_REMOVE: u32 = iowr::<DiskSpec>(RDD_TYPE, 0x12);
+/// Takes a [`BlockList`].
+pub const RDD_BLOCKS: u32 = iowr::<BlockList>(RDD_TYPE, 0x13);
+/// Adds a fault, or clears all ([`FaultSpec`]).
+pub const RDD_FAULT: u32 = iowr::<FaultSpec>(RDD_TYPE, 0x14);
+
+/// [`Hello`] to `/dev/ekm`.
+pub const EKM_HELLO: u32 = iowr::<Hello>(EKM_TYPE, 0x10);
+/// [`Watch`].
+pub const EKM_WATCH: u32 = iowr::<Watch>(EKM_TYPE, 0x11);
+/// Recording on or off ([`Switch`]); off when the device is closed.
+pub const EKM_RECORD: u32 = iowr::<Switch>(EKM_TYPE, 0x12);
+/// [`Mark`].
+pub const EKM_MARK: u32 = iowr::<Mark>(EKM_TYPE, 0x13);
+/// [`Buffers`].
+pub const EKM_BUFFERS: u32 = iowr::<Buffers>(EKM_TYPE, 0x14);
+/// Empties the log ([`Switch`], not read): its user has read all of it.
+pub const EKM_RESET: u32 = iowr::<Switch>(EKM_TYPE, 0x15);
+/// [`Clock`].
+pub const EKM_CLOCK: u32 = iowr::<Clock>(EKM_TYPE, 0x16);
+/// [`Random`].
+pub const EKM_RANDOM: u32 = iowr::<Random>(EKM_TYPE, 0x17);
+/// Makes the log anew, empty, with another size ([`LogSize`]); `EBUSY` while it records or is mapped. A log that nobody has made
+/// is made by the first call that needs one, and is there until the module goes.
+pub const EKM_LOG: u32 = iowr::<LogSize>(EKM_TYPE, 0x18);
+
+// Both sides are built from this file; should either compiler lay it out another way, it does not compile.
+const _: () = {
+    use core::mem::size_of;
+    assert!(size_of::<Hello>() == 8);
+    assert!(size_of::<DiskSpec>() == 24);
+    assert!(size_of::<BlockList>() == 32);
+    assert!(size_of::<FaultSpec>() == 32);
+    assert!(size_of::<Watch>() == 16);
+    assert!(size_of::<Switch>() == 8);
+    assert!(size_of::<Mark>() == 8);
+    assert!(size_of::<Buffers>() == 8);
+    assert!(size_of::<Clock>() == 16);
+    assert!(size_of::<Random>() == 24);
+    assert!(size_of::<LogSize>() == 8);
+    assert!(size_of::<LogHeader>() == 48);
+    assert!(size_of::<RecordHeader>() == 40);
+};
