@@ -7,6 +7,7 @@
 //! choose -> explore      which way to go next
 //! events -> writeset     what could be on disk, or not
 //! crash                  the crash disks: enumerated, de-duplicated, counted
+//! devices                what stacks stand on: in process, or the kernel's
 //! recover -> check       stacks, checkers, verdicts
 //! trace -> report        what is found replays, and is told
 //! run                    plans, units of work, the run folder, exit codes
@@ -17,6 +18,7 @@
 pub mod check;
 pub mod choose;
 pub mod crash;
+pub mod devices;
 pub mod events;
 pub mod explore;
 pub mod pipeline;

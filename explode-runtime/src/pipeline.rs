@@ -10,26 +10,28 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use explode_ramdisk::{Event, Identity, Image, Recording, Storage};
+use explode_ramdisk::{Event, Identity, Image, Recording};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::check::{Ask, Checker, Failure, Violation};
 use crate::crash::{Counts, CrashDisk, Epoch, Limits, SampleSeed, When, walk};
+use crate::devices::{Devices, Lab, Side};
 use crate::events::{EventError, hash_event};
-use crate::recover::{Recovery, Stack};
-use crate::run::{Plan, Registry};
+use crate::recover::{Blame, Fault, Recovery, Stack};
+use crate::run::{Plan, Registry, Settings};
 use crate::writeset::WriteSet;
 
 /// The stages behind one running system.
 pub struct Pipeline<'a> {
-    registry: &'a Registry,
-    plan: &'a Plan,
+    judge: Judge<'a>,
     /// What could be on disk after the events before `log`.
     write_set: WriteSet,
     /// The events since then: those of the interval, if one has begun.
     log: Vec<Event>,
     log_hash: Xxh3,
     in_interval: bool,
+    /// All events from the beginning, if somebody wants them.
+    kept: Option<Vec<Event>>,
 }
 
 /// One crash disk on its way to a check.
@@ -43,6 +45,10 @@ pub struct Candidate<'a> {
     pub args: &'a [String],
     /// The identity of the check: (image, epoch, arguments, check_key), fault-model.md section 6.
     pub key: u128,
+    /// What the key says besides image, epoch and arguments.
+    pub rest: &'a [u8],
+    /// What a sample of it is drawn from.
+    pub seed: SampleSeed,
     /// A hash of every event so far: a replay with an equal one has the same blocks at the same places.
     pub log_hash: u128,
 }
@@ -52,6 +58,16 @@ pub struct Candidate<'a> {
 pub struct Judge<'a> {
     registry: &'a Registry,
     plan: &'a Plan,
+    lab: &'a Lab,
+}
+
+/// A check that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judged {
+    /// What came of it.
+    pub judgement: Judgement,
+    /// What was written from the first recover to the last mount; empty unless it was asked for.
+    pub recovery: Vec<Event>,
 }
 
 /// What came of a check.
@@ -69,47 +85,61 @@ pub enum Judgement {
 
 impl<'a> Pipeline<'a> {
     /// Follows a system that was started on `base`.
-    pub fn new(registry: &'a Registry, plan: &'a Plan, base: Image) -> Pipeline<'a> {
+    pub fn new(registry: &'a Registry, plan: &'a Plan, lab: &'a Lab, base: Image) -> Pipeline<'a> {
         // The events mean something only together with what they began on.
         let mut log_hash = Xxh3::new();
         log_hash.update(&base.identity().0.to_le_bytes());
         let write_set = WriteSet::new(base, plan.settings.rules);
-        Pipeline { registry, plan, write_set, log: Vec::new(), log_hash, in_interval: false }
+        let judge = Judge { registry, plan, lab };
+        Pipeline { judge, write_set, log: Vec::new(), log_hash, in_interval: false, kept: None }
+    }
+
+    /// From now on all events are kept, for [`Pipeline::into_events`].
+    pub fn keep_events(&mut self) {
+        self.kept = Some(Vec::new());
+    }
+
+    /// The events that were kept.
+    pub fn into_events(self) -> Vec<Event> {
+        self.kept.unwrap_or_default()
     }
 
     /// An interval begins here.
     ///
     /// # Errors
-    /// An event that contradicts the log: the tool or a component is broken.
-    pub fn begin(&mut self, storage: &Storage) -> Result<(), EventError> {
-        self.follow(storage);
+    /// The log cannot be read, or an event contradicts it: the tool or a component is broken.
+    pub fn begin(&mut self, devices: &Devices) -> Result<(), Fault> {
+        self.follow(devices)?;
         self.advance()?;
         self.in_interval = true;
         Ok(())
     }
 
     /// An interval ends here, and nobody wants it checked (a replay of checks already made).
-    pub fn skip(&mut self, storage: &Storage, when: When) {
-        self.follow(storage);
+    ///
+    /// # Errors
+    /// The log cannot be read.
+    pub fn skip(&mut self, devices: &Devices, when: When) -> Result<(), Fault> {
         self.in_interval &= when == When::Now;
+        self.follow(devices)
     }
 
     /// Takes every crash disk of the interval that ends here to `visit`, once per epoch in which it is possible.
     ///
     /// # Errors
-    /// An event that contradicts the log.
+    /// The log cannot be read, or an event contradicts it; or the devices did not stay as they were while others were visited.
     pub fn candidates(
         &mut self,
-        storage: &Storage,
+        devices: &Devices,
         ask: &Ask<'_>,
         interval: u64,
         mut visit: impl FnMut(&Candidate<'_>),
-    ) -> Result<Counts, EventError> {
-        self.follow(storage);
+    ) -> Result<Counts, Fault> {
+        self.follow(devices)?;
         if ask.when == When::Now && !self.in_interval {
             self.advance()?;
         }
-        let settings = &self.plan.settings;
+        let settings = &self.judge.plan.settings;
         let seed = SampleSeed { seed: settings.seed, choices: ask.chooser.hash(), interval };
         let limits = Limits { limit: settings.limit, samples: settings.samples, seed };
         // Without a word from the checker no two requests for crash checks are alike: it may remember each mutate and call.
@@ -121,9 +151,17 @@ impl<'a> Pipeline<'a> {
             for epoch in disk.epochs().iter() {
                 let args = if epoch == Epoch::Begin { ask.begin } else { ask.args };
                 let key = key(disk.identity(), epoch, args, &rest);
-                visit(&Candidate { disk, epoch, args, key, log_hash });
+                visit(&Candidate { disk, epoch, args, key, rest: &rest, seed, log_hash });
             }
-        })?;
+        });
+        let counts = counts.map_err(contradiction)?;
+        let moved = devices.take_log()?;
+        if let Some(event) = moved.first() {
+            return Err(tool(format!(
+                "the system did not stand still while its crash disks were checked: {} events, the first one {event:?}",
+                moved.len()
+            )));
+        }
         if ask.when == When::Between {
             self.write_set = write_set;
             self.log.clear();
@@ -134,50 +172,97 @@ impl<'a> Pipeline<'a> {
 
     /// Who judges the crash disks of this run.
     pub fn judge(&self) -> Judge<'a> {
-        Judge { registry: self.registry, plan: self.plan }
+        self.judge
     }
 
-    fn follow(&mut self, storage: &Storage) {
-        let events = storage.take_log();
+    fn follow(&mut self, devices: &Devices) -> Result<(), Fault> {
+        let events = devices.take_log()?;
         for event in &events {
             hash_event(event, &mut self.log_hash);
         }
+        if let Some(kept) = &mut self.kept {
+            kept.extend(events.iter().cloned());
+        }
         self.log.extend(events);
+        Ok(())
     }
 
-    fn advance(&mut self) -> Result<(), EventError> {
+    fn advance(&mut self) -> Result<(), Fault> {
         for (index, event) in self.log.drain(..).enumerate() {
-            self.write_set.apply(&event).map_err(|error| EventError { index, error })?;
+            self.write_set.apply(&event).map_err(|error| contradiction(EventError { index, error }))?;
         }
         Ok(())
     }
 }
 
+fn contradiction(error: EventError) -> Fault {
+    tool(format!("the event log contradicts itself: {error}"))
+}
+
+fn tool(message: String) -> Fault {
+    Fault::new(message).blame(Blame::Tool)
+}
+
 impl Judge<'_> {
-    /// Recovers a crash disk as a fresh stack, and lets the checker look.
-    pub fn judge(self, image: Image, checker: &dyn Checker, epoch: Epoch, args: &[String]) -> Judgement {
-        let storage = Storage::new(image, Recording::Off);
+    /// Recovers a crash disk as a fresh stack, and lets the checker look. `recording` is for what the recovery writes.
+    pub fn judge(
+        self,
+        image: Image,
+        checker: &dyn Checker,
+        epoch: Epoch,
+        args: &[String],
+        recording: Recording,
+    ) -> Judged {
+        let mut recovered = Vec::new();
         let judged = catch_unwind(AssertUnwindSafe(|| {
             let Plan { stack, settings, .. } = self.plan;
-            let mut stack = Stack::build(stack, self.registry, storage, settings.rules, settings.seed)
+            let devices = self.lab.devices(Side::Crash, image, recording, settings.seed);
+            let mut stack = Stack::build(stack, self.registry, devices, settings.rules, settings.seed)
                 .map_err(|error| Failure::Broken(error.to_string()))?;
             let recovery = stack.recover()?;
+            recovered = stack.devices().take_log()?;
             checker.check(&stack, epoch, args)?;
             Ok(recovery)
         }));
-        match judged {
+        let judgement = match judged {
             Ok(Ok(Recovery::Clean)) => Judgement::Ok,
             Ok(Ok(Recovery::Repaired)) => Judgement::Repaired,
             Ok(Err(Failure::Violation(violation))) => Judgement::Violated(violation),
             Ok(Err(Failure::Broken(why))) => Judgement::Broken(why),
             Ok(Err(Failure::Stop)) => Judgement::Broken("the check stopped without a word".to_owned()),
             Err(panic) => Judgement::Broken(format!("panicked: {}", panic_message(panic.as_ref()))),
-        }
+        };
+        Judged { judgement, recovery: recovered }
+    }
+
+    /// Visits every disk that a crash during a recovery can leave (EX-78): what the recovery of `crash_disk` wrote, applied to
+    /// that disk; but not the crash disk itself.
+    ///
+    /// # Errors
+    /// An event that contradicts the recovery's log.
+    pub fn crash_crash_disks(
+        self,
+        crash_disk: &Image,
+        recovery: &[Event],
+        seed: SampleSeed,
+        mut visit: impl FnMut(&CrashDisk<'_>),
+    ) -> Result<Counts, Fault> {
+        let Settings { rules, limit, samples, .. } = self.plan.settings;
+        let identity = crash_disk.identity();
+        let limits =
+            Limits { limit, samples, seed: SampleSeed { choices: seed.choices ^ identity.0, ..seed } };
+        let mut write_set = WriteSet::new(crash_disk.clone(), rules);
+        let counts = walk(&mut write_set, recovery, When::Between, &limits, |disk| {
+            if disk.identity() != identity {
+                visit(disk);
+            }
+        });
+        counts.map_err(contradiction)
     }
 }
 
 /// The key of a check (fault-model.md, section 6).
-fn key(image: Identity, epoch: Epoch, args: &[String], rest: &[u8]) -> u128 {
+pub(crate) fn key(image: Identity, epoch: Epoch, args: &[String], rest: &[u8]) -> u128 {
     let mut hasher = Xxh3::new();
     hasher.update(&image.0.to_le_bytes());
     hasher.update(epoch.as_str().as_bytes());

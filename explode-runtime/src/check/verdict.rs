@@ -58,7 +58,7 @@ impl fmt::Display for Verdict {
 }
 
 /// A broken promise, as a checker sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
     /// How bad.
     pub verdict: Verdict,

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Choice, Kind, Point, choices_hash};
 
 /// A replay that went another way than its script (EX-59).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Divergence {
     /// Index of the choice, from 0.
     pub index: usize,

@@ -2,11 +2,13 @@
 
 use std::any::Any;
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use explode_ramdisk::{Files, RamDisk, Storage};
+use explode_ramdisk::{Files, RamDisk};
 
 use crate::check::Profile;
+use crate::devices::Devices;
 use crate::writeset::Rules;
 
 /// Why a step of a component failed, in words for the user, and whose fault it is on a crash disk.
@@ -73,8 +75,10 @@ pub enum Recovery {
 pub enum Surface {
     /// What its first child offers.
     Child,
-    /// A block device.
+    /// A simulated block device.
     Disk(RamDisk),
+    /// A block device of the kernel: its node.
+    Block(PathBuf),
     /// A file system.
     Files(Rc<dyn Files>),
     /// Something of its own: a database's connection. Whoever uses it knows the type.
@@ -85,7 +89,8 @@ impl fmt::Debug for Surface {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Surface::Child => "what its child offers",
-            Surface::Disk(_) => "a disk",
+            Surface::Disk(_) => "a simulated disk",
+            Surface::Block(_) => "a block device",
             Surface::Files(_) => "files",
             Surface::Engine(_) => "an engine",
         })
@@ -98,9 +103,11 @@ pub struct Below<'a> {
     /// Each child's surface, in order.
     pub children: &'a [Surface],
     /// The devices of the stack, for components that are devices.
-    pub storage: &'a Storage,
+    pub devices: &'a Devices,
     /// The first device of this component, if [`Component::devices`] is not 0.
     pub first_device: u32,
+    /// A folder for this component alone, for its mount point and what else needs a path; it need not exist.
+    pub place: &'a Path,
     /// The rules of the devices.
     pub rules: Rules,
     /// Seeds whatever the component draws at random; the same at each replay.
@@ -120,7 +127,20 @@ impl Below<'_> {
     pub fn disk(&self, index: usize) -> Result<RamDisk, Fault> {
         match self.children.get(index) {
             Some(Surface::Disk(disk)) => Ok(disk.clone()),
-            other => Err(Fault::new(format!("needs a disk as child {index}, and has {}", Missing(other)))),
+            other => Err(Fault::new(format!(
+                "needs a simulated disk as child {index}, and has {}",
+                Missing(other)
+            ))),
+        }
+    }
+
+    /// The node of the block device that child `index` offers.
+    pub fn block(&self, index: usize) -> Result<PathBuf, Fault> {
+        match self.children.get(index) {
+            Some(Surface::Block(node)) => Ok(node.clone()),
+            other => {
+                Err(Fault::new(format!("needs a block device as child {index}, and has {}", Missing(other))))
+            }
         }
     }
 }

@@ -4,13 +4,15 @@
 //! up, recover then mount. The end: unmount, top down.
 
 use std::any::Any;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use explode_ramdisk::{Files, RamDisk, Storage};
+use explode_ramdisk::{Files, RamDisk};
 use serde::{Deserialize, Serialize};
 
 use super::component::{Below, Blame, Component, Fault, Recovery, Surface};
 use crate::check::{Failure, Profile, Verdict, Violation};
+use crate::devices::{Devices, Side};
 use crate::run::{Options, Registry, UsageError};
 use crate::writeset::Rules;
 
@@ -54,7 +56,7 @@ impl StackSpec {
 
 /// A stack on some devices.
 pub struct Stack {
-    storage: Storage,
+    devices: Devices,
     rules: Rules,
     seed: u64,
     levels: Vec<Level>,
@@ -65,6 +67,7 @@ struct Level {
     children: Vec<usize>,
     component: Box<dyn Component>,
     first_device: u32,
+    place: PathBuf,
     mounted: bool,
 }
 
@@ -76,7 +79,7 @@ impl Stack {
     pub fn build(
         spec: &StackSpec,
         registry: &Registry,
-        storage: Storage,
+        devices: Devices,
         rules: Rules,
         seed: u64,
     ) -> Result<Stack, UsageError> {
@@ -92,9 +95,10 @@ impl Stack {
             let first_device = next_device;
             next_device += component.devices();
             let name = layer.name.clone();
-            levels.push(Level { name, children, component, first_device, mounted: false });
+            let place = places(&devices).join(&name);
+            levels.push(Level { name, children, component, first_device, place, mounted: false });
         }
-        Ok(Stack { storage, rules, seed, levels })
+        Ok(Stack { devices, rules, seed, levels })
     }
 
     /// The first start: init then mount, bottom up.
@@ -147,8 +151,8 @@ impl Stack {
     }
 
     /// The devices.
-    pub fn storage(&self) -> &Storage {
-        &self.storage
+    pub fn devices(&self) -> &Devices {
+        &self.devices
     }
 
     /// What the top component offers.
@@ -218,10 +222,16 @@ impl Stack {
     fn call<T>(&mut self, level: usize, step: impl FnOnce(&mut dyn Component, &Below<'_>) -> T) -> T {
         let children: Vec<Surface> =
             self.levels[level].children.iter().map(|child| self.surface(*child)).collect();
-        let Stack { storage, rules, seed, levels } = self;
-        let Level { component, first_device, .. } = &mut levels[level];
-        let below =
-            Below { children: &children, storage, first_device: *first_device, rules: *rules, seed: *seed };
+        let Stack { devices, rules, seed, levels } = self;
+        let Level { component, first_device, place, .. } = &mut levels[level];
+        let below = Below {
+            children: &children,
+            devices,
+            first_device: *first_device,
+            place,
+            rules: *rules,
+            seed: *seed,
+        };
         step(component.as_mut(), &below)
     }
 
@@ -233,11 +243,24 @@ impl Stack {
     }
 }
 
-/// A stack that goes is a machine that stops: nothing that its components do on their way out reaches the devices.
+/// A stack that goes is a machine that stops: nothing that its components do on their way out matters. In process that is all;
+/// of the kernel's devices everything is unmounted, so that they can be given other contents.
 impl Drop for Stack {
     fn drop(&mut self) {
-        self.storage.fence();
+        self.devices.fence();
+        if let Some(disks) = self.devices.kernel().cloned() {
+            self.stop().unwrap_or_else(|fault| disks.give_up(&fault));
+        }
     }
+}
+
+/// Where the components of a stack have their folders.
+fn places(devices: &Devices) -> &'static Path {
+    Path::new(match devices.kernel().map(|disks| disks.side()) {
+        None => "/nonexistent",
+        Some(Side::Live) => "/run/explode/live",
+        Some(Side::Crash) => "/run/explode/crash",
+    })
 }
 
 impl std::fmt::Debug for Stack {

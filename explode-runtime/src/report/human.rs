@@ -53,14 +53,16 @@ impl<W: Write> Human<W> {
     }
 
     fn run(&mut self, run: &RunInfo) -> io::Result<()> {
-        let Settings { strategy, seed, depth, states, budget_ms, rules, limit, samples } = &run.options;
+        let Settings { strategy, seed, depth, states, budget_ms, rules, limit, samples, crash_depth } =
+            &run.options;
         let version = &run.versions["explode"];
         let lower = |word: &dyn std::fmt::Debug| format!("{word:?}").to_lowercase();
         let mode = lower(&run.mode);
         self.line("Explode", Colour::Green, &format!("{version}  {} in {mode}", run.target))?;
         let layers: Vec<String> = run.stack.0.iter().map(layer).collect();
         self.line("Stack", Colour::Plain, &format!("{} < {}", layers.join(" < "), run.checker))?;
-        let mut bounds = format!("depth {depth}, limit {limit} disks, samples {samples}");
+        let mut bounds =
+            format!("depth {depth}, limit {limit} disks, samples {samples}, crash-depth {crash_depth}");
         states.iter().for_each(|states| bounds += &format!(", states {states}"));
         budget_ms.iter().for_each(|budget| bounds += &format!(", budget {}s", *budget as f64 / 1000.0));
         self.line("Bounds", Colour::Plain, &format!("{bounds}; strategy {}, seed {seed}", lower(strategy)))?;
@@ -134,6 +136,13 @@ impl<W: Write> Human<W> {
             summary.left_out
         );
         self.detail("disks", &disks)?;
+        if !summary.crash_crash_disks.is_zero() || !summary.crash_crash_left_out.is_zero() {
+            let Summary { crash_crash_disks, crash_crash_left_out, .. } = summary;
+            let text = format!(
+                "{crash_crash_disks} disks of crashes during it checked; {crash_crash_left_out} left out"
+            );
+            self.detail("recovery", &text)?;
+        }
         if !summary.by_design.is_zero() {
             let text = format!("{} show what the profile excludes", plural(&summary.by_design, "check"));
             self.detail("by design", &text)?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use num_bigint::BigUint;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::check::Verdict;
 use crate::crash::Epoch;
@@ -11,7 +11,7 @@ use crate::recover::StackSpec;
 use crate::run::{Mode, Options, Settings};
 
 /// One message of a run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Message {
     /// What is going to be run; the first message.
@@ -30,7 +30,7 @@ pub enum Message {
 }
 
 /// What is going to be run: everything that decides it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunInfo {
     /// The target's name.
     pub target: String,
@@ -56,7 +56,7 @@ pub struct RunInfo {
 }
 
 /// How far a run is.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Progress {
     /// Distinct states so far.
     pub states: u64,
@@ -75,7 +75,7 @@ pub struct Progress {
 }
 
 /// One bug, however many disks show it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Finding {
     /// Names its trace.
     pub id: String,
@@ -104,7 +104,7 @@ pub struct Finding {
 }
 
 /// What a run came to. Counts are exact; none counts replays.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Summary {
     /// Distinct signatures of states, the first included.
     pub states: Count,
@@ -126,6 +126,9 @@ pub struct Summary {
     pub left_out: Count,
     /// Disks of crashes during recovery that were checked.
     pub crash_crash_disks: Count,
+    /// Disks of crashes during recovery that no sample met.
+    #[serde(default)]
+    pub crash_crash_left_out: Count,
     /// Checks whose violation the profile excludes.
     pub by_design: Count,
     /// Checks and mutates that the tool or a component could not make.
@@ -178,6 +181,21 @@ impl Serialize for Count {
         match u64::try_from(&self.0) {
             Ok(count) if count <= 1 << 53 => serializer.serialize_u64(count),
             _ => serializer.serialize_str(&self.0.to_string()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Count, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(u64),
+            Text(String),
+        }
+        match Written::deserialize(deserializer)? {
+            Written::Number(count) => Ok(count.into()),
+            Written::Text(digits) => digits.parse().map(Count).map_err(serde::de::Error::custom),
         }
     }
 }

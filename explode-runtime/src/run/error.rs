@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::exit::Exit;
 use super::options::UsageError;
 
@@ -11,6 +13,9 @@ pub enum RunError {
     /// Wrong names or options.
     #[error(transparent)]
     Usage(#[from] UsageError),
+    /// A requirement is missing; the text says which, and what to do.
+    #[error("{0}")]
+    Missing(String),
     /// The tool or a component failed.
     #[error("{0}")]
     Broken(String),
@@ -43,13 +48,14 @@ impl RunError {
     pub fn exit(&self) -> Exit {
         match self {
             RunError::Usage(_) => Exit::Usage,
+            RunError::Missing(_) => Exit::Unsupported,
             RunError::Broken(_) | RunError::Folder { .. } => Exit::Broken,
         }
     }
 }
 
 /// What a fresh process says of a trace.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Confirmation {
     /// The finding is reproduced.
     Reproduced,

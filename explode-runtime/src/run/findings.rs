@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::error::{Confirm, Confirmation, RunError};
+use super::error::{Confirmation, RunError};
 use super::plan::Plan;
-use super::tell::Teller;
+use super::tell::Audience;
 use super::unit::ErrorFound;
 use crate::check::{Profile, Violation};
 use crate::report::{Finding, Message};
@@ -85,17 +85,17 @@ impl<'a> Findings<'a> {
     }
 
     /// Writes the trace of each fresh error, replays it, and tells it; then what was broken.
-    pub fn report(&mut self, teller: &mut Teller<'_>, confirm: Confirm<'_>) -> Result<(), RunError> {
+    pub fn report(&mut self, audience: &mut dyn Audience) -> Result<(), RunError> {
         let mut fresh = std::mem::take(&mut self.fresh).into_iter();
         while let Some((signature, error)) = fresh.next() {
             let trace = self.trace(&error);
             let id =
                 format!("{:08x}", xxh3_64(format!("{}/{signature}", self.plan.target).as_bytes()) as u32);
-            let path = teller.folder.write_trace(&id, &trace).map_err(|failed| {
+            let path = audience.keep(&id, &trace).map_err(|failed| {
                 let others = fresh.by_ref().map(|(_, error)| self.trace(&error));
                 failed.with_unsaved(std::iter::once(trace).chain(others).map(|trace| trace.to_json()))
             })?;
-            let not_replayed = match confirm(&path) {
+            let not_replayed = match audience.confirm(&path) {
                 Confirmation::Reproduced => None,
                 Confirmation::Not(what) => Some(what),
             };
@@ -123,20 +123,20 @@ impl<'a> Findings<'a> {
                 not_replayed,
             };
             bug.told = Some((finding.clone(), bug.count));
-            teller.tell(Message::Finding(finding))?;
+            audience.tell(&Message::Finding(finding))?;
         }
         for message in std::mem::take(&mut self.fresh_broken) {
-            teller.tell(Message::Broken { message })?;
+            audience.tell(&Message::Broken { message })?;
         }
         Ok(())
     }
 
     /// Tells again what was seen more often since.
-    pub fn tell_counts(&self, teller: &mut Teller<'_>) -> Result<(), RunError> {
+    pub fn tell_counts(&self, audience: &mut dyn Audience) -> Result<(), RunError> {
         for bug in self.bugs.values() {
             let Some((finding, told)) = &bug.told else { continue };
             if bug.count > *told {
-                teller.tell(Message::Finding(Finding { count: bug.count.into(), ..finding.clone() }))?;
+                audience.tell(&Message::Finding(Finding { count: bug.count.into(), ..finding.clone() }))?;
             }
         }
         Ok(())

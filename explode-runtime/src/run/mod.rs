@@ -19,4 +19,5 @@ pub use folder::{RunFolder, durable_file, durable_write};
 pub use options::{OptionDef, OptionValue, Options, UsageError};
 pub use plan::{Bounds, Mode, Plan, Settings, StrategyName};
 pub use registry::{CheckerDef, ComponentDef, Registry, Target};
+pub use tell::{Audience, Local};
 pub use unit::{Early, Ended, ErrorFound, Place, Runner, Work};

@@ -15,6 +15,21 @@ pub enum Mode {
     /// In process, on simulated disks and files.
     #[default]
     Mem,
+    /// In a guest of ours, on its kernel.
+    Vm,
+    /// On this machine's kernel, as root; only on RAM disks.
+    Here,
+}
+
+impl Mode {
+    /// Its name on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Mode::Mem => "mem",
+            Mode::Vm => "vm",
+            Mode::Here => "here",
+        }
+    }
 }
 
 /// The strategies that can be named.
@@ -39,6 +54,8 @@ pub struct Bounds {
     pub limit: u64,
     /// The size of that sample.
     pub samples: u64,
+    /// Crashes during recovery, and during the recovery from those, so many deep.
+    pub crash_depth: u32,
 }
 
 /// The effective options of a run.
@@ -61,10 +78,13 @@ pub struct Settings {
     pub limit: u64,
     /// The size of that sample.
     pub samples: u64,
+    /// Crashes during recovery, and during the recovery from those, so many deep.
+    #[serde(default)]
+    pub crash_depth: u32,
 }
 
 /// What is run, on what, how.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// The name by which the user asked for it.
     pub target: String,
@@ -81,15 +101,53 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A target with its default bounds.
-    pub fn of(target: &Target) -> Plan {
-        let Bounds { depth, limit, samples } = target.bounds;
+    /// A target with its default bounds, where it can run.
+    ///
+    /// # Errors
+    /// Its stack has a component that is not there.
+    pub fn of(registry: &Registry, target: &Target) -> Result<Plan, UsageError> {
+        let mode = registry.mode_of(&target.stack)?;
+        let stack = target.stack.clone();
+        let options = target.checker_options.clone();
+        Ok(Plan::with_bounds(target.name.to_owned(), mode, stack, target.checker, options, target.bounds))
+    }
+
+    /// A checker on a stack: the target that is just that, or with the default bounds of where it can run.
+    ///
+    /// # Errors
+    /// A component that is not there.
+    pub fn of_parts(registry: &Registry, checker: &str, stack: StackSpec) -> Result<Plan, UsageError> {
+        let same = |target: &&Target| target.checker == checker && target.stack == stack;
+        let plain = |target: &&Target| target.checker_options.is_empty();
+        if let Some(target) = registry.targets.iter().filter(plain).find(same) {
+            return Plan::of(registry, target);
+        }
+        let mode = registry.mode_of(&stack)?;
+        let bounds = match mode {
+            Mode::Mem => Bounds { depth: 3, limit: 10_000, samples: 2_000, crash_depth: 1 },
+            // A check costs a mount there.
+            Mode::Vm | Mode::Here => Bounds { depth: 2, limit: 200, samples: 40, crash_depth: 1 },
+        };
+        let top = stack.names().last().copied().unwrap_or_default().to_owned();
+        let name = format!("{checker}-{top}");
+        Ok(Plan::with_bounds(name, mode, stack, checker, Options::none(), bounds))
+    }
+
+    fn with_bounds(
+        target: String,
+        mode: Mode,
+        stack: StackSpec,
+        checker: &str,
+        checker_options: Options,
+        bounds: Bounds,
+    ) -> Plan {
+        let Bounds { depth, limit, samples, crash_depth } = bounds;
         Plan {
-            target: target.name.to_owned(),
-            mode: Mode::Mem,
-            stack: target.stack.clone(),
-            checker: target.checker.to_owned(),
-            checker_options: target.checker_options.clone(),
+            target,
+            mode,
+            stack,
+            checker: checker.to_owned(),
+            checker_options,
             settings: Settings {
                 strategy: StrategyName::Exhaust,
                 seed: 0,
@@ -99,6 +157,7 @@ impl Plan {
                 rules: Rules::default(),
                 limit,
                 samples,
+                crash_depth,
             },
         }
     }
@@ -123,7 +182,16 @@ impl Plan {
             return Err(UsageError(text.to_owned()));
         }
         for (index, layer) in self.stack.0.iter().enumerate() {
-            registry.component(&layer.component)?.make(&layer.options)?;
+            let def = registry.component(&layer.component)?;
+            def.make(&layer.options)?;
+            if !def.modes.contains(&self.mode) {
+                let modes: Vec<&str> = def.modes.iter().map(|mode| mode.as_str()).collect();
+                let (name, mode) = (def.name, self.mode.as_str());
+                return Err(UsageError(format!(
+                    "component '{name}' cannot run in {mode}; use --in {}",
+                    modes.join(" or --in ")
+                )));
+            }
             let below: Vec<&str> = self.stack.names()[..index].to_vec();
             if let Some(child) = layer.children.iter().find(|child| !below.contains(&child.as_str())) {
                 return Err(UsageError::unknown(&format!("layer below '{}'", layer.name), child, below));

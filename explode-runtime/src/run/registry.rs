@@ -3,7 +3,7 @@
 use super::options::{OptionDef, Options, UsageError};
 use super::plan::{Bounds, Mode};
 use crate::check::Checker;
-use crate::recover::{Component, StackSpec};
+use crate::recover::{Component, Layer, StackSpec};
 
 /// A component that can be named in a stack.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +14,8 @@ pub struct ComponentDef {
     pub about: &'static str,
     /// Where it can run.
     pub modes: &'static [Mode],
+    /// What it stands on when it is named alone; none for a leaf.
+    pub on: Option<&'static str>,
     /// Its options.
     pub options: &'static [OptionDef],
     /// Makes one.
@@ -78,6 +80,20 @@ impl Registry {
         let known = self.checkers.iter().map(|def| def.name);
         let found = self.checkers.iter().find(|def| def.name == name);
         found.ok_or_else(|| UsageError::unknown("checker", name, known))
+    }
+
+    /// The stack of a component that is named alone: what it needs is put below it.
+    pub fn stack_of(&self, component: &str) -> Result<StackSpec, UsageError> {
+        let def = self.component(component)?;
+        let below = def.on.map_or(Ok(StackSpec::default()), |below| self.stack_of(below))?;
+        Ok(below.plug(component, Options::none()))
+    }
+
+    /// Where a stack can run: in process if every component can, else in a guest.
+    pub fn mode_of(&self, stack: &StackSpec) -> Result<Mode, UsageError> {
+        let can = |layer: &Layer| Ok(self.component(&layer.component)?.modes.contains(&Mode::Mem));
+        let all = stack.0.iter().map(can).collect::<Result<Vec<bool>, UsageError>>()?;
+        Ok(if all.iter().all(|can| *can) { Mode::Mem } else { Mode::Vm })
     }
 
     /// The target of this name.

@@ -33,6 +33,8 @@ impl States {
 #[derive(Debug, Default)]
 pub(super) struct Checks {
     seen: HashSet<u128, ByKey>,
+    /// Those of crashes during recovery, which are counted apart.
+    crash_crash: HashSet<u128, ByKey>,
     errors: HashSet<u128, ByKey>,
 }
 
@@ -40,6 +42,11 @@ impl Checks {
     /// Notes a check; is it new?
     pub fn insert(&mut self, key: u128) -> bool {
         self.seen.insert(key)
+    }
+
+    /// Notes a check of a crash during recovery; was it made neither as such nor otherwise?
+    pub fn insert_crash_crash(&mut self, key: u128) -> bool {
+        !self.seen.contains(&key) && self.crash_crash.insert(key)
     }
 
     /// Notes that a check has shown an error.

@@ -1,25 +1,131 @@
-//! Telling: every message goes to whoever listens, and to the run folder.
+//! Who hears of a run: every message goes to whoever listens, and to the run folder; traces are kept, and confirmed.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
 
-use super::error::RunError;
+use explode_ramdisk::Event;
+
+use super::error::{Confirm, Confirmation, RunError};
 use super::folder::RunFolder;
 use super::plan::Plan;
 use super::unit::Runner;
 use crate::report::{Message, RunInfo};
+use crate::trace::Trace;
 
-/// Who is told.
-pub(super) struct Teller<'a> {
-    pub folder: RunFolder,
-    pub sink: &'a mut dyn FnMut(&Message),
+/// Hears of a run, and keeps what it finds: in this process ([`Local`]), or on the other side of a wire.
+pub trait Audience {
+    /// The run begins; returns its folder.
+    ///
+    /// # Errors
+    /// A folder that cannot be made, or is not empty.
+    fn open(&mut self, target: &str) -> Result<PathBuf, RunError>;
+
+    /// One message.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    fn tell(&mut self, message: &Message) -> Result<(), RunError>;
+
+    /// Keeps the trace of a finding; returns its path.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    fn keep(&mut self, id: &str, trace: &Trace) -> Result<PathBuf, RunError>;
+
+    /// Replays a trace that was kept, in as fresh a place as there is.
+    fn confirm(&mut self, trace: &Path) -> Confirmation;
+
+    /// Shall it get the events of each unit of work?
+    fn wants_events(&self) -> bool {
+        false
+    }
+
+    /// The events of a unit of work, from the pristine disks on.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    fn events(&mut self, _events: &[Event]) -> Result<(), RunError> {
+        Ok(())
+    }
 }
 
-impl Teller<'_> {
+/// The audience of a run in this process: a folder, a sink for the messages, and a way to replay a trace.
+pub struct Local<'a> {
+    out: Option<&'a Path>,
+    folder: Option<RunFolder>,
+    events: Option<EventFile>,
+    confirm: Confirm<'a>,
+    sink: &'a mut dyn FnMut(&Message),
+}
+
+impl<'a> Local<'a> {
+    /// Without `out` the folder is the first free `explode-runs/<target>-<n>`.
+    pub fn new(out: Option<&'a Path>, confirm: Confirm<'a>, sink: &'a mut dyn FnMut(&Message)) -> Local<'a> {
+        Local { out, folder: None, events: None, confirm, sink }
+    }
+
+    /// Writes the events of each unit of work to a file, as JSON lines; a mark `unit <n>` comes before those of the n-th.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    pub fn write_events(&mut self, path: &Path) -> Result<(), RunError> {
+        let file = File::create(path).map_err(|error| RunError::folder(path, error))?;
+        self.events = Some(EventFile { path: path.to_owned(), file: BufWriter::new(file), units: 0 });
+        Ok(())
+    }
+
+    fn folder(&mut self) -> &mut RunFolder {
+        self.folder.as_mut().expect("a run opens its folder first")
+    }
+}
+
+impl Audience for Local<'_> {
+    fn open(&mut self, target: &str) -> Result<PathBuf, RunError> {
+        let folder = self.folder.insert(RunFolder::create(self.out, target)?);
+        Ok(folder.path().to_owned())
+    }
+
     /// The sink first: what cannot be written has at least been said.
-    pub fn tell(&mut self, message: Message) -> Result<(), RunError> {
-        (self.sink)(&message);
-        self.folder.append(&message)
+    fn tell(&mut self, message: &Message) -> Result<(), RunError> {
+        (self.sink)(message);
+        self.folder().append(message)
+    }
+
+    fn keep(&mut self, id: &str, trace: &Trace) -> Result<PathBuf, RunError> {
+        self.folder().write_trace(id, trace)
+    }
+
+    fn confirm(&mut self, trace: &Path) -> Confirmation {
+        (self.confirm)(trace)
+    }
+
+    fn wants_events(&self) -> bool {
+        self.events.is_some()
+    }
+
+    fn events(&mut self, events: &[Event]) -> Result<(), RunError> {
+        self.events.as_mut().map_or(Ok(()), |file| file.write(events))
+    }
+}
+
+/// Where the events of a run go.
+struct EventFile {
+    path: PathBuf,
+    file: BufWriter<File>,
+    units: u64,
+}
+
+impl EventFile {
+    fn write(&mut self, events: &[Event]) -> Result<(), RunError> {
+        self.units += 1;
+        let mark = Event::Mark { name: format!("unit {}", self.units) };
+        let written = std::iter::once(&mark).chain(events).try_for_each(|event| {
+            serde_json::to_writer(&mut self.file, event)?;
+            self.file.write_all(b"\n")
+        });
+        written.and_then(|()| self.file.flush()).map_err(|error| RunError::folder(&self.path, error))
     }
 }
 

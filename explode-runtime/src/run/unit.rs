@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use explode_ramdisk::{Image, Recording, Storage};
+use explode_ramdisk::{Event, Image, Recording};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::error::RunError;
@@ -13,6 +13,7 @@ use super::tell::versions;
 use crate::check::{Ask, Checker, Cx, Failure, Profile, Violation};
 use crate::choose::{Choice, Chooser, Divergence, Point};
 use crate::crash::{Epoch, Kept};
+use crate::devices::{Lab, Side};
 use crate::explore::Unit;
 use crate::pipeline::{Pipeline, panic_message};
 use crate::recover::Stack;
@@ -23,10 +24,12 @@ use crate::trace::Origin;
 pub struct Runner<'a> {
     registry: &'a Registry,
     plan: &'a Plan,
+    lab: &'a Lab,
     pristine: Image,
     profile: Option<Profile>,
     hides: Vec<(String, &'static str)>,
     origin: Origin,
+    keep_events: bool,
 }
 
 /// Who makes the crash checks of a unit, and hears of its states.
@@ -66,6 +69,8 @@ pub struct Ended {
     pub operations: u64,
     /// What ended it early, if anything did.
     pub early: Option<Early>,
+    /// Every event from the pristine disks on, up to the last look at the log; empty unless they are kept.
+    pub events: Vec<Event>,
 }
 
 /// Why a unit ended before its last mutate returned.
@@ -92,6 +97,8 @@ pub struct ErrorFound {
     pub args: Vec<String>,
     /// The crash disk's identity and what it has kept; none without a crash.
     pub disk: Option<(String, Vec<Kept>)>,
+    /// The same of each crash during recovery that followed.
+    pub recovery: Vec<(String, Vec<Kept>)>,
     /// Every choice from the pristine disks on.
     pub choices: Vec<Choice>,
     /// Where.
@@ -105,18 +112,17 @@ impl<'a> Runner<'a> {
     ///
     /// # Errors
     /// Wrong names and options, or a component that cannot even start.
-    pub fn start(registry: &'a Registry, plan: &'a Plan) -> Result<Runner<'a>, RunError> {
+    pub fn start(registry: &'a Registry, plan: &'a Plan, lab: &'a Lab) -> Result<Runner<'a>, RunError> {
         plan.check(registry)?;
-        let storage = Storage::new(Image::new(), Recording::Off);
-        let mut stack = build(registry, plan, storage)?;
+        let mut stack = build(registry, plan, lab, Image::new(), Recording::Off)?;
         let broken = |fault| RunError::Broken(format!("the first start failed: {fault}"));
         stack.start_first().map_err(broken)?;
         let (profile, hides) = (stack.profile(), stack.hides());
         stack.stop().map_err(broken)?;
         let versions = versions(stack.versions());
-        let pristine = stack.storage().image();
+        let pristine = stack.devices().image().map_err(broken)?;
         let origin = Origin { versions, pristine: pristine.identity().to_string() };
-        Ok(Runner { registry, plan, pristine, profile, hides, origin })
+        Ok(Runner { registry, plan, lab, pristine, profile, hides, origin, keep_events: false })
     }
 
     /// What the stack promises.
@@ -127,6 +133,11 @@ impl<'a> Runner<'a> {
     /// What the stack keeps where no event shows it.
     pub fn hides(&self) -> &[(String, &'static str)] {
         &self.hides
+    }
+
+    /// From now on units end with their events.
+    pub fn keep_events(&mut self) {
+        self.keep_events = true;
     }
 
     /// What it began with.
@@ -145,13 +156,19 @@ impl<'a> Runner<'a> {
         script.extend(unit.script.iter().cloned());
         let mut chooser = Chooser::new(script);
         let mut operations = 0;
-        let early = self.run_to_end(unit, &mut chooser, fallback, work, &mut operations).err();
+        let mut pipeline = Pipeline::new(self.registry, self.plan, self.lab, self.pristine.clone());
+        if self.keep_events {
+            pipeline.keep_events();
+        }
+        let pipeline = RefCell::new(pipeline);
+        let early = self.run_to_end(unit, &mut chooser, fallback, work, &mut operations, &pipeline).err();
         if early.is_none() {
             chooser.finish();
         }
         let early =
             chooser.diverged().cloned().map(|divergence| Early::Diverged(Box::new(divergence))).or(early);
-        Ended { choices: chooser.made().to_vec(), operations, early }
+        let events = pipeline.into_inner().into_events();
+        Ended { choices: chooser.made().to_vec(), operations, early, events }
     }
 
     fn run_to_end(
@@ -161,15 +178,16 @@ impl<'a> Runner<'a> {
         fallback: &mut dyn FnMut(&Point<'_>) -> u32,
         work: &mut dyn Work,
         operations: &mut u64,
+        pipeline: &RefCell<Pipeline<'_>>,
     ) -> Result<(), Early> {
         let broken = |error: &dyn std::fmt::Display| Early::Broken(error.to_string());
-        let storage = Storage::new(self.pristine.clone(), Recording::On);
-        let mut stack = build(self.registry, self.plan, storage).map_err(|error| broken(&error))?;
+        let Runner { registry, plan, lab, pristine, .. } = self;
+        let stack = build(registry, plan, lab, pristine.clone(), Recording::On);
+        let mut stack = stack.map_err(|error| broken(&error))?;
         stack.start().map_err(|fault| broken(&fault))?;
         let def = self.registry.checker(&self.plan.checker).map_err(|error| broken(&error))?;
         let mut checker = def.make(&self.plan.checker_options).map_err(|error| broken(&error))?;
         checker.init(&stack).map_err(|fault| broken(&fault))?;
-        let pipeline = RefCell::new(Pipeline::new(self.registry, self.plan, self.pristine.clone()));
         let mut place = Place { mutates: 0, interval: 0 };
         if unit.state.depth == 0 && !work.reached(signature(checker.as_ref(), chooser, 0), 0) {
             return Err(Early::Stopped);
@@ -187,11 +205,10 @@ impl<'a> Runner<'a> {
                 } else if explored {
                     work.crashes(&mut pipeline.borrow_mut(), stack, ask, here)
                 } else {
-                    pipeline.borrow_mut().skip(stack.storage(), ask.when);
-                    Ok(())
+                    Ok(pipeline.borrow_mut().skip(stack.devices(), ask.when)?)
                 }
             };
-            let failed = mutate(checker.as_mut(), &stack, chooser, fallback, &pipeline, &mut ask).err();
+            let failed = mutate(checker.as_mut(), &stack, chooser, fallback, pipeline, &mut ask).err();
             match failed {
                 // Whoever runs the unit looks at the divergence first.
                 _ if chooser.diverged().is_some() => return Err(Early::Stopped),
@@ -227,7 +244,7 @@ fn mutate(
     // The first contradiction of the log: from there on the write set is wrong, and no disk of it is looked at.
     let contradiction = RefCell::new(None);
     let mut begin = |stack: &Stack| {
-        if let Err(error) = pipeline.borrow_mut().begin(stack.storage()) {
+        if let Err(error) = pipeline.borrow_mut().begin(stack.devices()) {
             contradiction.borrow_mut().get_or_insert(error);
         }
     };
@@ -239,14 +256,21 @@ fn mutate(
     let result = catch_unwind(AssertUnwindSafe(|| checker.mutate(&mut cx)));
     drop(cx);
     match contradiction.into_inner() {
-        Some(error) => Err(Failure::Broken(format!("the event log contradicts itself: {error}"))),
+        Some(fault) => Err(fault.into()),
         None => result.unwrap_or_else(|panic| {
             Err(Failure::Broken(format!("mutate panicked: {}", panic_message(panic.as_ref()))))
         }),
     }
 }
 
-fn build(registry: &Registry, plan: &Plan, storage: Storage) -> Result<Stack, RunError> {
+fn build(
+    registry: &Registry,
+    plan: &Plan,
+    lab: &Lab,
+    image: Image,
+    recording: Recording,
+) -> Result<Stack, RunError> {
     let Plan { stack, settings, .. } = plan;
-    Ok(Stack::build(stack, registry, storage, settings.rules, settings.seed)?)
+    let devices = lab.devices(Side::Live, image, recording, settings.seed);
+    Ok(Stack::build(stack, registry, devices, settings.rules, settings.seed)?)
 }

@@ -52,6 +52,9 @@ pub struct Trace {
     pub log: String,
     /// The disk that the crash left; null without a crash.
     pub crash_disk: Option<CrashDiskRecord>,
+    /// The disks that crashes during recovery left, each during the recovery of the one before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recovery: Vec<CrashDiskRecord>,
     /// How bad.
     pub verdict: Verdict,
     /// Which bug.
@@ -126,6 +129,7 @@ impl Trace {
             args: error.args.clone(),
             log: format!("{:032x}", error.log_hash),
             crash_disk: error.disk.as_ref().map(record),
+            recovery: error.recovery.iter().map(record).collect(),
             verdict: error.violation.verdict,
             signature: error.violation.signature(&plan.checker),
             by_design,
@@ -167,9 +171,11 @@ impl Trace {
             Some(format!("it has {mutates} mutates, and the depth is {depth}"))
         } else if epoch.is_some() != crash_disk.is_some() {
             Some("an epoch and a crash disk belong together".to_owned())
+        } else if crash_disk.is_none() && !self.recovery.is_empty() {
+            Some("without a crash there is no crash during recovery".to_owned())
         } else if !is_hash(log) {
             Some(format!("the hash of the log is '{log}', and not 32 hexadecimal digits"))
-        } else if let Some(disk) = crash_disk.as_ref().filter(|disk| !is_hash(&disk.id)) {
+        } else if let Some(disk) = crash_disk.iter().chain(&self.recovery).find(|disk| !is_hash(&disk.id)) {
             Some(format!("the id of the crash disk is '{}', and not 32 hexadecimal digits", disk.id))
         } else if !signature.starts_with(&format!("{checker}/{verdict}/")) {
             Some(format!(

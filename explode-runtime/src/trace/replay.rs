@@ -3,17 +3,21 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 
+use explode_ramdisk::{Image, Recording};
+use serde::{Deserialize, Serialize};
+
 use super::Trace;
-use super::format::blocks;
-use crate::check::{Ask, Failure, Violation};
+use super::format::{CrashDiskRecord, blocks};
+use crate::check::{Ask, Checker, Failure, Violation};
 use crate::choose::{Divergence, Point};
+use crate::devices::Lab;
 use crate::explore::{State, Unit};
-use crate::pipeline::{Candidate, Judgement, Pipeline};
+use crate::pipeline::{Candidate, Judge, Judgement, Pipeline};
 use crate::recover::Stack;
 use crate::run::{Early, Place, Registry, RunError, Runner, Work};
 
 /// What a replay came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Replay {
     /// The same verdict, for the same reason.
     Reproduced {
@@ -28,13 +32,13 @@ pub enum Replay {
     Diverged(Divergence),
 }
 
-/// Replays a trace in this process.
+/// Replays a trace in this process, in this lab.
 ///
 /// # Errors
 /// A trace that names what is not there, or a component that cannot start.
-pub fn replay(registry: &Registry, trace: &Trace) -> Result<Replay, RunError> {
+pub fn replay(registry: &Registry, trace: &Trace, lab: &Lab) -> Result<Replay, RunError> {
     let plan = trace.plan();
-    let runner = Runner::start(registry, &plan)?;
+    let runner = Runner::start(registry, &plan, lab)?;
     let unit = Unit { state: State::default(), script: trace.choices.clone(), mutates: trace.mutates };
     let past_end = RefCell::new(None);
     let mut search = Search { trace, past_end: &past_end, found: None, looked: None, by_search: false };
@@ -82,6 +86,43 @@ fn not_reproduced(why: &str) -> Replay {
     Replay::NotReproduced(why.to_owned())
 }
 
+/// Goes from a crash disk through crashes during recovery to the check.
+#[derive(Clone, Copy)]
+struct Way<'a> {
+    judge: Judge<'a>,
+    checker: &'a dyn Checker,
+    candidate: &'a Candidate<'a>,
+    trace: &'a Trace,
+    /// Only the recorded way will do; else any way of as many crashes.
+    exactly: bool,
+}
+
+impl Way<'_> {
+    /// The error at its end, if it is the trace's.
+    fn look(self, image: Image, crashes: &[CrashDiskRecord]) -> Option<Violation> {
+        let Way { judge, checker, candidate, trace, exactly } = self;
+        let Candidate { epoch, args, seed, .. } = candidate;
+        let recording = if crashes.is_empty() { Recording::Off } else { Recording::On };
+        let judged = judge.judge(image.clone(), checker, *epoch, args, recording);
+        let Some((next, further)) = crashes.split_first() else {
+            return match judged.judgement {
+                Judgement::Violated(violation) if violation.signature(&trace.checker) == trace.signature => {
+                    Some(violation)
+                }
+                _ => None,
+            };
+        };
+        let mut found = None;
+        let walked = judge.crash_crash_disks(&image, &judged.recovery, *seed, |disk| {
+            let recorded = || disk.identity().to_string() == next.id && blocks(&disk.kept()) == next.blocks;
+            if found.is_none() && (!exactly || recorded()) {
+                found = self.look(disk.image(), further);
+            }
+        });
+        walked.ok().and(found)
+    }
+}
+
 /// Looks for the trace's crash disk in the trace's interval.
 struct Search<'a> {
     trace: &'a Trace,
@@ -105,34 +146,29 @@ impl Work for Search<'_> {
         }
         let Some(wanted) = self.trace.crash_disk.as_ref().filter(|_| place.interval == self.trace.interval)
         else {
-            pipeline.skip(stack.storage(), ask.when);
-            return Ok(());
+            return Ok(pipeline.skip(stack.devices(), ask.when)?);
         };
         let judge = pipeline.judge();
         let mut seen = HashSet::new();
         let mut looked = 0;
-        pipeline
-            .candidates(stack.storage(), ask, place.interval, |candidate| {
-                let Candidate { disk, epoch, args, key, log_hash } = candidate;
-                self.by_search = format!("{log_hash:032x}") != self.trace.log;
-                let recorded = || {
-                    Some(*epoch) == self.trace.epoch
-                        && *args == self.trace.args
-                        && disk.identity().to_string() == wanted.id
-                        && blocks(&disk.kept()) == wanted.blocks
-                };
-                let wanted = self.found.is_none() && (self.by_search || recorded());
-                if !wanted || !seen.insert(*key) {
-                    return;
-                }
-                looked += 1;
-                if let Judgement::Violated(violation) = judge.judge(disk.image(), ask.checker, *epoch, args)
-                    && violation.signature(&self.trace.checker) == self.trace.signature
-                {
-                    self.found = Some(violation);
-                }
-            })
-            .map_err(|error| Failure::Broken(error.to_string()))?;
+        pipeline.candidates(stack.devices(), ask, place.interval, |candidate| {
+            let Candidate { disk, epoch, args, key, log_hash, .. } = candidate;
+            self.by_search = format!("{log_hash:032x}") != self.trace.log;
+            let recorded = || {
+                Some(*epoch) == self.trace.epoch
+                    && *args == self.trace.args
+                    && disk.identity().to_string() == wanted.id
+                    && blocks(&disk.kept()) == wanted.blocks
+            };
+            let wanted = self.found.is_none() && (self.by_search || recorded());
+            if !wanted || !seen.insert(*key) {
+                return;
+            }
+            looked += 1;
+            let way =
+                Way { judge, checker: ask.checker, candidate, trace: self.trace, exactly: !self.by_search };
+            self.found = way.look(disk.image(), &self.trace.recovery);
+        })?;
         self.looked = Some(looked);
         Err(Failure::Stop)
     }

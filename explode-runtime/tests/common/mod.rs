@@ -6,10 +6,11 @@ use std::path::Path;
 
 use explode_ramdisk::RamDisk;
 use explode_runtime::check::Checker;
+use explode_runtime::devices::Lab;
 use explode_runtime::recover::{Below, Component, Fault, StackSpec, Surface};
 use explode_runtime::report::{Finding, Message, Summary};
 use explode_runtime::run::{
-    Bounds, CheckerDef, ComponentDef, Confirmation, Mode, Options, Plan, Registry, RunError, Target,
+    Bounds, CheckerDef, ComponentDef, Confirmation, Local, Mode, Options, Plan, Registry, RunError, Target,
     UsageError, explore,
 };
 use explode_runtime::trace::{Replay, Trace, replay};
@@ -19,6 +20,7 @@ pub const DISK: ComponentDef = ComponentDef {
     name: "disk",
     about: "a disk for tests",
     modes: &[Mode::Mem],
+    on: None,
     options: &[],
     build: |_: &Options| -> Result<Box<dyn Component>, UsageError> { Ok(Box::new(Disk(None))) },
 };
@@ -27,7 +29,7 @@ struct Disk(Option<RamDisk>);
 
 impl Component for Disk {
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
-        self.0 = Some(RamDisk::new(below.storage.clone(), below.first_device, 64));
+        self.0 = Some(RamDisk::new(below.devices.storage()?.clone(), below.first_device, 64));
         Ok(())
     }
     fn surface(&self) -> Surface {
@@ -46,16 +48,18 @@ pub fn registry(build: fn(&Options) -> Result<Box<dyn Checker>, UsageError>) -> 
 
 /// A plan for the checker on one disk.
 pub fn plan(depth: u32) -> Plan {
-    Plan::of(&Target {
+    let registry = Registry { components: vec![DISK], ..Registry::default() };
+    let target = Target {
         name: "test",
         about: "a target for tests",
         stack: StackSpec::default().plug("disk", Options::none()),
         checker: "test",
         checker_options: Options::none(),
-        bounds: Bounds { depth, limit: 10_000, samples: 2_000 },
+        bounds: Bounds { depth, limit: 10_000, samples: 2_000, crash_depth: 1 },
         seeded: false,
         expect: "clean",
-    })
+    };
+    Plan::of(&registry, &target).expect("its component is there")
 }
 
 /// What a run said.
@@ -96,15 +100,15 @@ pub fn run(registry: &Registry, plan: &Plan) -> Said {
     let mut confirm = |path: &Path| {
         let trace =
             Trace::from_json(&std::fs::read(path).expect("the trace is there")).expect("a sound trace");
-        let outcome = replay(registry, &trace).expect("the replay runs");
+        let outcome = replay(registry, &trace, &Lab::Mem).expect("the replay runs");
         traces.push(trace);
         match outcome {
             Replay::Reproduced { by_search: false, .. } => Confirmation::Reproduced,
             other => Confirmation::Not(format!("{other:?}")),
         }
     };
-    let result = explore(registry, plan, Some(&folder.path().join("run")), &mut confirm, &mut |message| {
-        messages.push(message.clone());
-    });
+    let out = folder.path().join("run");
+    let mut sink = |message: &Message| messages.push(message.clone());
+    let result = explore(registry, plan, &Lab::Mem, &mut Local::new(Some(&out), &mut confirm, &mut sink));
     Said { messages, result, traces }
 }

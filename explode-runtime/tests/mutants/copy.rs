@@ -10,7 +10,7 @@ const CASES: &str = "256";
 /// The copy's own manifest. `lto` would optimise across the parts of a crate, and so take twice the time for each mutant.
 const WORKSPACE: &str = r#"
 [workspace]
-members = ["ramdisk", "explode-runtime"]
+members = ["ramdisk", "ekm-kmod/abi", "explode-runtime"]
 resolver = "3"
 
 [profile.dev]
@@ -22,7 +22,7 @@ lto = "off"
 /// What the property test says when engine and simulation differ.
 const DIFFERENCE: &str = "engine and simulation";
 
-/// The crates `explode-ramdisk` and `explode-runtime`, the latter with the test `device_model` alone.
+/// The crates `explode-ramdisk`, `explode-ekm-abi` and `explode-runtime`, the latter with the test `device_model` alone.
 pub struct EngineCopy {
     root: PathBuf,
     target: PathBuf,
@@ -118,7 +118,9 @@ impl EngineCopy {
 /// The copy's files.
 fn wanted() -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
-    for folder in ["ramdisk/src", "explode-runtime/src", "explode-runtime/tests/device_model"] {
+    for folder in
+        ["ramdisk/src", "ekm-kmod/abi/src", "explode-runtime/src", "explode-runtime/tests/device_model"]
+    {
         read_folder(workspace(), Path::new(folder), &mut files);
     }
     let text = |path: &str| fs::read_to_string(workspace().join(path)).expect(path);
@@ -127,7 +129,7 @@ fn wanted() -> BTreeMap<PathBuf, Vec<u8>> {
         add(path, text(path));
     }
     // Benches, and what only they need, are left out.
-    for path in ["ramdisk/Cargo.toml", "explode-runtime/Cargo.toml"] {
+    for path in ["ramdisk/Cargo.toml", "ekm-kmod/abi/Cargo.toml", "explode-runtime/Cargo.toml"] {
         let manifest = sections(&text(path), |header| header != "[[bench]]");
         add(path, manifest.lines().filter(|line| !line.starts_with("criterion")).map(with_end).collect());
     }

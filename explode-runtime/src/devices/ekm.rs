@@ -1,0 +1,142 @@
+//! EKM's event log: switched, marked and emptied by ioctl, read by mmap.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsFd;
+
+use bytes::Bytes;
+use explode_ekm_abi::user;
+use explode_ekm_abi::wire::{Clock, LOG_DATA, LOG_MAGIC, LogHeader, Random, RecordHeader, Watch};
+use nix::errno::Errno;
+
+use super::log::Record;
+use super::map::Map;
+use crate::recover::{Blame, Fault};
+
+/// Where EKM is.
+pub(super) const PATH: &str = "/dev/ekm";
+
+/// The log, and the switches of EKM.
+#[derive(Debug)]
+pub(super) struct Ekm {
+    device: File,
+    map: Map,
+}
+
+impl Ekm {
+    /// Opens it; nobody else may have it open.
+    pub fn open() -> io::Result<Ekm> {
+        let device = OpenOptions::new().read(true).write(true).open(PATH)?;
+        user::hello_ekm(device.as_fd()).map_err(io::Error::other)?;
+        let head = Map::new(&device, 0, LOG_DATA as usize, false)?;
+        let header = header(&head);
+        if header.magic != LOG_MAGIC || header.record_header as usize != size_of::<RecordHeader>() {
+            return Err(io::Error::other("its log has an unknown form"));
+        }
+        drop(head);
+        let map = Map::new(&device, 0, LOG_DATA as usize + header.capacity as usize, false)?;
+        Ok(Ekm { device, map })
+    }
+
+    /// Takes all records and empties the log.
+    ///
+    /// # Errors
+    /// The log was full: what was lost cannot be told, so the run is broken.
+    pub fn drain(&self) -> Result<Vec<Record>, Fault> {
+        let header = header(&self.map);
+        if header.lost > 0 {
+            let LogHeader { lost, capacity, .. } = header;
+            user::reset(self.device.as_fd()).map_err(broken)?;
+            return Err(Fault::new(format!(
+                "EKM's log of {capacity} bytes was full, and {lost} events found no room; \
+                 ask for crash checks after fewer operations"
+            ))
+            .blame(Blame::Tool));
+        }
+        if header.used == 0 {
+            return Ok(Vec::new());
+        }
+        let mut bytes = vec![0; header.used as usize];
+        self.map.read(LOG_DATA as usize, &mut bytes);
+        user::reset(self.device.as_fd()).map_err(broken)?;
+        let bytes = Bytes::from(bytes);
+        let mut records = Vec::with_capacity(header.records as usize);
+        let mut at = 0;
+        while at < bytes.len() {
+            let record = record(&bytes, at)?;
+            at += (record.header.bytes as usize).next_multiple_of(8);
+            records.push(record);
+        }
+        Ok(records)
+    }
+
+    /// Recording on or off.
+    pub fn record(&self, on: bool) -> Result<(), Fault> {
+        user::record(self.device.as_fd(), on).map(drop).map_err(broken)
+    }
+
+    /// Watches a block device, or ends the watch of a number.
+    pub fn watch(&self, watch: Watch) -> Result<(), Fault> {
+        user::watch(self.device.as_fd(), watch).map_err(broken)
+    }
+
+    /// Appends a record for each buffer of a device that is dirty now.
+    pub fn buffers(&self, device: u32) -> Result<(), Fault> {
+        user::buffers(self.device.as_fd(), device).map(drop).map_err(broken)
+    }
+
+    /// Stops the file systems' clock at this second.
+    pub fn freeze_clock(&self, seconds: u64) -> Result<(), Fault> {
+        let clock = Clock { frozen: 1, reserved: 0, seconds };
+        user::clock(self.device.as_fd(), clock).map_err(broken)
+    }
+
+    /// Where the kernel's random numbers come from; returns where they came from.
+    pub fn random(&self, random: Random) -> Result<Random, Fault> {
+        user::random(self.device.as_fd(), random).map_err(broken)
+    }
+}
+
+/// A call that EKM refused.
+fn broken(errno: Errno) -> Fault {
+    Fault::new(format!("{PATH}: {}", errno.desc())).blame(Blame::Tool)
+}
+
+fn header(map: &Map) -> LogHeader {
+    let mut bytes = [0; size_of::<LogHeader>()];
+    map.read(0, &mut bytes);
+    let word = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+    let half = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+    LogHeader {
+        magic: word(0),
+        version: half(8),
+        record_header: half(12),
+        capacity: word(16),
+        used: word(24),
+        records: word(32),
+        lost: word(40),
+    }
+}
+
+fn record(log: &Bytes, at: usize) -> Result<Record, Fault> {
+    let damaged = || Fault::new(format!("{PATH}: the record at byte {at} is damaged")).blame(Blame::Tool);
+    let head = log.get(at..at + size_of::<RecordHeader>()).ok_or_else(damaged)?;
+    let word = |at: usize| u64::from_ne_bytes(head[at..at + 8].try_into().expect("eight bytes"));
+    let half = |at: usize| u32::from_ne_bytes(head[at..at + 4].try_into().expect("four bytes"));
+    let quarter = |at: usize| u16::from_ne_bytes(head[at..at + 2].try_into().expect("two bytes"));
+    let header = RecordHeader {
+        bytes: half(0),
+        kind: quarter(4),
+        flags: quarter(6),
+        device: half(8),
+        pid: half(12),
+        sector: word(16),
+        len: word(24),
+        request: word(32),
+    };
+    let (first, last) = (at + size_of::<RecordHeader>(), at + header.bytes as usize);
+    if first > last || last > log.len() {
+        return Err(damaged());
+    }
+    Ok(Record { header, data: log.slice(first..last) })
+}

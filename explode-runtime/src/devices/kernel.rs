@@ -1,0 +1,114 @@
+//! The kernel's disks of one stack.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use explode_ekm_abi::wire::Random;
+use explode_ramdisk::{Disk, Event, Image, Recording};
+
+use super::Side;
+use super::machine::Machine;
+use crate::recover::Fault;
+
+/// RAM disks that hold an image, once a component has attached them; clones are the same ones.
+#[derive(Clone, Debug)]
+pub struct KernelDisks(Rc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    machine: Rc<Machine>,
+    side: Side,
+    image: Image,
+    /// The nodes of the disks that are attached.
+    attached: RefCell<BTreeMap<u32, PathBuf>>,
+    recording: Cell<Recording>,
+    /// Where random numbers came from before.
+    random: Option<Random>,
+}
+
+impl KernelDisks {
+    pub(super) fn new(
+        machine: Rc<Machine>,
+        side: Side,
+        image: Image,
+        recording: Recording,
+        seed: u64,
+    ) -> KernelDisks {
+        machine.begin(side);
+        // A stack on a crash disk draws numbers of its own: how many must not change what the live one draws next.
+        let seed = match side {
+            Side::Live => seed,
+            Side::Crash => !seed,
+        };
+        let random = machine.random(Random { seeded: 1, reserved: 0, seed, drawn: 0 });
+        let random = random.inspect_err(|fault| machine.give_up(fault)).ok();
+        let (attached, recording) = (RefCell::default(), Cell::new(recording));
+        KernelDisks(Rc::new(Inner { machine, side, image, attached, recording, random }))
+    }
+
+    /// Disk `dev`, `sectors` large, as a node in `/dev`; the first time it is given what the image says.
+    ///
+    /// # Errors
+    /// The driver has no room for it, or the machine is in no state to go on.
+    pub fn attach(&self, dev: u32, sectors: u64) -> Result<PathBuf, Fault> {
+        let Inner { machine, side, image, attached, recording, .. } = &*self.0;
+        if let Some(node) = attached.borrow().get(&dev) {
+            return Ok(node.clone());
+        }
+        let node = match image.disk(dev) {
+            Some(disk) => machine.attach(*side, dev, sectors, disk)?,
+            None => machine.attach(*side, dev, sectors, &Disk::new())?,
+        };
+        if recording.get() == Recording::On {
+            machine.watch(*side, dev)?;
+        }
+        attached.borrow_mut().insert(dev, node.clone());
+        Ok(node)
+    }
+
+    /// Which of the two sets these are.
+    pub fn side(&self) -> Side {
+        self.0.side
+    }
+
+    /// Something on them could not be put to rest: nobody may use the machine any more.
+    pub fn give_up(&self, why: &Fault) {
+        self.0.machine.give_up(why);
+    }
+
+    pub(super) fn image(&self) -> Result<Image, Fault> {
+        let Inner { machine, side, image, attached, .. } = &*self.0;
+        let mut image = image.clone();
+        for dev in attached.borrow().keys() {
+            *image.disk_mut(*dev) = machine.contents(*side, *dev)?;
+        }
+        Ok(image)
+    }
+
+    pub(super) fn take_log(&self) -> Result<Vec<Event>, Fault> {
+        let Inner { machine, side, attached, recording, .. } = &*self.0;
+        if recording.get() == Recording::Off {
+            return Ok(Vec::new());
+        }
+        machine.take_log(*side, attached.borrow().keys().copied())
+    }
+
+    pub(super) fn fence(&self) {
+        let Inner { machine, side, attached, recording, .. } = &*self.0;
+        if recording.replace(Recording::Off) == Recording::On {
+            let ended = attached.borrow().keys().try_for_each(|dev| machine.unwatch(*side, *dev));
+            ended.unwrap_or_else(|fault| machine.give_up(&fault));
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Some(random) = self.random {
+            let back = self.machine.random(random);
+            back.map_or_else(|fault| self.machine.give_up(&fault), drop);
+        }
+    }
+}

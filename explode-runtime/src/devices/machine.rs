@@ -1,0 +1,223 @@
+//! The kernel of this machine, with our two modules: RAM disks, their event log, a clock that stands still, random numbers that
+//! repeat.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsFd;
+
+use explode_ekm_abi::user;
+use explode_ekm_abi::wire::{KIND_BUFFER, Random, WATCH_BUFFERS, WATCH_REQUESTS, WATCHES_MAX, Watch};
+use explode_ramdisk::{Disk, Event};
+
+use super::Side;
+use super::ekm::{self, Ekm};
+use super::log::{Reader, Record};
+use super::rdd::RddDisk;
+use crate::recover::{Blame, Fault};
+use crate::run::RunError;
+
+const CONTROL: &str = "/dev/rdd-control";
+/// Devices of a side.
+const DEVICES: u32 = WATCHES_MAX as u32 / 2;
+/// Where the file systems' clock stands: the first second of 2026.
+pub const NOW: u64 = 1_767_225_600;
+
+/// The kernel's side of a run. There is one a process: EKM serves one at a time.
+#[derive(Debug)]
+pub struct Machine {
+    control: File,
+    ekm: Ekm,
+    live: RefCell<Bench>,
+    crash: RefCell<Bench>,
+    /// What makes this machine unfit for further runs: something that could not be unmounted.
+    stuck: RefCell<Option<String>>,
+}
+
+/// The disks of one side, and what the log said of them.
+#[derive(Debug, Default)]
+struct Bench {
+    disks: BTreeMap<u32, RddDisk>,
+    reader: Reader,
+    events: Vec<Event>,
+    /// The log was full: its events are not all there.
+    spoiled: Option<Fault>,
+}
+
+impl Machine {
+    /// Opens both modules' devices, and stops the file systems' clock.
+    ///
+    /// # Errors
+    /// What is missing, and what to do.
+    pub fn open() -> Result<Machine, RunError> {
+        let missing = |path: &str, error: io::Error| {
+            RunError::Missing(match error.kind() {
+                io::ErrorKind::NotFound => {
+                    format!(
+                        "{path} is not there; load the modules rdd and ekm (explode vm build makes them), or use --in vm"
+                    )
+                }
+                io::ErrorKind::PermissionDenied => format!("{path}: {error}; --in here needs root"),
+                io::ErrorKind::ResourceBusy => {
+                    format!("{path} is in use; wait until the other run has ended")
+                }
+                _ => format!("{path}: {error}"),
+            })
+        };
+        let control = OpenOptions::new().read(true).write(true).open(CONTROL);
+        let control = control.map_err(|error| missing(CONTROL, error))?;
+        user::hello_rdd(control.as_fd()).map_err(|error| missing(CONTROL, io::Error::other(error)))?;
+        let ekm = Ekm::open().map_err(|error| missing(ekm::PATH, error))?;
+        let set_up = ekm.freeze_clock(NOW).and_then(|()| ekm.record(true));
+        set_up.map_err(|fault| RunError::Broken(fault.to_string()))?;
+        Ok(Machine {
+            control,
+            ekm,
+            live: RefCell::default(),
+            crash: RefCell::default(),
+            stuck: RefCell::default(),
+        })
+    }
+
+    /// Something could not be put to rest: its disks must not be touched any more.
+    pub fn give_up(&self, why: &Fault) {
+        self.stuck.borrow_mut().get_or_insert_with(|| why.to_string());
+    }
+
+    /// Forgets what a side's log said.
+    pub(super) fn begin(&self, side: Side) {
+        // What is still in the log came before.
+        self.pull();
+        let mut bench = self.bench(side).borrow_mut();
+        (bench.reader, bench.events, bench.spoiled) = (Reader::default(), Vec::new(), None);
+    }
+
+    /// Disk `dev` of a side, of this size, holding `wanted`; returns its node.
+    pub(super) fn attach(
+        &self,
+        side: Side,
+        dev: u32,
+        sectors: u64,
+        wanted: &Disk,
+    ) -> Result<std::path::PathBuf, Fault> {
+        if let Some(why) = &*self.stuck.borrow() {
+            return Err(tool(format!("the machine cannot be used any more: {why}")));
+        }
+        if dev >= DEVICES {
+            return Err(tool(format!("a stack has at most {DEVICES} disks in the kernel")));
+        }
+        let failed = |what: &str| {
+            let what = what.to_owned();
+            move |errno: nix::errno::Errno| tool(format!("{CONTROL}: {what}: {}", errno.desc()))
+        };
+        let mut bench = self.bench(side).borrow_mut();
+        if bench.disks.get(&dev).is_some_and(|disk| disk.spec().sectors != sectors) {
+            let disk = bench.disks.remove(&dev).expect("it was just there");
+            disk.remove(&self.control).map_err(failed("a disk cannot be removed"))?;
+        }
+        if !bench.disks.contains_key(&dev) {
+            let disk = RddDisk::create(&self.control, sectors);
+            bench
+                .disks
+                .insert(dev, disk.map_err(failed(&format!("no disk of {sectors} sectors can be made")))?);
+        }
+        let disk = bench.disks.get_mut(&dev).expect("it was just made");
+        disk.restore(&self.control, wanted).map_err(failed("a disk cannot be restored"))?;
+        Ok(disk.path().to_owned())
+    }
+
+    /// Begins to log a disk's events.
+    pub(super) fn watch(&self, side: Side, dev: u32) -> Result<(), Fault> {
+        let bench = self.bench(side).borrow();
+        let spec = bench.disks[&dev].spec();
+        let (major, minor) = (spec.major, spec.minor);
+        self.ekm.watch(Watch {
+            device: number(side, dev),
+            major,
+            minor,
+            what: WATCH_BUFFERS | WATCH_REQUESTS,
+        })
+    }
+
+    /// Ends that, and forgets what nobody has taken.
+    pub(super) fn unwatch(&self, side: Side, dev: u32) -> Result<(), Fault> {
+        self.ekm.watch(Watch { device: number(side, dev), ..Watch::default() })
+    }
+
+    /// What a disk holds now.
+    pub(super) fn contents(&self, side: Side, dev: u32) -> Result<Disk, Fault> {
+        let mut bench = self.bench(side).borrow_mut();
+        let disk = bench.disks.get_mut(&dev).expect("only attached disks are asked for");
+        let contents = disk.contents(&self.control);
+        contents.cloned().map_err(|errno| tool(format!("{CONTROL}: {}", errno.desc())))
+    }
+
+    /// The events of a side's watched disks since the last call.
+    pub(super) fn take_log(
+        &self,
+        side: Side,
+        watched: impl Iterator<Item = u32>,
+    ) -> Result<Vec<Event>, Fault> {
+        self.pull();
+        for dev in watched {
+            self.ekm.buffers(number(side, dev))?;
+            let (now, events): (Vec<Record>, Vec<Record>) =
+                self.ekm.drain()?.into_iter().partition(|record| record.header.kind == KIND_BUFFER);
+            self.sort(events);
+            let mut bench = self.bench(side).borrow_mut();
+            let missed = bench.reader.reconcile(dev, now);
+            bench.events.extend(missed);
+        }
+        let mut bench = self.bench(side).borrow_mut();
+        let events = std::mem::take(&mut bench.events);
+        bench.spoiled.clone().map_or(Ok(events), Err)
+    }
+
+    /// Takes what is in the log, and gives it to whom it belongs.
+    fn pull(&self) {
+        match self.ekm.drain() {
+            Ok(records) => self.sort(records),
+            Err(fault) => {
+                for side in [Side::Live, Side::Crash] {
+                    self.bench(side).borrow_mut().spoiled.get_or_insert_with(|| fault.clone());
+                }
+            }
+        }
+    }
+
+    /// Where the kernel's random numbers come from; returns where they came from.
+    pub(super) fn random(&self, random: Random) -> Result<Random, Fault> {
+        self.ekm.random(random)
+    }
+
+    /// Gives each record to its side.
+    fn sort(&self, records: Vec<Record>) {
+        for record in records {
+            let device = record.header.device;
+            let side = if device < DEVICES { Side::Live } else { Side::Crash };
+            let mut bench = self.bench(side).borrow_mut();
+            let event = bench.reader.event(device % DEVICES, record);
+            bench.events.extend(event);
+        }
+    }
+
+    fn bench(&self, side: Side) -> &RefCell<Bench> {
+        match side {
+            Side::Live => &self.live,
+            Side::Crash => &self.crash,
+        }
+    }
+}
+
+/// The number by which EKM's log knows a disk.
+fn number(side: Side, dev: u32) -> u32 {
+    match side {
+        Side::Live => dev,
+        Side::Crash => DEVICES + dev,
+    }
+}
+
+fn tool(message: String) -> Fault {
+    Fault::new(message).blame(Blame::Tool)
+}

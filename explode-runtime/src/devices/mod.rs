@@ -1,0 +1,124 @@
+//! What a stack stands on: simulated devices in process, or RAM disks of the kernel.
+//!
+//! A [`Lab`] makes [`Devices`] that hold a given image, as often as one likes. There are two sets at any time: one under the
+//! live stack, one under the stack that is brought up on a crash disk (EX-48). Both kinds give the same two things, so that
+//! whatever is above need not know where it runs: the event log, and the image.
+
+mod buffers;
+mod ekm;
+mod kernel;
+mod log;
+mod machine;
+mod map;
+mod rdd;
+
+use std::rc::Rc;
+
+use explode_ramdisk::{Event, Image, Recording, Storage};
+
+use crate::recover::{Blame, Fault};
+use crate::run::{Mode, RunError};
+
+pub use kernel::KernelDisks;
+pub use machine::{Machine, NOW};
+
+/// Where devices come from.
+#[derive(Clone, Debug)]
+pub enum Lab {
+    /// Simulated, in this process.
+    Mem,
+    /// This machine's kernel, which has the modules `rdd` and `ekm`.
+    Kernel(Rc<Machine>),
+}
+
+/// Which of the two sets of devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// Under the system that is being driven.
+    Live,
+    /// Under what is brought up on a crash disk.
+    Crash,
+}
+
+/// The devices of one stack.
+#[derive(Clone, Debug)]
+pub enum Devices {
+    /// Simulated ones.
+    Mem(Storage),
+    /// The kernel's.
+    Kernel(KernelDisks),
+}
+
+impl Lab {
+    /// The lab for runs of this mode, in this very process.
+    ///
+    /// # Errors
+    /// The modules are missing, or of another version; not root.
+    pub fn open(mode: Mode) -> Result<Lab, RunError> {
+        match mode {
+            Mode::Mem => Ok(Lab::Mem),
+            Mode::Here | Mode::Vm => Ok(Lab::Kernel(Rc::new(Machine::open()?))),
+        }
+    }
+
+    /// Devices that hold `image`, with an empty log. `seed` decides what the kernel's random numbers are.
+    pub fn devices(&self, side: Side, image: Image, recording: Recording, seed: u64) -> Devices {
+        match self {
+            Lab::Mem => Devices::Mem(Storage::new(image, recording)),
+            Lab::Kernel(machine) => {
+                Devices::Kernel(KernelDisks::new(Rc::clone(machine), side, image, recording, seed))
+            }
+        }
+    }
+}
+
+impl Devices {
+    /// What the devices hold now.
+    ///
+    /// # Errors
+    /// The kernel does not say.
+    pub fn image(&self) -> Result<Image, Fault> {
+        match self {
+            Devices::Mem(storage) => Ok(storage.image()),
+            Devices::Kernel(disks) => disks.image(),
+        }
+    }
+
+    /// The events since the last call, or since the beginning.
+    ///
+    /// # Errors
+    /// The log was full, so that it is worth nothing; or the kernel does not say.
+    pub fn take_log(&self) -> Result<Vec<Event>, Fault> {
+        match self {
+            Devices::Mem(storage) => Ok(storage.take_log()),
+            Devices::Kernel(disks) => disks.take_log(),
+        }
+    }
+
+    /// From now on nothing is logged, and what is written is nobody's business any more.
+    pub fn fence(&self) {
+        match self {
+            Devices::Mem(storage) => storage.fence(),
+            Devices::Kernel(disks) => disks.fence(),
+        }
+    }
+
+    /// Simulated devices, for a component that is one.
+    ///
+    /// # Errors
+    /// These are the kernel's.
+    pub fn storage(&self) -> Result<&Storage, Fault> {
+        match self {
+            Devices::Mem(storage) => Ok(storage),
+            Devices::Kernel(_) => Err(Fault::new("runs in process only; use --in mem").blame(Blame::Tool)),
+        }
+    }
+
+    /// Are these the kernel's?
+    pub fn kernel(&self) -> Option<&KernelDisks> {
+        match self {
+            Devices::Mem(_) => None,
+            Devices::Kernel(disks) => Some(disks),
+        }
+    }
+}
