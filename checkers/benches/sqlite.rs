@@ -1,7 +1,11 @@
 //! Checks of SQLite crash disks a second, everything included: exploration, crash disks, recovery, integrity_check, both tables.
 
+use std::path::Path;
+
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use explode_runtime::run::{Confirmation, Plan, Registry, explore};
+use explode_runtime::devices::Lab;
+use explode_runtime::report::Message;
+use explode_runtime::run::{Confirmation, Local, Plan, Registry, explore};
 
 fn sqlite(c: &mut Criterion) {
     let mut registry = Registry::default();
@@ -10,13 +14,16 @@ fn sqlite(c: &mut Criterion) {
     let mut group = c.benchmark_group("sqlite");
     group.sample_size(10);
     for name in ["sqlite-extra", "sqlite-full-wal"] {
-        let mut plan = Plan::of(registry.target(name).expect("the target is there"));
+        let mut plan = Plan::of(&registry, registry.target(name).expect("the target is there"))
+            .expect("so are its components");
         plan.settings.depth = 2;
+        plan.settings.crash_depth = 0;
         let run = || {
             let folder = tempfile::tempdir().expect("a temporary folder");
             let out = folder.path().join("run");
-            explore(&registry, &plan, Some(&out), &mut |_| Confirmation::Reproduced, &mut |_| {})
-                .expect("it runs")
+            let (mut confirm, mut sink) = (|_: &Path| Confirmation::Reproduced, |_: &Message| {});
+            let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
+            explore(&registry, &plan, &Lab::Mem, &mut audience).expect("it runs")
         };
         let checked = run().checked;
         group.throughput(Throughput::Elements(u64::try_from(&checked.0).expect("few enough")));

@@ -13,6 +13,10 @@ pub fn register(registry: &mut Registry) {
     registry.components.extend([
         vdisk::ramdisk::DEF,
         fs::simfiles::DEF,
+        fs::kernel::ext2::DEF,
+        fs::kernel::ext4::DEF,
+        fs::kernel::vfat::DEF,
+        fs::kernel::minix::DEF,
         broken::lying_sync::DEF,
         db::sqlite::DEF,
     ]);

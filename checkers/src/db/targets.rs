@@ -36,7 +36,7 @@ pub(crate) fn sqlite() -> Vec<Target> {
             .plug("sqlite", sqlite.with("schema", SCHEMA)),
         checker: transactions::DEF.name,
         checker_options: Options::none().with("rollback", rollback),
-        bounds: Bounds { depth: 4, limit: 20_000, samples: 2_000 },
+        bounds: Bounds { depth: 4, limit: 20_000, samples: 2_000, crash_depth: 1 },
         seeded: false,
         expect,
     };

@@ -27,7 +27,7 @@ pub(crate) fn targets() -> Vec<Target> {
         stack,
         checker: DEF.name,
         checker_options: Options::none(),
-        bounds: Bounds { depth: 3, limit: 10_000, samples: 2_000 },
+        bounds: Bounds { depth: 3, limit: 10_000, samples: 2_000, crash_depth: 1 },
         seeded,
         expect,
     };

@@ -10,7 +10,8 @@ use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 pub const DEF: ComponentDef = ComponentDef {
     name: "lying-sync",
     about: "the files below it, with syncs that lie",
-    modes: &[Mode::Mem],
+    modes: &[Mode::Mem, Mode::Vm, Mode::Here],
+    on: Some("simfiles"),
     options: &[OptionDef {
         name: "lies",
         about: "which sync does nothing: none, files (fsync, fdatasync) or directories (fsync of one); sync never lies",

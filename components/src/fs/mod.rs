@@ -1,3 +1,5 @@
 //! File systems.
 
+pub mod kernel;
+pub mod mounted;
 pub mod simfiles;

@@ -13,6 +13,7 @@ pub const DEF: ComponentDef = ComponentDef {
     name: "simfiles",
     about: "simulated files that promise what POSIX does, and no more",
     modes: &[Mode::Mem],
+    on: None,
     options: &[],
     build,
 };
@@ -39,7 +40,8 @@ fn granule(rules: &Rules) -> Granule {
 
 impl Component for SimFilesComponent {
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
-        let files = SimFiles::mount(below.storage.clone(), below.first_device, granule(&below.rules))?;
+        let files =
+            SimFiles::mount(below.devices.storage()?.clone(), below.first_device, granule(&below.rules))?;
         self.files = Some(Rc::new(files));
         Ok(())
     }

@@ -1,6 +1,7 @@
-//! A RAM disk in process: the leaf of stacks that want a block device.
+//! A RAM disk, the leaf of stacks that want a block device: simulated in process, or the driver `rdd` in the kernel.
 
 use explode_ramdisk::RamDisk;
+use explode_runtime::devices::Devices;
 use explode_runtime::recover::{Below, Component, Fault, Surface};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 
@@ -8,33 +9,44 @@ use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 pub const DEF: ComponentDef = ComponentDef {
     name: "ramdisk",
     about: "a block device in memory with a volatile write cache",
-    modes: &[Mode::Mem],
-    options: &[OptionDef { name: "sectors", about: "its size in sectors of 512 bytes", default: "65536" }],
+    modes: &[Mode::Mem, Mode::Vm, Mode::Here],
+    on: None,
+    options: &[OptionDef { name: "sectors", about: "its size in sectors of 512 bytes", default: "32768" }],
     build,
 };
 
 struct RamDiskComponent {
     sectors: u64,
-    disk: Option<RamDisk>,
+    surface: Surface,
 }
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
-    Ok(Box::new(RamDiskComponent { sectors: options.int("sectors", 65536)?, disk: None }))
+    match options.int("sectors", 32_768)? {
+        sectors if sectors == 0 || !sectors.is_multiple_of(8) => {
+            Err(UsageError(format!("{sectors} sectors; use a multiple of 8 (a block has 4096 bytes)")))
+        }
+        sectors => Ok(Box::new(RamDiskComponent { sectors, surface: Surface::Child })),
+    }
 }
 
 impl Component for RamDiskComponent {
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
-        self.disk = Some(RamDisk::new(below.storage.clone(), below.first_device, self.sectors));
+        self.surface = match below.devices {
+            Devices::Mem(storage) => {
+                Surface::Disk(RamDisk::new(storage.clone(), below.first_device, self.sectors))
+            }
+            Devices::Kernel(disks) => Surface::Block(disks.attach(below.first_device, self.sectors)?),
+        };
         Ok(())
     }
 
     fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
-        self.disk = None;
+        self.surface = Surface::Child;
         Ok(())
     }
 
     fn surface(&self) -> Surface {
-        self.disk.clone().map_or(Surface::Child, Surface::Disk)
+        self.surface.clone()
     }
 
     fn devices(&self) -> u32 {

@@ -14,6 +14,7 @@ pub const DEF: ComponentDef = ComponentDef {
     name: "sqlite",
     about: "an SQLite database, unmodified, through our VFS; offers its connection",
     modes: &[Mode::Mem],
+    on: Some("simfiles"),
     options: &[
         OptionDef { name: "journal", about: "delete or wal", default: "delete" },
         OptionDef { name: "synchronous", about: "full, off, normal or extra", default: "full" },

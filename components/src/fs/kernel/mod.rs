@@ -1,0 +1,154 @@
+//! File systems of the kernel: made by their mkfs, mounted by mount(2), repaired by their fsck, used through [`MountedFiles`].
+//!
+//! One file a system says what is particular about it, as a [`System`]; the component is the same for all.
+
+pub mod ext2;
+pub mod ext4;
+pub mod minix;
+mod tool;
+pub mod vfat;
+
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use explode_runtime::check::{Profile, Promise};
+use explode_runtime::recover::{Below, Component, Fault, Recovery, Surface};
+use explode_runtime::run::{Mode, OptionDef};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+
+use super::mounted::MountedFiles;
+use tool::Tool;
+
+/// Where these can run.
+const MODES: &[Mode] = &[Mode::Vm, Mode::Here];
+
+/// What is particular about a file system.
+struct System {
+    /// Its name for mount(2).
+    driver: &'static str,
+    /// The options of the mount.
+    options: String,
+    /// Makes it; the device is appended to the arguments.
+    make: Tool,
+    /// Repairs it, likewise; none where mounting has to do.
+    repair: Option<Repair>,
+    promises: Vec<Promise>,
+    hides: Option<&'static str>,
+}
+
+/// A repair, and the exit codes that say that something was repaired; 0 is clean, every other one is a failure.
+struct Repair {
+    tool: Tool,
+    repaired: &'static [i32],
+}
+
+/// A file system of the kernel on one block device.
+struct KernelFs {
+    system: System,
+    mounted: Option<(Rc<MountedFiles>, PathBuf)>,
+}
+
+impl KernelFs {
+    fn component(system: System) -> Box<dyn Component> {
+        Box::new(KernelFs { system, mounted: None })
+    }
+}
+
+impl Component for KernelFs {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        let node = below.block(0)?;
+        match self.system.make.run(&node)? {
+            (0, _) => Ok(()),
+            (code, said) => Err(Fault::new(format!("{} ended with {code}: {said}", self.system.make))),
+        }
+    }
+
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        let (node, at) = (below.block(0)?, below.place);
+        std::fs::create_dir_all(at).map_err(|error| Fault::new(format!("{}: {error}", at.display())))?;
+        let System { driver, options, .. } = &self.system;
+        let flags = MsFlags::MS_NODEV | MsFlags::MS_NOSUID | MsFlags::MS_NOATIME;
+        mount(Some(&node), at, Some(*driver), flags, Some(options.as_str()))
+            .map_err(|errno| Fault::new(format!("mount as {driver} failed: {}", errno.desc())))?;
+        match MountedFiles::new(at) {
+            Ok(files) => {
+                self.mounted = Some((Rc::new(files), at.to_owned()));
+                Ok(())
+            }
+            Err(errno) => {
+                umount2(at, MntFlags::empty())?;
+                Err(Fault::new(format!("the root directory cannot be opened: {}", errno.desc())))
+            }
+        }
+    }
+
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+        if let Some((files, at)) = self.mounted.take() {
+            files.close_all();
+            umount2(&at, MntFlags::empty()).map_err(|errno| {
+                Fault::new(format!("umount of {} failed: {}", at.display(), errno.desc()))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+        let Some(Repair { tool, repaired }) = &self.system.repair else { return Ok(Recovery::Clean) };
+        match tool.run(&below.block(0)?)? {
+            (0, _) => Ok(Recovery::Clean),
+            (code, _) if repaired.contains(&code) => Ok(Recovery::Repaired),
+            (code, said) => Err(Fault::new(format!("{tool} ended with {code}: {said}"))),
+        }
+    }
+
+    fn surface(&self) -> Surface {
+        let files = self.mounted.as_ref().map(|(files, _)| Rc::clone(files));
+        files.map_or(Surface::Child, |files| Surface::Files(files))
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        let System { driver, promises, .. } = &self.system;
+        Some(Profile { system: format!("{driver} in Linux"), promises: promises.clone() })
+    }
+
+    fn version(&self) -> Option<(&'static str, String)> {
+        let release = nix::sys::utsname::uname().ok()?.release().to_string_lossy().into_owned();
+        Some(("linux", release))
+    }
+
+    fn hides(&self) -> Option<&'static str> {
+        self.system.hides
+    }
+}
+
+/// The option that all of them have.
+const FSCK: OptionDef = OptionDef {
+    name: "fsck",
+    about: "repair with its fsck before each mount after a crash: true, false",
+    default: "true",
+};
+
+/// What the manual pages promise of every file system.
+fn posix_promises() -> Vec<Promise> {
+    let line = |name, quote, source| Promise { name, kept: true, quote, source };
+    vec![
+        line(
+            "synced-by-fsync",
+            "flushes all modified in-core data of the file to the disk device so that all changed information can be \
+             retrieved even if the system crashes or is rebooted",
+            "man-pages, fsync(2), DESCRIPTION",
+        ),
+        line(
+            "synced-by-fdatasync",
+            "does not flush modified metadata unless that metadata is needed in order to allow a subsequent data \
+             retrieval to be correctly handled",
+            "man-pages, fsync(2), DESCRIPTION",
+        ),
+        line(
+            "synced-by-sync",
+            "causes all pending modifications to filesystem metadata and cached file data to be written to the \
+             underlying filesystems",
+            "man-pages, sync(2), DESCRIPTION",
+        ),
+    ]
+}

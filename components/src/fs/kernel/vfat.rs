@@ -1,0 +1,30 @@
+//! VFAT.
+
+use explode_runtime::recover::Component;
+use explode_runtime::run::{ComponentDef, Options, UsageError};
+
+use super::tool::Tool;
+use super::{FSCK, KernelFs, MODES, Repair, System, posix_promises};
+
+/// As it stands in the registry.
+pub const DEF: ComponentDef = ComponentDef {
+    name: "vfat",
+    about: "FAT with long names; fsck.fat repairs it",
+    modes: MODES,
+    on: Some("ramdisk"),
+    options: &[FSCK],
+    build,
+};
+
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    // 1: recoverable errors, which -a has repaired (fsck.fat(8)).
+    let repair = || Repair { tool: Tool::new("fsck.fat", "-a"), repaired: &[1] };
+    Ok(KernelFs::component(System {
+        driver: "vfat",
+        options: "codepage=437,iocharset=iso8859-1,tz=UTC".to_owned(),
+        make: Tool::new("mkfs.fat", "--invariant"),
+        repair: options.bool("fsck", true)?.then(repair),
+        promises: posix_promises(),
+        hides: None,
+    }))
+}

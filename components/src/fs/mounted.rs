@@ -1,0 +1,245 @@
+//! [`MountedFiles`]: the calls of [`Files`] on a file system that is really mounted.
+//!
+//! A path is resolved below one directory, name by name, and never through a symbolic link: a recovered file system may hold
+//! any nonsense, and none of it leads a checker elsewhere. Each call is one system call on what the path has led to; its errno
+//! comes back as it is. What the trait leaves open is what the file system does: where that differs from simulated files stands
+//! in `components/tests/mounted`.
+
+use std::cell::{Ref, RefCell};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result, Stat};
+use nix::dir::{Dir, Type};
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, OFlag, open, openat, renameat};
+use nix::libc::off_t;
+use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat, mkdirat, umask};
+use nix::sys::uio::{pread, pwrite};
+use nix::unistd::{UnlinkatFlags, close, fdatasync, fsync, ftruncate, linkat, syncfs, unlinkat};
+
+/// How the root is called in the root.
+const HERE: &str = ".";
+
+/// The files below a directory of a mounted file system.
+///
+/// Every descriptor that it has opened is closed when it goes, or by [`close_all`](MountedFiles::close_all).
+#[derive(Debug)]
+pub struct MountedFiles {
+    /// Nothing once everything is closed.
+    root: RefCell<Option<OwnedFd>>,
+    open: RefCell<Vec<Option<OwnedFd>>>,
+}
+
+/// A name in a directory.
+struct Place<'p> {
+    directory: OwnedFd,
+    name: &'p str,
+}
+
+impl MountedFiles {
+    /// The files below `directory`, which is `/` to them; errors as open(2).
+    pub fn new(directory: &Path) -> Result<MountedFiles> {
+        let root = open(directory, directory_flags(), Mode::empty())?;
+        Ok(MountedFiles { root: RefCell::new(Some(root)), open: RefCell::default() })
+    }
+
+    /// Closes every descriptor, whoever has forgotten it, so that nothing of ours keeps the file system busy. From then on each
+    /// call is `EBADF`.
+    pub fn close_all(&self) {
+        self.open.borrow_mut().clear();
+        self.root.borrow_mut().take();
+    }
+
+    fn root(&self) -> Result<Ref<'_, OwnedFd>> {
+        Ref::filter_map(self.root.borrow(), Option::as_ref).map_err(|_| Errno::EBADF)
+    }
+
+    fn file(&self, fd: Fd) -> Result<Ref<'_, OwnedFd>> {
+        let open = self.open.borrow();
+        Ref::filter_map(open, |open| open.get(fd.0 as usize)?.as_ref()).map_err(|_| Errno::EBADF)
+    }
+
+    /// Where a path ends; [`HERE`] for the root. `EINVAL` for a path that is not plainly one, as simulated files have it.
+    fn place<'p>(&self, path: &'p str) -> Result<Place<'p>> {
+        let on_the_way = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let mut directory = openat(&*self.root()?, HERE, on_the_way, Mode::empty())?;
+        let names = path.strip_prefix('/').ok_or(Errno::EINVAL)?;
+        if names.is_empty() {
+            return Ok(Place { directory, name: HERE });
+        }
+        if names.split('/').any(|name| matches!(name, "" | "." | "..")) {
+            return Err(Errno::EINVAL);
+        }
+        let (parents, name) = names.rsplit_once('/').map_or((None, names), |(all, last)| (Some(all), last));
+        for parent in parents.into_iter().flat_map(|parents| parents.split('/')) {
+            directory = openat(&directory, parent, on_the_way, Mode::empty())?;
+        }
+        Ok(Place { directory, name })
+    }
+
+    fn open_directory(&self, path: &str) -> Result<OwnedFd> {
+        let at = self.place(path)?;
+        openat(&at.directory, at.name, directory_flags() | OFlag::O_NOFOLLOW, Mode::empty())
+    }
+}
+
+/// How to open a directory to read or sync it.
+fn directory_flags() -> OFlag {
+    OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC
+}
+
+/// Makes something whose mode is not to depend on the umask, which belongs to the whole process.
+fn unmasked<T>(make: impl FnOnce() -> T) -> T {
+    static UMASK: Mutex<()> = Mutex::new(());
+    let _one_at_a_time = UMASK.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = umask(Mode::empty());
+    let made = make();
+    umask(before);
+    made
+}
+
+/// `EUCLEAN` ("structure needs cleaning") for what none of our calls has made, `EOVERFLOW` for a number that does not fit.
+fn stat_of(found: &FileStat) -> Result<Stat> {
+    let (kind, size) = match SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT {
+        SFlag::S_IFREG => (Kind::File, found.st_size as u64),
+        SFlag::S_IFDIR => (Kind::Directory, 0),
+        _ => return Err(Errno::EUCLEAN),
+    };
+    let inode = u32::try_from(found.st_ino).map_err(|_| Errno::EOVERFLOW)?;
+    let links = u32::try_from(found.st_nlink).map_err(|_| Errno::EOVERFLOW)?;
+    Ok(Stat { kind, inode, size, links })
+}
+
+impl Files for MountedFiles {
+    fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
+        let at = self.place(path)?;
+        let mut how = OFlag::O_RDWR | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW;
+        how.set(OFlag::O_CREAT, flags.create);
+        how.set(OFlag::O_EXCL, flags.create && flags.exclusive);
+        how.set(OFlag::O_TRUNC, flags.truncate);
+        let open = || openat(&at.directory, at.name, how, Mode::from_bits_truncate(0o644));
+        let file = if flags.create { unmasked(open)? } else { open()? };
+        let mut open = self.open.borrow_mut();
+        let fd = open.iter().position(Option::is_none).unwrap_or(open.len());
+        if fd == open.len() {
+            open.push(None);
+        }
+        open[fd] = Some(file);
+        Ok(Fd(fd as u32))
+    }
+
+    fn close(&self, fd: Fd) -> Result<()> {
+        let mut open = self.open.borrow_mut();
+        close(open.get_mut(fd.0 as usize).and_then(Option::take).ok_or(Errno::EBADF)?)
+    }
+
+    fn pread(&self, fd: Fd, offset: u64, buf: &mut [u8]) -> Result<usize> {
+        let file = self.file(fd)?;
+        let mut done = 0;
+        while done < buf.len() {
+            let at = off_t::try_from(offset.saturating_add(done as u64)).map_err(|_| Errno::EINVAL)?;
+            match pread(&*file, &mut buf[done..], at)? {
+                0 => break,
+                some => done += some,
+            }
+        }
+        Ok(done)
+    }
+
+    fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
+        let file = self.file(fd)?;
+        let mut done = 0;
+        while done < data.len() {
+            let at = off_t::try_from(offset.saturating_add(done as u64)).map_err(|_| Errno::EFBIG)?;
+            match pwrite(&*file, &data[done..], at)? {
+                0 => return Err(Errno::EIO),
+                some => done += some,
+            }
+        }
+        Ok(())
+    }
+
+    fn ftruncate(&self, fd: Fd, size: u64) -> Result<()> {
+        ftruncate(&*self.file(fd)?, off_t::try_from(size).map_err(|_| Errno::EFBIG)?)
+    }
+
+    fn fstat(&self, fd: Fd) -> Result<Stat> {
+        stat_of(&fstat(&*self.file(fd)?)?)
+    }
+
+    fn fsync(&self, fd: Fd) -> Result<()> {
+        fsync(&*self.file(fd)?)
+    }
+
+    fn fdatasync(&self, fd: Fd) -> Result<()> {
+        fdatasync(&*self.file(fd)?)
+    }
+
+    fn stat(&self, path: &str) -> Result<Stat> {
+        let at = self.place(path)?;
+        stat_of(&fstatat(&at.directory, at.name, AtFlags::AT_SYMLINK_NOFOLLOW)?)
+    }
+
+    /// Everything but `.` and `..`: a `lost+found` is a name like any other.
+    fn readdir(&self, path: &str) -> Result<Vec<(String, Kind)>> {
+        let mut names = Vec::new();
+        for entry in Dir::from_fd(self.open_directory(path)?)? {
+            let entry = entry?;
+            if [c".", c".."].contains(&entry.file_name()) {
+                continue;
+            }
+            let name = entry.file_name().to_str().map_err(|_| Errno::EILSEQ)?;
+            let kind = match entry.file_type() {
+                Some(Type::File) => Kind::File,
+                Some(Type::Directory) => Kind::Directory,
+                Some(_) => return Err(Errno::EUCLEAN),
+                None => self.stat(&format!("{}/{name}", path.trim_end_matches('/')))?.kind,
+            };
+            names.push((name.to_owned(), kind));
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn mkdir(&self, path: &str) -> Result<()> {
+        let at = self.place(path)?;
+        unmasked(|| mkdirat(&at.directory, at.name, Mode::from_bits_truncate(0o755)))
+    }
+
+    fn rmdir(&self, path: &str) -> Result<()> {
+        match self.place(path)? {
+            Place { name: HERE, .. } => Err(Errno::EBUSY),
+            Place { directory, name } => unlinkat(&directory, name, UnlinkatFlags::RemoveDir),
+        }
+    }
+
+    fn link(&self, from: &str, to: &str) -> Result<()> {
+        let (from, to) = (self.place(from)?, self.place(to)?);
+        linkat(&from.directory, from.name, &to.directory, to.name, AtFlags::empty())
+    }
+
+    fn unlink(&self, path: &str) -> Result<()> {
+        let at = self.place(path)?;
+        unlinkat(&at.directory, at.name, UnlinkatFlags::NoRemoveDir)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        match (self.place(from)?, self.place(to)?) {
+            (Place { name: HERE, .. }, _) | (_, Place { name: HERE, .. }) => Err(Errno::EBUSY),
+            (from, to) => renameat(&from.directory, from.name, &to.directory, to.name),
+        }
+    }
+
+    fn sync_dir(&self, path: &str) -> Result<()> {
+        let directory = self.open_directory(path)?;
+        fsync(&directory)?;
+        close(directory)
+    }
+
+    /// syncfs(2) of this file system: the machine's others belong to other stacks.
+    fn sync(&self) -> Result<()> {
+        syncfs(&*self.root()?)
+    }
+}
