@@ -1,0 +1,226 @@
+//! The cache of what was built: tools, kernels, modules, images.
+//!
+//! An entry is a folder `<root>/<kind>/<hash of its inputs>`. It is built as `<hash>.tmp` beside its place, written to disk, and
+//! renamed: an entry that is there is whole. Whoever builds holds a lock on `<hash>.lock`, so a second builder waits and then finds
+//! the first one's entry; a lock ends with its process, and what a killed builder has left is removed by the next. The output of the
+//! build is in `<hash>.log`.
+
+use std::env;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use nix::unistd::syncfs;
+
+use crate::command::Log;
+use crate::error::{Context, Result, VmError};
+use crate::key::Key;
+use crate::progress::Progress;
+
+/// The name of the file of an entry that lists what it was made from.
+const INPUTS: &str = "inputs";
+
+/// The cache, below one folder.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    root: PathBuf,
+}
+
+/// An entry that is being built.
+pub(crate) struct Building<'a> {
+    /// The temporary folder; what is in it when the build ends is the entry.
+    pub dir: PathBuf,
+    /// Takes the output of the build's commands.
+    pub log: Log,
+    /// Told about the build's steps.
+    pub progress: &'a dyn Progress,
+}
+
+impl Cache {
+    /// The user's cache: `$XDG_CACHE_HOME/explode`, else `~/.cache/explode`.
+    ///
+    /// # Errors
+    /// [`VmError::Missing`] if neither variable is set.
+    pub fn of_user() -> Result<Self> {
+        let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        absolute("XDG_CACHE_HOME")
+            .or_else(|| absolute("HOME").map(|home| home.join(".cache")))
+            .map(|folder| Self::at(folder.join("explode")))
+            .ok_or_else(|| {
+                VmError::missing(
+                    "there is no folder for the cache",
+                    "set HOME or XDG_CACHE_HOME to an absolute path",
+                )
+            })
+    }
+
+    /// A cache below a folder, which is made when it is needed.
+    #[must_use]
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The folder that all is below.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The entry, if it is there.
+    #[must_use]
+    pub fn find(&self, kind: &str, key: &Key) -> Option<PathBuf> {
+        let path = self.root.join(kind).join(key.hash());
+        path.join(INPUTS).is_file().then_some(path)
+    }
+
+    /// The entry, built by `build` if it is not there.
+    pub(crate) fn entry(
+        &self,
+        kind: &str,
+        key: &Key,
+        progress: &dyn Progress,
+        build: impl FnOnce(&Building<'_>) -> Result<()>,
+    ) -> Result<PathBuf> {
+        if let Some(path) = self.find(kind, key) {
+            return Ok(path);
+        }
+        let folder = self.root.join(kind);
+        fs::create_dir_all(&folder).at("make the folder", &folder)?;
+        let file = |end: &str| folder.join(format!("{}{end}", key.hash()));
+        let _lock = lock(&file(".lock"), kind, progress)?;
+        // Another builder may have been faster.
+        if let Some(path) = self.find(kind, key) {
+            return Ok(path);
+        }
+        let (path, temporary) = (file(""), file(".tmp"));
+        for left in [&path, &temporary] {
+            remove(left)?;
+        }
+        fs::create_dir(&temporary).at("make the folder", &temporary)?;
+        let building = Building { dir: temporary.clone(), log: Log::create(file(".log"))?, progress };
+        let result = build(&building).and_then(|()| {
+            let inputs = temporary.join(INPUTS);
+            fs::write(&inputs, key.inputs()).at("write", &inputs)?;
+            File::open(&temporary)
+                .and_then(|dir| Ok(syncfs(dir)?))
+                .at("write to disk what is in", &temporary)?;
+            fs::rename(&temporary, &path).at("rename a finished build to", &path)?;
+            File::open(&folder).and_then(|dir| dir.sync_all()).at("write to disk", &folder)
+        });
+        if let Err(error) = result {
+            // The error of the build is worth more than one of cleaning up.
+            let _ = remove(&temporary);
+            return Err(error);
+        }
+        Ok(path)
+    }
+}
+
+/// Takes the lock of an entry, and says so if that means to wait.
+fn lock(path: &Path, kind: &str, progress: &dyn Progress) -> Result<File> {
+    let file = File::create(path).at("make", path)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            progress.step(&format!("waiting for another explode that builds the same {kind}"));
+            file.lock().at("lock", path)?;
+        }
+        Err(TryLockError::Error(error)) => Err(error).at("lock", path)?,
+    }
+    Ok(file)
+}
+
+fn remove(folder: &Path) -> Result<()> {
+    if folder.exists() { fs::remove_dir_all(folder).at("remove", folder) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{self, Sender};
+    use std::sync::{Mutex, PoisonError};
+    use std::thread;
+
+    use super::*;
+    use crate::Silent;
+
+    fn write_file(building: &Building<'_>) -> Result<()> {
+        fs::write(building.dir.join("file"), "contents").doing("write")
+    }
+
+    #[test]
+    fn an_entry_is_built_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path());
+        let key = Key::new(1).with("a", "b\nc");
+        assert_eq!(cache.find("kernel", &key), None);
+        let path = cache.entry("kernel", &key, &Silent, write_file).unwrap();
+        assert_eq!(cache.find("kernel", &key), Some(path.clone()));
+        assert_eq!(fs::read_to_string(path.join("file")).unwrap(), "contents");
+        assert_eq!(fs::read_to_string(path.join(INPUTS)).unwrap(), "recipe: 1\na: b\\nc\n");
+        let again = cache.entry("kernel", &key, &Silent, |_| panic!("it is there")).unwrap();
+        assert_eq!(again, path);
+        assert_eq!(cache.find("kernel", &key.with("another", "input")), None);
+    }
+
+    #[test]
+    fn a_build_that_fails_or_dies_leaves_no_entry() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path());
+        let key = Key::new(1);
+        let failing = |building: &Building<'_>| {
+            write_file(building)?;
+            assert_eq!(cache.find("image", &key), None, "not while it is built");
+            building.run(std::process::Command::new("sh").args(["-c", "echo one; echo two >&2; exit 3"]))
+        };
+        let error = cache.entry("image", &key, &Silent, failing).unwrap_err().to_string();
+        assert!(error.contains("exit status: 3") && error.ends_with("\n    one\n    two"), "{error}");
+        let temporary = folder.path().join("image").join(format!("{}.tmp", key.hash()));
+        assert!(!temporary.exists());
+        let log = temporary.with_extension("log");
+        assert!(fs::read_to_string(log).unwrap().ends_with("\none\ntwo\n"));
+
+        // What a builder that was killed leaves.
+        fs::create_dir(&temporary).unwrap();
+        fs::write(temporary.join("partial"), "").unwrap();
+        assert_eq!(cache.find("image", &key), None);
+        let path = cache.entry("image", &key, &Silent, write_file).unwrap();
+        assert!(path.join("file").exists() && !path.join("partial").exists());
+    }
+
+    /// Hands on what is said.
+    struct Told(Mutex<Sender<String>>);
+
+    impl Progress for Told {
+        fn step(&self, what: &str) {
+            let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            told.send(what.to_owned()).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_second_builder_waits_for_the_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path());
+        let key = Key::new(1);
+        let (started, has_started) = mpsc::channel();
+        let (go_on, may_go_on) = mpsc::channel::<()>();
+        let (told, steps) = mpsc::channel();
+        thread::scope(|scope| {
+            let first = scope.spawn(|| {
+                cache.entry("tools", &key, &Silent, move |building| {
+                    started.send(()).unwrap();
+                    may_go_on.recv().unwrap();
+                    write_file(building)
+                })
+            });
+            has_started.recv().unwrap();
+            let told = Told(Mutex::new(told));
+            let (cache, key) = (&cache, &key);
+            let second = scope
+                .spawn(move || cache.entry("tools", key, &told, |_| panic!("the first one has built it")));
+            assert_eq!(steps.recv().unwrap(), "waiting for another explode that builds the same tools");
+            assert!(!second.is_finished());
+            go_on.send(()).unwrap();
+            assert_eq!(first.join().unwrap().unwrap(), second.join().unwrap().unwrap());
+        });
+    }
+}

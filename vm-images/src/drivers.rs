@@ -1,0 +1,215 @@
+//! Drivers that only some stacks need, such as XFS: modules of the kernel's own source, each built when it is first asked for.
+//!
+//! The kernel's tree stays as it is, since it may be the user's, and since what is in the cache does not change. A driver is built in
+//! an overlay: a folder that looks like the tree, by symbolic links, in which make finds the driver's folder and writes into it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use crate::builder::Builder;
+use crate::cache::Building;
+use crate::error::{Context, Result, VmError};
+use crate::kernel::{self, Kernel};
+use crate::key::Key;
+use crate::modules;
+use crate::tools::{self, Tools};
+
+/// To be raised when the way of building changes.
+const RECIPE: u32 = 1;
+
+const DRIVERS: &str = include_str!("../kernel/drivers.txt");
+
+/// A module that a driver consists of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Part {
+    /// The option of the configuration, without `CONFIG_`.
+    option: &'static str,
+    /// The module's folder in the tree.
+    folder: &'static str,
+    /// The module's name, without `.ko`.
+    name: &'static str,
+}
+
+impl Part {
+    fn file(&self) -> String {
+        format!("{}.ko", self.name)
+    }
+}
+
+/// The modules of a driver for this kernel, in the order in which they have to be loaded; none if they are all built in.
+pub(crate) fn get(builder: &Builder<'_>, kernel: &Kernel, driver: &str) -> Result<Vec<PathBuf>> {
+    let parts = parts_of(driver)?;
+    let path = kernel.tree.join(".config");
+    let config = fs::read_to_string(&path).at("read", &path)?;
+    let parts = modular(&parts, &kernel::parse_config(&config), &path)?;
+    if parts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let line: Vec<_> = parts.iter().map(|part| format!("{}/{}", part.folder, part.name)).collect();
+    let key = Key::new(RECIPE)
+        .with("kernel", kernel.key())
+        .with("tools", tools::key(builder).inputs())
+        .with("modules", line.join(" "));
+    let entry = match builder.cache.find("drivers", &key) {
+        Some(entry) => entry,
+        None => {
+            let tools = tools::get(builder)?;
+            builder.cache.entry("drivers", &key, builder.progress, |building| {
+                build(building, &tools, kernel, &parts)
+            })?
+        }
+    };
+    Ok(parts.iter().map(|part| entry.join(part.file())).collect())
+}
+
+fn build(building: &Building<'_>, tools: &Tools, kernel: &Kernel, parts: &[Part]) -> Result<()> {
+    let overlay = building.dir.join("overlay");
+    let mut symbols = vec![kernel::symbols(&kernel.tree)];
+    for part in parts {
+        building.progress.step(&format!("building the driver {}", part.name));
+        let folder = overlay.join(part.folder);
+        look_like(&kernel.tree, &overlay, Path::new(part.folder))?;
+        modules::make(building, tools, kernel, &folder, &symbols, &[&part.file()])?;
+        fs::copy(folder.join(part.file()), building.dir.join(part.file()))
+            .at("copy the module from", &folder)?;
+        symbols.push(folder.join("Module.symvers"));
+    }
+    fs::remove_dir_all(&overlay).at("remove", &overlay)
+}
+
+/// Makes `overlay/below` a folder of links to the files of `tree/below`, and everything around it links to what the tree has there.
+fn look_like(tree: &Path, overlay: &Path, below: &Path) -> Result<()> {
+    let (mut from, mut to) = (tree.to_owned(), overlay.to_owned());
+    for name in below {
+        make_folder(&to)?;
+        for path in sources(&from)? {
+            let link = to.join(path.file_name().unwrap_or_default());
+            if !path.ends_with(name) && link.symlink_metadata().is_err() {
+                symlink(&path, &link).at("make the link", &link)?;
+            }
+        }
+        (from, to) = (from.join(name), to.join(name));
+        if to.is_symlink() {
+            fs::remove_file(&to).at("remove the link", &to)?;
+        }
+    }
+    link_all(&from, &to)
+}
+
+fn link_all(from: &Path, to: &Path) -> Result<()> {
+    make_folder(to)?;
+    for path in sources(from)? {
+        let link = to.join(path.file_name().unwrap_or_default());
+        if path.is_dir() {
+            link_all(&path, &link)?;
+        } else if link.symlink_metadata().is_err() {
+            symlink(&path, &link).at("make the link", &link)?;
+        }
+    }
+    Ok(())
+}
+
+/// What is in a folder, but for what builds in the tree have left there.
+fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).at("list", folder)? {
+        let path = entry.at("list", folder)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let built = [".o", ".a", ".ko", ".mod", ".mod.c"].iter().any(|end| name.ends_with(end));
+        if !built && !name.starts_with('.') && name != "modules.order" && name != "Module.symvers" {
+            paths.push(path);
+        }
+    }
+    Ok(paths)
+}
+
+fn make_folder(path: &Path) -> Result<()> {
+    fs::create_dir_all(path).at("make the folder", path)
+}
+
+fn parts_of(driver: &str) -> Result<Vec<Part>> {
+    let lines = || DRIVERS.lines().filter(|line| !line.starts_with('#'));
+    let line = lines().find(|line| line.split_whitespace().next() == Some(driver));
+    let Some(line) = line else {
+        let known: Vec<_> = lines().filter_map(|line| line.split_whitespace().next()).collect();
+        return Err(VmError::Usage(format!("there is no driver {driver}; there are {}", known.join(", "))));
+    };
+    let part = |word: &'static str| {
+        let (option, path) = word.split_once(':').expect("drivers.txt is part of this library and tested");
+        let (folder, name) = path.rsplit_once('/').expect("drivers.txt is part of this library and tested");
+        Part { option, folder, name }
+    };
+    Ok(line.split_whitespace().skip(1).map(part).collect())
+}
+
+/// The parts that are modules in this configuration.
+fn modular(parts: &[Part], config: &BTreeMap<&str, &str>, path: &Path) -> Result<Vec<Part>> {
+    let mut found = Vec::new();
+    for part in parts {
+        match config.get(part.option) {
+            Some(&"m") => found.push(part.clone()),
+            Some(_) => {}
+            None => {
+                return Err(VmError::missing(
+                    format!(
+                        "the kernel was configured without {}: CONFIG_{} in {}",
+                        part.name,
+                        part.option,
+                        path.display()
+                    ),
+                    "set it to m or y and build the kernel again",
+                ));
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_driver_is_understood() {
+        for line in DRIVERS.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            assert!(!parts_of(line.split(' ').next().unwrap()).unwrap().is_empty());
+        }
+        let error = parts_of("zfs").unwrap_err().to_string();
+        assert!(error.starts_with("there is no driver zfs; there are xfs"), "{error}");
+    }
+
+    #[test]
+    fn what_is_built_in_is_skipped_and_what_is_not_there_is_named() {
+        let parts = parts_of("xfs").unwrap();
+        let path = Path::new("x/.config");
+        let config = kernel::parse_config("CONFIG_LIBCRC32C=y\nCONFIG_XFS_FS=m\n");
+        assert_eq!(modular(&parts, &config, path).unwrap(), parts[1..]);
+        let error =
+            modular(&parts, &kernel::parse_config("CONFIG_LIBCRC32C=y\n"), path).unwrap_err().to_string();
+        assert!(error.contains("CONFIG_XFS_FS in x/.config"), "{error}");
+    }
+
+    #[test]
+    fn an_overlay_looks_like_the_tree() {
+        let folder = tempfile::tempdir().unwrap();
+        let (tree, overlay) = (folder.path().join("tree"), folder.path().join("overlay"));
+        for file in
+            ["Makefile", "fs/internal.h", "fs/a/a.c", "fs/a/a.o", "fs/a/sub/b.h", "fs/b/b.c", "lib/c.c"]
+        {
+            make_folder(tree.join(file).parent().unwrap()).unwrap();
+            fs::write(tree.join(file), file).unwrap();
+        }
+        for below in ["lib", "fs/a"] {
+            look_like(&tree, &overlay, Path::new(below)).unwrap();
+        }
+        for file in ["Makefile", "fs/internal.h", "fs/a/a.c", "fs/a/sub/b.h", "fs/b/b.c", "lib/c.c"] {
+            assert_eq!(fs::read_to_string(overlay.join(file)).unwrap(), file);
+        }
+        fs::write(overlay.join("fs/a/a.ko"), "").unwrap();
+        fs::write(overlay.join("lib/c.ko"), "").unwrap();
+        assert!(!overlay.join("fs/a/a.o").exists());
+        assert!(!tree.join("fs/a/a.ko").exists() && !tree.join("lib/c.ko").exists());
+    }
+}

@@ -1,0 +1,102 @@
+//! What can go wrong, in three kinds, and what to do next.
+
+use std::fmt::Display;
+use std::io;
+use std::path::Path;
+
+use thiserror::Error;
+
+/// What to do when there is no space left.
+pub(crate) const MORE_SPACE: &str =
+    "free some space (a kernel build needs about 4 GiB) or set XDG_CACHE_HOME to another disk";
+
+/// A result of this crate.
+pub type Result<T> = std::result::Result<T, VmError>;
+
+/// An error of this crate. Its text is complete: what happened, and what to do next or the end of what was printed.
+#[derive(Debug, Error)]
+pub enum VmError {
+    /// Something that explode needs is not there.
+    #[error("{what}; {remedy}")]
+    Missing {
+        /// What is missing.
+        what: String,
+        /// What to do about it.
+        remedy: String,
+    },
+    /// A build, a guest, or the machine failed.
+    #[error("{what}{}", indented(tail))]
+    Broken {
+        /// What failed.
+        what: String,
+        /// The end of its output; may be empty.
+        tail: String,
+    },
+    /// The caller asked for something that makes no sense.
+    #[error("{0}")]
+    Usage(String),
+}
+
+/// The kinds of [`VmError`], as exit codes tell them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A requirement is missing: exit code 3.
+    Missing,
+    /// The tool or the machine is broken: exit code 4.
+    Broken,
+    /// Wrong usage: exit code 2.
+    Usage,
+}
+
+impl VmError {
+    /// The kind, which decides the exit code.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Missing { .. } => Kind::Missing,
+            Self::Broken { .. } => Kind::Broken,
+            Self::Usage(_) => Kind::Usage,
+        }
+    }
+
+    pub(crate) fn missing(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Missing { what: what.into(), remedy: remedy.into() }
+    }
+
+    pub(crate) fn broken(what: impl Into<String>) -> Self {
+        Self::Broken { what: what.into(), tail: String::new() }
+    }
+}
+
+fn indented(tail: &str) -> String {
+    if tail.trim().is_empty() {
+        return String::new();
+    }
+    let lines: Vec<_> = tail.lines().map(|line| format!("\n    {line}")).collect();
+    format!("; the last it printed:{}", lines.concat())
+}
+
+/// Says what was being done when an operation of the operating system failed.
+pub(crate) trait Context<T> {
+    /// `doing` completes "cannot ...", for example "read /etc/passwd".
+    fn doing(self, doing: impl Display) -> Result<T>;
+    /// The same for an operation on a path.
+    fn at(self, doing: &str, path: &Path) -> Result<T>;
+}
+
+impl<T, E: Into<io::Error>> Context<T> for std::result::Result<T, E> {
+    fn doing(self, doing: impl Display) -> Result<T> {
+        self.map_err(|error| {
+            let error = error.into();
+            let remedy = match error.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => format!("; {MORE_SPACE}"),
+                _ => String::new(),
+            };
+            VmError::broken(format!("cannot {doing}: {error}{remedy}"))
+        })
+    }
+
+    fn at(self, doing: &str, path: &Path) -> Result<T> {
+        self.doing(format_args!("{doing} {}", path.display()))
+    }
+}

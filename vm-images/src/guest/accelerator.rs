@@ -1,0 +1,90 @@
+//! Hardware or emulation: decided by a guest that really boots. A /dev/kvm that can be opened proves nothing: on nested virtual
+//! machines it may fail at the first instruction that it cannot emulate.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use nix::sys::utsname::uname;
+
+use super::{Guest, GuestSpec};
+use crate::builder::Builder;
+use crate::error::{Context, Result};
+use crate::kernel::Kernel;
+use crate::key::Key;
+
+/// How long a guest may take to reach its first process if the hardware runs it.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// What the image's /init prints when it is asked to by [`ARGUMENT`].
+const ANSWER: &str = "explode: the guest is up";
+const ARGUMENT: &str = "explode.probe";
+
+/// What runs the guest's instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accelerator {
+    /// The processor, through /dev/kvm.
+    Kvm,
+    /// QEMU's translation.
+    Emulation,
+}
+
+impl Accelerator {
+    /// QEMU's name for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kvm => "kvm",
+            Self::Emulation => "tcg",
+        }
+    }
+}
+
+/// Decides by a boot of this kernel, and remembers the answer.
+pub(crate) fn get(builder: &Builder<'_>, kernel: &Kernel, image: &Path) -> Result<Accelerator> {
+    if let Some(known) = remembered(builder, kernel) {
+        return Ok(known);
+    }
+    let answer =
+        if can_open() && boots(builder, kernel, image)? { Accelerator::Kvm } else { Accelerator::Emulation };
+    let file = memory(builder, kernel);
+    let folder = file.parent().unwrap_or(&file);
+    fs::create_dir_all(folder).at("make the folder", folder)?;
+    fs::write(&file, answer.name()).at("write", &file)?;
+    Ok(answer)
+}
+
+/// What an earlier probe on this machine has found. Being allowed to open /dev/kvm is asked anew each time.
+pub(crate) fn remembered(builder: &Builder<'_>, kernel: &Kernel) -> Option<Accelerator> {
+    if !can_open() {
+        return Some(Accelerator::Emulation);
+    }
+    match fs::read_to_string(memory(builder, kernel)).ok()?.as_str() {
+        "kvm" => Some(Accelerator::Kvm),
+        "tcg" => Some(Accelerator::Emulation),
+        _ => None,
+    }
+}
+
+pub(crate) fn can_open() -> bool {
+    File::options().read(true).write(true).open("/dev/kvm").is_ok()
+}
+
+fn boots(builder: &Builder<'_>, kernel: &Kernel, image: &Path) -> Result<bool> {
+    builder.progress.step("finding out whether /dev/kvm runs a guest");
+    let mut spec = GuestSpec::new(kernel, image);
+    spec.accelerator = Accelerator::Kvm;
+    spec.kernel_arguments.push(ARGUMENT.into());
+    let mut guest = Guest::start(&spec)?;
+    let ended = guest.wait(DEADLINE)?;
+    Ok(ended.is_some() && guest.console().contains(ANSWER))
+}
+
+/// The file with the answer for this kernel on this machine.
+fn memory(builder: &Builder<'_>, kernel: &Kernel) -> PathBuf {
+    let release = uname().map(|name| name.release().to_string_lossy().into_owned()).unwrap_or_default();
+    let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = processors.lines().find(|line| line.starts_with("model name")).unwrap_or("unknown");
+    let key = Key::new(1).with("kernel", kernel.key()).with("host", release).with("processor", model);
+    builder.cache.root().join("kvm").join(key.hash())
+}

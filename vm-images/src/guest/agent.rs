@@ -1,0 +1,143 @@
+//! The second archive of a guest: the agent with its own loader and libraries, our modules, and what the caller adds.
+//!
+//! The agent's libraries are this machine's and lie in a folder of their own, so that they never mix with the image's.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::GuestSpec;
+use crate::command;
+use crate::error::{Context, Result, VmError};
+use crate::image::cpio::Archive;
+use crate::image::elf;
+
+/// Where the agent and all that comes with it is in the guest.
+pub const FOLDER: &str = "/agent";
+
+/// The program that runs in the guest as its first process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agent {
+    /// The program; [`Agent::this_program`] for the running one.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+}
+
+impl Agent {
+    /// The running program, with these arguments.
+    pub fn this_program<S: Into<String>>(arguments: impl IntoIterator<Item = S>) -> Self {
+        // By the process and not by the path: a rebuilt program is another one. Not /proc/self, since the loader is asked about it.
+        let program = PathBuf::from(format!("/proc/{}/exe", std::process::id()));
+        Self { program, arguments: arguments.into_iter().map(Into::into).collect() }
+    }
+}
+
+/// A file that the caller puts into the guest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuestFile {
+    /// The absolute path in the guest.
+    pub path: String,
+    /// Its permissions, for example 0o755.
+    pub mode: u32,
+    /// What is in it.
+    pub contents: Vec<u8>,
+}
+
+/// The archive with everything that is not in the base image.
+pub(crate) fn archive(spec: &GuestSpec) -> Result<Archive> {
+    let mut archive = Archive::default();
+    archive.folder(FOLDER);
+    let mut loaded = String::new();
+    let ours = spec.modules.iter().flat_map(|modules| [&modules.rdd, &modules.ekm]);
+    for module in spec.drivers.iter().chain(ours) {
+        let name = module.file_name().unwrap_or_default().to_string_lossy();
+        archive.file(&format!("{FOLDER}/{name}"), 0o644, fs::read(module).at("read", module)?);
+        loaded.push_str(&format!("{FOLDER}/{name}\n"));
+    }
+    archive.file(&format!("{FOLDER}/modules"), 0o644, loaded.into_bytes());
+    if let Some(agent) = &spec.agent {
+        add_agent(&mut archive, agent)?;
+    }
+    for file in &spec.files {
+        archive.file(&file.path, file.mode, file.contents.clone());
+    }
+    Ok(archive)
+}
+
+fn add_agent(archive: &mut Archive, agent: &Agent) -> Result<()> {
+    let bytes = fs::read(&agent.program).at("read", &agent.program)?;
+    let elf = elf::parse(&bytes)
+        .ok_or_else(|| VmError::Usage(format!("{} is no x86-64 program", agent.program.display())))?;
+    let program = format!("{FOLDER}/explode");
+    archive.file(&program, 0o755, elf::strip(bytes));
+    let mut words = Vec::new();
+    if let Some(loader) = elf.interpreter {
+        for library in libraries(Path::new(&loader), &agent.program)? {
+            let name = library.file_name().unwrap_or_default().to_string_lossy();
+            let bytes = fs::read(&library).at("read", &library)?;
+            archive.file(&format!("{FOLDER}/lib/{name}"), 0o755, elf::strip(bytes));
+        }
+        let name = Path::new(&loader).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        archive.file(&format!("{FOLDER}/{name}"), 0o755, fs::read(&loader).at("read", Path::new(&loader))?);
+        words.extend([format!("{FOLDER}/{name}"), "--library-path".into(), format!("{FOLDER}/lib")]);
+    }
+    words.push(program);
+    words.extend(agent.arguments.iter().cloned());
+    let line = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    archive.file(&format!("{FOLDER}/run"), 0o644, format!("exec {line}\n").into_bytes());
+    Ok(())
+}
+
+/// The libraries that the loader would load for a program, by path.
+fn libraries(loader: &Path, program: &Path) -> Result<Vec<PathBuf>> {
+    parse_list(&command::output(Command::new(loader).arg("--list").arg(program))?).map_err(|name| {
+        VmError::missing(format!("{} needs {name}", program.display()), "install that library")
+    })
+}
+
+/// Paths from the output of `ld.so --list` (which is that of `ldd`), or the name of a library that is not found.
+fn parse_list(list: &str) -> std::result::Result<Vec<PathBuf>, String> {
+    let mut paths = Vec::new();
+    for line in list.lines() {
+        // "name => path (address)"; the loader itself and the kernel's page have no arrow.
+        let Some((name, found)) = line.split_once(" => ") else { continue };
+        match found.split_once(" (") {
+            Some((path, _)) => paths.push(PathBuf::from(path)),
+            None => return Err(name.trim().to_owned()),
+        }
+    }
+    Ok(paths)
+}
+
+/// A word as the shell reads it back.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Kernel;
+
+    #[test]
+    fn the_loaders_list_is_read() {
+        let list = "\tlinux-vdso.so.1 (0x7f)\n\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x7f)\n\t/lib64/ld.so (0x7f)\n";
+        assert_eq!(parse_list(list).unwrap(), [PathBuf::from("/lib/x86_64-linux-gnu/libc.so.6")]);
+        assert_eq!(parse_list("\tliba.so => not found\n").unwrap_err(), "liba.so");
+    }
+
+    #[test]
+    fn this_program_is_packed_with_its_loader_libraries_and_arguments() {
+        let kernel = Kernel { tree: PathBuf::new(), key: String::new(), release: String::new() };
+        let mut spec = GuestSpec::new(&kernel, Path::new(""));
+        spec.agent = Some(Agent::this_program(["agent", "it's"]));
+        let archive = archive(&spec).unwrap();
+        for path in ["/agent/explode", "/agent/lib/libc.so.6", "/agent/ld-linux-x86-64.so.2"] {
+            assert!(archive.contains(path), "{path}");
+        }
+        let run = archive.files().find(|data| data.starts_with(b"exec ")).unwrap();
+        let run = String::from_utf8_lossy(run);
+        assert!(run.ends_with(" '/agent/explode' 'agent' 'it'\\''s'\n"), "{run}");
+    }
+}

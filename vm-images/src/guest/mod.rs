@@ -1,0 +1,259 @@
+//! Runs guests: QEMU as a child process that lives no longer than this one, with a stream to the agent in it.
+
+mod accelerator;
+mod agent;
+mod memory;
+mod qemu;
+mod shell;
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::fcntl::{F_SETPIPE_SZ, fcntl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::Signal;
+
+use crate::error::{Context, Result, VmError};
+use crate::kernel::Kernel;
+use crate::modules::Modules;
+use crate::spawn;
+pub use accelerator::Accelerator;
+pub(crate) use accelerator::{
+    can_open as can_open_kvm, get as accelerator, remembered as accelerator_remembered,
+};
+pub use agent::{Agent, FOLDER as AGENT_FOLDER, GuestFile};
+use memory::MemoryFile;
+pub(crate) use qemu::program as qemu_program;
+pub use shell::shell;
+
+/// So many lines of the console go into an error.
+const TAIL_LINES: usize = 40;
+
+/// The pipes of the stream take so much; the system may allow less.
+const PIPE_BYTES: i32 = 1 << 20;
+
+/// What a guest is made of.
+#[derive(Clone, Debug)]
+pub struct GuestSpec {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// The base image.
+    pub image: PathBuf,
+    /// Our modules, loaded before the agent starts.
+    pub modules: Option<Modules>,
+    /// Modules of the kernel, loaded before ours, in this order.
+    pub drivers: Vec<PathBuf>,
+    /// The guest's first process; without one the guest ends when it has started.
+    pub agent: Option<Agent>,
+    /// Files that are put into the guest.
+    pub files: Vec<GuestFile>,
+    /// The guest's memory in MiB. Image and agent are in it too.
+    pub memory_mib: u32,
+    /// Hardware or emulation.
+    pub accelerator: Accelerator,
+    /// How long the guest may take until the agent has written its first byte.
+    pub boot_deadline: Duration,
+    /// Added to the kernel's command line.
+    pub kernel_arguments: Vec<String>,
+}
+
+impl GuestSpec {
+    /// A guest of this kernel and image, and of nothing else: 1 GiB of memory, emulated, with a minute to boot.
+    #[must_use]
+    pub fn new(kernel: &Kernel, image: &Path) -> Self {
+        Self {
+            kernel: kernel.clone(),
+            image: image.to_owned(),
+            modules: None,
+            drivers: Vec::new(),
+            agent: None,
+            files: Vec::new(),
+            memory_mib: 1024,
+            accelerator: Accelerator::Emulation,
+            boot_deadline: Duration::from_secs(60),
+            kernel_arguments: Vec::new(),
+        }
+    }
+}
+
+/// What the agent writes to the port `/dev/virtio-ports/explode`.
+pub type GuestReader = ChildStdout;
+
+/// What the agent reads from that port. What is written before the agent has opened it waits.
+pub type GuestWriter = ChildStdin;
+
+/// A running guest. It is killed when it is dropped and when this process ends, however it ends.
+#[derive(Debug)]
+pub struct Guest {
+    qemu: Child,
+    stream: Option<(GuestReader, GuestWriter)>,
+    console: MemoryFile,
+    messages: MemoryFile,
+}
+
+impl Guest {
+    /// Starts a guest and waits for the first byte of its agent, which is not taken from the stream.
+    ///
+    /// # Errors
+    /// [`VmError::Missing`] without QEMU; [`VmError::Broken`] with the end of the console if the guest ends or is silent.
+    pub fn boot(spec: &GuestSpec) -> Result<Self> {
+        let mut guest = Self::start(spec)?;
+        guest.wait_for_agent(spec.boot_deadline)?;
+        Ok(guest)
+    }
+
+    fn start(spec: &GuestSpec) -> Result<Self> {
+        let initrd = initrd(spec)?;
+        let console = MemoryFile::new("console").doing("make a file in memory")?;
+        let messages = MemoryFile::new("qemu").doing("make a file in memory")?;
+        let mut qemu = command(spec, &initrd)?;
+        console.give(&mut qemu);
+        qemu.args([
+            "-chardev",
+            &format!("file,id=console,path={}", console.path()),
+            "-serial",
+            "chardev:console",
+        ])
+        .args(["-chardev", "stdio,id=stream,signal=off", "-device", "virtio-serial-pci"])
+        .args(["-device", "virtserialport,chardev=stream,name=explode"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(messages.writer().try_clone().doing("prepare QEMU's messages")?)
+        .process_group(0);
+        let mut qemu = spawn::spawn(qemu, Signal::SIGKILL).doing("start QEMU")?;
+        let stream = qemu.stdout.take().zip(qemu.stdin.take());
+        if let Some((reader, writer)) = &stream {
+            // A larger pipe is only faster.
+            let _ = fcntl(reader, F_SETPIPE_SZ(PIPE_BYTES));
+            let _ = fcntl(writer, F_SETPIPE_SZ(PIPE_BYTES));
+        }
+        Ok(Self { qemu, stream, console, messages })
+    }
+
+    fn wait_for_agent(&mut self, deadline: Duration) -> Result<()> {
+        let (reader, _) =
+            self.stream.as_ref().ok_or_else(|| VmError::broken("the guest's stream was taken"))?;
+        let end = Instant::now() + deadline;
+        loop {
+            let mut fds = [PollFd::new(reader.as_fd(), PollFlags::POLLIN)];
+            let left = end.saturating_duration_since(Instant::now());
+            let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+            match poll(&mut fds, timeout) {
+                Ok(0) if Instant::now() < end => {}
+                Ok(0) => {
+                    let what =
+                        format!("the guest's agent has not answered within {} s", deadline.as_secs_f32());
+                    return Err(self.broken(what));
+                }
+                Ok(_) if fds[0].revents().is_some_and(|events| events.contains(PollFlags::POLLIN)) => {
+                    return Ok(());
+                }
+                Ok(_) => {
+                    let status = self.qemu.wait().doing("wait for QEMU")?;
+                    return Err(
+                        self.broken(format!("the guest ended before its agent answered (QEMU: {status})"))
+                    );
+                }
+                Err(nix::Error::EINTR) => {}
+                Err(error) => return Err(error).doing("wait for the guest"),
+            }
+        }
+    }
+
+    fn broken(&self, what: String) -> VmError {
+        let messages = self.messages.text();
+        let mut tail = self.console_tail(TAIL_LINES);
+        if !messages.trim().is_empty() {
+            tail = format!("{}\n{tail}", memory::tail(&messages, TAIL_LINES));
+        }
+        VmError::Broken { what, tail }
+    }
+
+    /// The two directions of the stream; `None` the second time.
+    pub fn take_stream(&mut self) -> Option<(GuestReader, GuestWriter)> {
+        self.stream.take()
+    }
+
+    /// Everything that the guest has printed on its console so far.
+    #[must_use]
+    pub fn console(&self) -> String {
+        self.console.text()
+    }
+
+    /// The last lines of the console.
+    #[must_use]
+    pub fn console_tail(&self, lines: usize) -> String {
+        memory::tail(&self.console(), lines)
+    }
+
+    /// The process of QEMU.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.qemu.id()
+    }
+
+    /// Whether the guest has ended: by a panic, by a power-off, or because it was killed.
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.qemu.try_wait(), Ok(None))
+    }
+
+    /// Waits until the guest ends by itself; `None` if it does not in time.
+    ///
+    /// # Errors
+    /// [`VmError::Broken`] if QEMU cannot be waited for.
+    pub fn wait(&mut self, deadline: Duration) -> Result<Option<ExitStatus>> {
+        let end = Instant::now() + deadline;
+        loop {
+            if let Some(status) = self.qemu.try_wait().doing("wait for QEMU")? {
+                return Ok(Some(status));
+            }
+            if Instant::now() >= end {
+                return Ok(None);
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Ends the guest at once, as if the machine lost its power.
+    pub fn kill(&mut self) {
+        // Both fail only if it has ended already.
+        let _ = self.qemu.kill();
+        let _ = self.qemu.wait();
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// The base image and the second archive, one after the other.
+fn initrd(spec: &GuestSpec) -> Result<MemoryFile> {
+    let archive = agent::archive(spec)?;
+    let file = MemoryFile::new("initrd").doing("make a file in memory")?;
+    let mut image = File::open(&spec.image).at("open", &spec.image)?;
+    io::copy(&mut image, &mut file.writer()).at("read", &spec.image)?;
+    archive
+        .write(&mut BufWriter::with_capacity(1 << 20, file.writer()))
+        .doing("pack the agent for the guest")?;
+    Ok(file)
+}
+
+fn command(spec: &GuestSpec, initrd: &MemoryFile) -> Result<Command> {
+    let mut qemu = qemu::command(&qemu::Machine {
+        kernel: &spec.kernel.boot_image(),
+        initrd: &initrd.path(),
+        memory_mib: spec.memory_mib,
+        accelerator: spec.accelerator,
+        kernel_arguments: &spec.kernel_arguments,
+    })?;
+    initrd.give(&mut qemu);
+    Ok(qemu)
+}

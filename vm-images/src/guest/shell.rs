@@ -1,0 +1,28 @@
+//! A shell in a guest, on the terminal.
+
+use std::process::ExitStatus;
+
+use nix::sys::signal::Signal;
+
+use super::{GuestSpec, command, initrd};
+use crate::error::{Context, Result};
+use crate::spawn;
+
+/// What makes /init start a shell instead of the agent.
+const ARGUMENT: &str = "explode.shell";
+
+/// Boots the guest with its console on this terminal, and waits until the shell is left. Both modules are loaded if the specification
+/// names them; the agent is there but does not run. `Ctrl-A x` ends the guest at once.
+///
+/// # Errors
+/// [`Missing`](crate::VmError::Missing) without QEMU, [`Broken`](crate::VmError::Broken) if it cannot be started.
+pub fn shell(spec: &GuestSpec) -> Result<ExitStatus> {
+    let mut spec = spec.clone();
+    spec.kernel_arguments.push(ARGUMENT.into());
+    let initrd = initrd(&spec)?;
+    let mut qemu = command(&spec, &initrd)?;
+    qemu.args(["-chardev", "stdio,id=console,mux=on,signal=off", "-serial", "chardev:console"]);
+    // Not in a process group of its own: only the terminal's may read from it.
+    let mut qemu = spawn::spawn(qemu, Signal::SIGKILL).doing("start QEMU")?;
+    qemu.wait().doing("wait for QEMU")
+}

@@ -1,0 +1,156 @@
+//! The guest's base image: an initramfs with the programs that stacks need, made from packages without installing any.
+//!
+//! The agent is not in it; it comes in a second archive at each boot, so the image's key does not change with explode's code. The
+//! archive is not compressed: under emulation unpacking would cost more time than it saves.
+
+pub(crate) mod cpio;
+pub(crate) mod elf;
+mod libraries;
+mod recipe;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::builder::Builder;
+use crate::cache::Building;
+use crate::command;
+use crate::error::{Context, Result, VmError};
+use crate::key::Key;
+use crate::packages::{self, Package};
+use cpio::Archive;
+use recipe::Line;
+
+/// To be raised when the way of building changes.
+const RECIPE: u32 = 1;
+
+const TEXT: &str = include_str!("../../image/recipe.txt");
+
+/// The files that come with the recipe.
+const OWN: &[(&str, &str)] = &[("init", include_str!("../../image/init"))];
+
+/// The name of the archive in its entry.
+const FILE: &str = "image.cpio";
+
+/// The packages that the image is made from.
+pub(crate) fn package_names() -> Vec<String> {
+    lines().iter().filter_map(package_of).map(str::to_owned).collect()
+}
+
+pub(crate) fn get(builder: &Builder<'_>) -> Result<PathBuf> {
+    let (key, packages) = key(builder)?;
+    let entry =
+        builder.cache.entry("image", &key, builder.progress, |building| build(building, &packages))?;
+    Ok(entry.join(FILE))
+}
+
+/// Whether the image is in the cache.
+pub(crate) fn is_cached(builder: &Builder<'_>) -> bool {
+    key(builder).is_ok_and(|(key, _)| builder.cache.find("image", &key).is_some())
+}
+
+fn key(builder: &Builder<'_>) -> Result<(Key, Vec<Package>)> {
+    let lines = lines();
+    let names: Vec<_> = lines.iter().filter_map(package_of).collect();
+    let mut packages = packages::candidates(builder.cache, &names)?;
+    builder.options.apply(&mut packages);
+    let mut key = Key::new(RECIPE).with_bytes("recipe", TEXT.as_bytes());
+    for (name, text) in OWN {
+        key = key.with_bytes(name, text.as_bytes());
+    }
+    for Package { name, version } in &packages {
+        key = key.with(name, version);
+    }
+    Ok((key, packages))
+}
+
+fn lines() -> Vec<Line<'static>> {
+    recipe::parse(TEXT).expect("the recipe is part of this library and tested")
+}
+
+fn package_of<'a>(line: &Line<'a>) -> Option<&'a str> {
+    match line {
+        Line::Package { name, .. } | Line::Libraries(name) => Some(name),
+        _ => None,
+    }
+}
+
+fn build(building: &Building<'_>, packages: &[Package]) -> Result<()> {
+    let root = building.dir.join("packages");
+    packages::unpack(building, packages, &root)?;
+    building.progress.step("packing the guest's image");
+    let mut archive = Archive::default();
+    // The console is there before devtmpfs is: /init needs it.
+    archive.device("/dev/console", 5, 1);
+    let mut applets = None;
+    for line in lines() {
+        match line {
+            Line::Package { name, files } => {
+                for file in files {
+                    add_file(&mut archive, &root, name, file)?;
+                }
+            }
+            Line::Libraries(_) => {}
+            Line::Applets(path) => applets = Some(path),
+            Line::Folder(path) => archive.folder(path),
+            Line::Text { path, text } => archive.file(path, 0o644, format!("{text}\n").into_bytes()),
+            Line::Own { path, name } => {
+                let (_, text) = OWN.iter().find(|(known, _)| *known == name).expect("the recipe is tested");
+                archive.file(path, 0o755, text.as_bytes().to_vec());
+            }
+        }
+    }
+    if let Some(program) = applets {
+        add_applets(&mut archive, &root, program)?;
+    }
+    libraries::add(&mut archive, &root)?;
+    let mut bytes = Vec::new();
+    archive.write(&mut bytes).doing("pack the guest's image")?;
+    let file = building.dir.join(FILE);
+    fs::write(&file, bytes).at("write", &file)?;
+    fs::remove_dir_all(&root).at("remove", &root)
+}
+
+fn add_file(archive: &mut Archive, root: &Path, package: &str, file: &str) -> Result<()> {
+    let path = root.join(file.trim_start_matches('/'));
+    let data = path.symlink_metadata().map_err(|_| {
+        VmError::broken(format!(
+            "the package {package} has no {file}; image/recipe.txt does not fit its version"
+        ))
+    })?;
+    if data.is_symlink() {
+        let target = fs::read_link(&path).at("read", &path)?;
+        archive.link(file, &target.to_string_lossy());
+    } else {
+        archive.file(file, data.permissions().mode() & 0o777, fs::read(&path).at("read", &path)?);
+    }
+    Ok(())
+}
+
+/// Links for what busybox can be called as; real programs are in other folders and are found before these.
+fn add_applets(archive: &mut Archive, root: &Path, program: &str) -> Result<()> {
+    let list = command::output(Command::new(root.join(program.trim_start_matches('/'))).arg("--list"))?;
+    for applet in list.lines() {
+        let path = format!("/bin/{applet}");
+        if !archive.contains(&path) {
+            archive.link(&path, program);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_recipe_is_understood_and_its_own_files_are_there() {
+        for line in recipe::parse(TEXT).unwrap() {
+            if let Line::Own { name, .. } = line {
+                assert!(OWN.iter().any(|(known, _)| *known == name), "{name}");
+            }
+        }
+        assert!(package_names().contains(&"libc6".to_owned()));
+    }
+}

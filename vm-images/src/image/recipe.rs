@@ -1,0 +1,70 @@
+//! The text that says what is in the image; `image/recipe.txt` explains its lines.
+
+/// A line of the recipe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Line<'a> {
+    /// A package, and the files taken out of it.
+    Package { name: &'a str, files: Vec<&'a str> },
+    /// A package of shared libraries.
+    Libraries(&'a str),
+    /// The program that all applets are links to.
+    Applets(&'a str),
+    /// An empty folder.
+    Folder(&'a str),
+    /// A file of one line.
+    Text { path: &'a str, text: &'a str },
+    /// An executable file that comes with the recipe.
+    Own { path: &'a str, name: &'a str },
+}
+
+/// Reads a recipe, or says which line is wrong.
+pub(crate) fn parse(text: &str) -> Result<Vec<Line<'_>>, String> {
+    let mut lines = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let content = line.trim();
+        if content.is_empty() || content.starts_with('#') {
+            continue;
+        }
+        let wrong = || format!("line {} of the recipe is not understood: {line}", index + 1);
+        if line.starts_with(' ') {
+            let Some(Line::Package { files, .. }) = lines.last_mut() else { return Err(wrong()) };
+            files.push(content);
+            continue;
+        }
+        let (word, rest) = content.split_once(' ').ok_or_else(wrong)?;
+        let two = || rest.split_once(' ').ok_or_else(wrong);
+        lines.push(match word {
+            "package" => Line::Package { name: rest, files: Vec::new() },
+            "libraries" => Line::Libraries(rest),
+            "applets" => Line::Applets(rest),
+            "folder" => Line::Folder(rest),
+            "text" => two().map(|(path, text)| Line::Text { path, text })?,
+            "own" => two().map(|(path, name)| Line::Own { path, name })?,
+            _ => return Err(wrong()),
+        });
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_told_apart() {
+        let text = "# comment\npackage a\n    /bin/a\n    /bin/b\nlibraries l\nfolder /x\n\ntext /y 1 2\nown /init init\n";
+        assert_eq!(
+            parse(text).unwrap(),
+            [
+                Line::Package { name: "a", files: vec!["/bin/a", "/bin/b"] },
+                Line::Libraries("l"),
+                Line::Folder("/x"),
+                Line::Text { path: "/y", text: "1 2" },
+                Line::Own { path: "/init", name: "init" },
+            ]
+        );
+        for wrong in ["    /bin/a", "pakage a", "package", "folder /x\n    /y", "text /y"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

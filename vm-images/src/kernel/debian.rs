@@ -1,0 +1,163 @@
+//! Explode's own kernel: Debian's source, explode's configuration, everything below the cache.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::{BOOT_IMAGE, Kernel, config, symbols};
+use crate::builder::Builder;
+use crate::cache::Building;
+use crate::command;
+use crate::error::{Context, Result, VmError};
+use crate::key::Key;
+use crate::tools::{self, Tools};
+use crate::{host, packages};
+
+/// To be raised when the way of building changes.
+const RECIPE: u32 = 1;
+
+/// About how many lines make prints.
+const MAKE_LINES: u64 = 1770;
+
+/// What the kernel needs while it is built but no module needs afterwards, below the tree.
+const USELESS: &[&str] = &[
+    "Documentation",
+    "drivers/gpu",
+    "drivers/infiniband",
+    "drivers/media",
+    "drivers/net",
+    "drivers/scsi",
+    "drivers/staging",
+    "drivers/usb",
+    "samples",
+    "sound",
+    "tools/perf",
+    "tools/testing",
+];
+
+pub(super) fn key(builder: &Builder<'_>) -> Key {
+    let source = tools::source_package(builder);
+    // A module has to be built by the compiler that has built its kernel.
+    let gcc = command::output(Command::new("gcc").arg("--version")).unwrap_or_default();
+    Key::new(RECIPE)
+        .with(&source.name, &source.version)
+        .with("gcc", gcc.lines().next().unwrap_or("none"))
+        .with("tools", tools::key(builder).inputs())
+        .with_bytes("explode.config", config::FRAGMENT.as_bytes())
+}
+
+pub(super) fn get(builder: &Builder<'_>) -> Result<Kernel> {
+    let key = key(builder);
+    let tree = match builder.cache.find("kernel", &key) {
+        Some(entry) => entry,
+        None => {
+            host::check()?;
+            let tools = tools::get(builder)?;
+            builder
+                .cache
+                .entry("kernel", &key, builder.progress, |building| build(builder, building, &tools))?
+        }
+    };
+    let tree = tree.join("linux");
+    let release = fs::read_to_string(tree.join("include/config/kernel.release")).unwrap_or_default();
+    if !tree.join(BOOT_IMAGE).is_file() || release.is_empty() {
+        let entry = tree.parent().unwrap_or(&tree).display().to_string();
+        return Err(VmError::broken(format!(
+            "the kernel in the cache is damaged; remove {entry} and try again"
+        )));
+    }
+    Ok(Kernel { tree, key: key.hash(), release: release.trim().to_owned() })
+}
+
+fn build(builder: &Builder<'_>, building: &Building<'_>, tools: &Tools) -> Result<()> {
+    let (unpacked, tree) = (building.dir.join("package"), building.dir.join("linux"));
+    let source = tools::source_package(builder);
+    packages::unpack(building, std::slice::from_ref(&source), &unpacked)?;
+    building.progress.step("unpacking the kernel's source");
+    fs::create_dir(&tree).at("make the folder", &tree)?;
+    let archive = unpacked.join(format!("usr/src/{}.tar.xz", source.name));
+    building
+        .run(Command::new("tar").arg("-xJf").arg(archive).args(["--strip-components=1", "-C"]).arg(&tree))?;
+    fs::remove_dir_all(&unpacked).at("remove", &unpacked)?;
+
+    configure(building, &tree, tools)?;
+    building.progress.step("building the kernel (some minutes)");
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut make = tools.make();
+    make.arg("-C").arg(&tree).arg(format!("-j{jobs}")).args(["bzImage", "modules_prepare"]);
+    building.run_lines(&mut make, MAKE_LINES)?;
+    for needed in [tree.join(BOOT_IMAGE), symbols(&tree), tree.join("scripts/module.lds")] {
+        if !needed.is_file() {
+            return Err(VmError::broken(format!("make ended well, but has not made {}", needed.display())));
+        }
+    }
+    building.progress.step("removing what modules do not need");
+    prune(&tree)
+}
+
+fn configure(building: &Building<'_>, tree: &Path, tools: &Tools) -> Result<()> {
+    building.progress.step("configuring the kernel");
+    let make = |target: &str| {
+        let mut make = tools.make();
+        make.arg("-C").arg(tree).arg(target);
+        make
+    };
+    building.run(&mut make("rustavailable"))?;
+    building.run(&mut make("tinyconfig"))?;
+    let fragment = building.dir.join("explode.config");
+    fs::write(&fragment, config::FRAGMENT).at("write", &fragment)?;
+    building.run(
+        Command::new("scripts/kconfig/merge_config.sh")
+            .args(["-m", ".config"])
+            .arg(&fragment)
+            .current_dir(tree),
+    )?;
+    building.run(&mut make("olddefconfig"))?;
+    let path = tree.join(".config");
+    let config = fs::read_to_string(&path).at("read", &path)?;
+    let lost = config::lost(&config);
+    if lost.is_empty() {
+        return Ok(());
+    }
+    Err(VmError::Broken {
+        what: "this kernel's configuration does not take all of kernel/explode.config: a dependency is missing or \
+               an option has another name"
+            .into(),
+        tail: lost.join("\n"),
+    })
+}
+
+/// Makes the tree smaller: objects, and the sources of what no guest has.
+fn prune(tree: &Path) -> Result<()> {
+    for name in USELESS {
+        let folder = tree.join(name);
+        if folder.exists() {
+            fs::remove_dir_all(&folder).at("remove", &folder)?;
+        }
+    }
+    let architectures = tree.join("arch");
+    for entry in fs::read_dir(&architectures).at("list", &architectures)? {
+        let path = entry.at("list", &architectures)?.path();
+        if path.is_dir() && !path.ends_with("x86") {
+            fs::remove_dir_all(&path).at("remove", &path)?;
+        }
+    }
+    remove_objects(tree, tree)
+}
+
+/// Removes object files, but for those of the programs that build modules.
+fn remove_objects(tree: &Path, folder: &Path) -> Result<()> {
+    for entry in fs::read_dir(folder).at("list", folder)? {
+        let entry = entry.at("list", folder)?;
+        let path = entry.path();
+        let kept = [tree.join("scripts"), tree.join("tools")].contains(&path);
+        if entry.file_type().at("read", &path)?.is_dir() {
+            if !kept {
+                remove_objects(tree, &path)?;
+            }
+        } else if path.extension().is_some_and(|end| end == "o" || end == "a") {
+            fs::remove_file(&path).at("remove", &path)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! The guest's kernel: Debian's source with explode's configuration, or a tree that the user has built.
+
+mod config;
+mod debian;
+mod tree;
+
+pub(crate) use config::parse as parse_config;
+
+use std::path::{Path, PathBuf};
+
+use crate::builder::Builder;
+use crate::error::Result;
+
+/// Where the kernel comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KernelSource {
+    /// The kernel of explode: built once, then kept in the cache.
+    Debian,
+    /// A built kernel tree, for example of a patched kernel; nothing is written into it.
+    Tree(PathBuf),
+}
+
+/// A built kernel, in a tree that modules can be built against.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    pub(crate) tree: PathBuf,
+    pub(crate) key: String,
+    pub(crate) release: String,
+}
+
+impl Kernel {
+    /// The file that QEMU boots.
+    #[must_use]
+    pub fn boot_image(&self) -> PathBuf {
+        self.tree.join(BOOT_IMAGE)
+    }
+
+    /// Its version, as `uname -r` shows it.
+    #[must_use]
+    pub fn release(&self) -> &str {
+        &self.release
+    }
+
+    /// A name that is equal for equal kernels only.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+}
+
+const BOOT_IMAGE: &str = "arch/x86/boot/bzImage";
+
+/// The symbols of the kernel itself. A tree gets `Module.symvers` only when its modules are built, and they need not be.
+const SYMBOLS: &str = "vmlinux.symvers";
+
+pub(crate) fn get(builder: &Builder<'_>, source: &KernelSource) -> Result<Kernel> {
+    match source {
+        KernelSource::Debian => debian::get(builder),
+        KernelSource::Tree(folder) => tree::open(folder),
+    }
+}
+
+/// Whether explode's own kernel is in the cache.
+pub(crate) fn is_cached(builder: &Builder<'_>) -> bool {
+    builder.cache.find("kernel", &debian::key(builder)).is_some()
+}
+
+/// The symbol tables of a built tree.
+pub(crate) fn symbols(tree: &Path) -> PathBuf {
+    tree.join(SYMBOLS)
+}

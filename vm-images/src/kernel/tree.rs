@@ -1,0 +1,97 @@
+//! A kernel tree that the user has built.
+
+use std::fs;
+use std::path::Path;
+
+use super::{BOOT_IMAGE, Kernel, config, symbols};
+use crate::error::{Context, Result, VmError};
+use crate::key::Key;
+
+/// What has to be there beside the configuration, and the make target that makes it.
+const PARTS: &[(&str, &str)] = &[
+    (BOOT_IMAGE, "make bzImage"),
+    ("include/config/kernel.release", "make bzImage"),
+    ("vmlinux.symvers", "make bzImage"),
+    ("rust/libkernel.rmeta", "make bzImage"),
+    ("scripts/module.lds", "make modules_prepare"),
+];
+
+/// Opens a built tree, or says what it lacks.
+pub(super) fn open(folder: &Path) -> Result<Kernel> {
+    let tree = folder.canonicalize().at("open the kernel tree", folder)?;
+    let shown = tree.display();
+    let config = fs::read_to_string(tree.join(".config")).map_err(|_| {
+        VmError::missing(
+            format!("{shown} is no configured kernel tree: it has no .config"),
+            "configure and build it, or let explode build its own kernel",
+        )
+    })?;
+    let lacking = config::lacking(&config);
+    if !lacking.is_empty() {
+        return Err(VmError::missing(
+            format!("the kernel in {shown} was configured without what explode's guest needs"),
+            format!(
+                "set these, build again, and see `make rustavailable` if RUST cannot be set:\n    {}",
+                lacking.join("\n    ")
+            ),
+        ));
+    }
+    let absent: Vec<_> = PARTS.iter().filter(|(part, _)| !tree.join(part).is_file()).collect();
+    if !absent.is_empty() {
+        let parts: Vec<_> = absent.iter().map(|(part, _)| *part).collect();
+        let mut targets: Vec<_> = absent.iter().map(|(_, target)| *target).collect();
+        targets.dedup();
+        return Err(VmError::missing(
+            format!("the kernel tree {shown} is not built: it has no {}", parts.join(", ")),
+            format!("run in it: {}", targets.join(" && ")),
+        ));
+    }
+    let read = |path: &Path| fs::read(path).at("read", path);
+    let key = Key::new(1)
+        .with("tree", shown)
+        .with_bytes("bzImage", &read(&tree.join(BOOT_IMAGE))?)
+        .with_bytes("symbols", &read(&symbols(&tree))?)
+        .with_bytes("rust", &read(&tree.join("rust/libkernel.rmeta"))?)
+        .with_bytes("config", config.as_bytes());
+    let release =
+        String::from_utf8_lossy(&read(&tree.join("include/config/kernel.release"))?).trim().to_owned();
+    Ok(Kernel { tree, key: key.hash(), release })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+
+    fn tree(config: &str) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(".config"), config).unwrap();
+        folder
+    }
+
+    #[test]
+    fn a_tree_without_rust_says_so() {
+        let complete = format!("{}\nCONFIG_TRACEPOINTS=y\n", config::FRAGMENT);
+        let folder = tree(&complete.replace("CONFIG_RUST=y\n", ""));
+        let error = open(folder.path()).unwrap_err();
+        assert_eq!(error.kind(), Kind::Missing);
+        assert!(
+            error.to_string().contains("CONFIG_RUST=y (explode's kernel modules are written in Rust)"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_tree_that_is_not_built_says_what_to_run() {
+        let folder = tree(&format!("{}\nCONFIG_TRACEPOINTS=y\n", config::FRAGMENT));
+        let error = open(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("arch/x86/boot/bzImage"), "{error}");
+        assert!(error.ends_with("run in it: make bzImage && make modules_prepare"), "{error}");
+    }
+
+    #[test]
+    fn an_empty_folder_is_no_tree() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(open(folder.path()).unwrap_err().to_string().contains("no .config"));
+    }
+}

@@ -1,0 +1,132 @@
+//! Explode's kernel modules: their sources are in this library, and are built for each kernel once.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::builder::Builder;
+use crate::cache::Building;
+use crate::command;
+use crate::error::{Context, Result, VmError};
+use crate::host;
+use crate::kernel::{self, Kernel};
+use crate::key::Key;
+use crate::tools::{self, Tools};
+
+include!(concat!(env!("OUT_DIR"), "/sources.rs"));
+
+/// To be raised when the way of building changes.
+const RECIPE: u32 = 1;
+
+/// About how many lines make prints for both.
+const MAKE_LINES: u64 = 20;
+
+/// The modules in the order in which they are built and loaded: their name and their folder.
+const MODULES: [(&str, &str); 2] = [("rdd", "ramdisk/kmod"), ("ekm", "ekm-kmod")];
+
+/// The built modules.
+#[derive(Clone, Debug)]
+pub struct Modules {
+    /// The RAM disk driver.
+    pub rdd: PathBuf,
+    /// EKM: the log of events, and the choices of the kernel.
+    pub ekm: PathBuf,
+}
+
+pub(crate) fn get(builder: &Builder<'_>, kernel: &Kernel) -> Result<Modules> {
+    let entry = build(builder, kernel, SOURCES, &MODULES)?;
+    Ok(Modules { rdd: entry.join("rdd.ko"), ekm: entry.join("ekm.ko") })
+}
+
+/// Whether the modules for this kernel are in the cache.
+pub(crate) fn are_cached(builder: &Builder<'_>, kernel: &Kernel) -> bool {
+    builder.cache.find("modules", &key(builder, kernel, SOURCES)).is_some()
+}
+
+fn key(builder: &Builder<'_>, kernel: &Kernel, sources: &[(&str, &[u8])]) -> Key {
+    let key = Key::new(RECIPE).with("kernel", kernel.key()).with("tools", tools::key(builder).inputs());
+    sources.iter().fold(key, |key, (name, bytes)| key.with_bytes(name, bytes))
+}
+
+/// Builds modules, each a name and a folder of the sources, and keeps `<name>.ko` of each.
+pub(crate) fn build(
+    builder: &Builder<'_>,
+    kernel: &Kernel,
+    sources: &[(&str, &[u8])],
+    modules: &[(&str, &str)],
+) -> Result<PathBuf> {
+    let key = key(builder, kernel, sources);
+    if let Some(entry) = builder.cache.find("modules", &key) {
+        return Ok(entry);
+    }
+    host::check()?;
+    let tools = tools::get(builder)?;
+    same_compiler(&tools, kernel)?;
+    builder.cache.entry("modules", &key, builder.progress, |building| {
+        let source = building.dir.join("source");
+        for (name, bytes) in sources {
+            let path = source.join(name);
+            let folder = path.parent().unwrap_or(&source);
+            fs::create_dir_all(folder).at("make the folder", folder)?;
+            fs::write(&path, bytes).at("write", &path)?;
+        }
+        let mut symbols = vec![kernel::symbols(&kernel.tree)];
+        for (name, folder) in modules {
+            building.progress.step(&format!("building the kernel module {name}"));
+            let folder = source.join(folder);
+            let object = folder.join(format!("{name}.ko"));
+            make(building, &tools, kernel, &folder, &symbols, &[])?;
+            let kept = building.dir.join(format!("{name}.ko"));
+            fs::rename(&object, &kept).at("make the module", &kept)?;
+            symbols.push(folder.join("Module.symvers"));
+        }
+        fs::remove_dir_all(&source).at("remove", &source)
+    })
+}
+
+/// Builds the modules of a folder outside the kernel's tree, and writes nothing into the tree.
+pub(crate) fn make(
+    building: &Building<'_>,
+    tools: &Tools,
+    kernel: &Kernel,
+    folder: &Path,
+    symbols: &[PathBuf],
+    targets: &[&str],
+) -> Result<()> {
+    let symbols: Vec<_> = symbols.iter().map(|path| path.display().to_string()).collect();
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut make = tools.make();
+    make.arg("-C")
+        .arg(&kernel.tree)
+        .arg(format!("M={}", folder.display()))
+        .arg(format!("KBUILD_EXTRA_SYMBOLS={}", symbols.join(" ")))
+        .arg(format!("-j{jobs}"));
+    if targets.is_empty() {
+        make.arg("modules")
+    } else {
+        make.args(targets)
+    };
+    building.run_lines(&mut make, MAKE_LINES)
+}
+
+/// Rust's metadata is read only by the compiler that has written it.
+fn same_compiler(tools: &Tools, kernel: &Kernel) -> Result<()> {
+    let config = kernel.tree.join(".config");
+    let text = fs::read_to_string(&config).at("read", &config)?;
+    let built_by = text
+        .lines()
+        .find_map(|line| line.strip_prefix("CONFIG_RUSTC_VERSION_TEXT="))
+        .map_or("an unknown compiler", |version| version.trim_matches('"'));
+    let ours = command::output(Command::new(tools.rustc()).arg("--version"))?;
+    if built_by == ours.trim() {
+        return Ok(());
+    }
+    Err(VmError::missing(
+        format!(
+            "the kernel in {} was built by {built_by}, and explode builds its modules by {}",
+            kernel.tree.display(),
+            ours.trim()
+        ),
+        format!("build the kernel by that compiler: make RUSTC={0} HOSTRUSTC={0}", tools.rustc().display()),
+    ))
+}

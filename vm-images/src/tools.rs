@@ -1,0 +1,216 @@
+//! The tools that build the kernel and its modules: a Rust compiler with the source of `core`, libclang, bindgen.
+//!
+//! They come from packages that are unpacked below the cache (`kernel/tools.txt`) and are run by small scripts that set the path of
+//! their libraries, so that nothing is installed and nothing of the machine's own compilers is used but gcc.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::builder::Builder;
+use crate::cache::Building;
+use crate::error::{Context, Result};
+use crate::host;
+use crate::key::Key;
+use crate::packages::{self, Package};
+
+/// To be raised when the way in which the tools are put together changes.
+const RECIPE: u32 = 1;
+
+/// The packages and their versions.
+const TOOLS: &str = include_str!("../kernel/tools.txt");
+
+/// About how many lines cargo prints for bindgen.
+const BINDGEN_LINES: u64 = 110;
+
+/// Runs an unpacked program with the libraries it was unpacked with.
+const WRAPPER: &str = r#"#!/bin/sh
+tools=${0%/bin/*}
+export LD_LIBRARY_PATH="$tools/usr/lib/x86_64-linux-gnu:$tools/lib/x86_64-linux-gnu"
+"#;
+
+/// Tools that are ready to be used.
+#[derive(Clone, Debug)]
+pub struct Tools {
+    root: PathBuf,
+}
+
+impl Tools {
+    /// `make` for the kernel, with these tools and nothing in its output that depends on time, user or machine.
+    pub(crate) fn make(&self) -> Command {
+        let mut make = Command::new("make");
+        make.arg(format!("RUSTC={}", self.rustc().display()))
+            .arg(format!("HOSTRUSTC={}", self.rustc().display()))
+            .arg(format!("BINDGEN={}", self.root.join("bin/bindgen").display()))
+            .env("LIBCLANG_PATH", self.root.join("usr/lib/x86_64-linux-gnu"))
+            .args(["KBUILD_BUILD_USER=explode", "KBUILD_BUILD_HOST=explode"])
+            .arg("KBUILD_BUILD_TIMESTAMP=Thu Jan  1 00:00:00 UTC 2026")
+            .env("LC_ALL", "C");
+        // What cargo or an outer make have left in the environment is not for this one.
+        for variable in
+            ["MAKEFLAGS", "MFLAGS", "MAKELEVEL", "RUSTFLAGS", "ARCH", "CROSS_COMPILE", "KBUILD_OUTPUT"]
+        {
+            make.env_remove(variable);
+        }
+        make
+    }
+
+    /// The Rust compiler.
+    pub(crate) fn rustc(&self) -> PathBuf {
+        self.root.join("bin/rustc")
+    }
+}
+
+/// The version of the kernel's source.
+pub(crate) fn source_package(builder: &Builder<'_>) -> Package {
+    pinned(builder, "source").remove(0)
+}
+
+/// What the tools are made of, for the keys of what they build.
+pub(crate) fn key(builder: &Builder<'_>) -> Key {
+    let mut key = Key::new(RECIPE);
+    for Package { name, version } in pinned(builder, "rust").into_iter().chain(pinned(builder, "cargo")) {
+        key = key.with(&name, version);
+    }
+    key
+}
+
+/// The tools, built if they are not there.
+pub(crate) fn get(builder: &Builder<'_>) -> Result<Tools> {
+    let root = builder.cache.entry("tools", &key(builder), builder.progress, |building| {
+        host::check()?;
+        let mut wanted = pinned(builder, "rust");
+        let libraries = lines("libraries");
+        let names: Vec<_> = libraries.iter().map(|(name, _)| name.as_str()).collect();
+        let mut libraries = packages::candidates(builder.cache, &names)?;
+        builder.options.apply(&mut libraries);
+        wanted.append(&mut libraries);
+        packages::unpack(building, &wanted, &building.dir)?;
+        prune(&building.dir)?;
+        wrapper(&building.dir, "rustc", "exec \"$tools/usr/bin/rustc\" \"$@\"\n")?;
+        wrapper(&building.dir, "bindgen", "exec \"$tools/cargo/bin/bindgen\" \"$@\"\n")?;
+        let bindgen = pinned(builder, "cargo").remove(0);
+        build_bindgen(building, &bindgen)
+    })?;
+    Ok(Tools { root })
+}
+
+/// All packages of Debian that are named here.
+pub(crate) fn package_names() -> Vec<String> {
+    ["source", "rust", "libraries"].into_iter().flat_map(lines).map(|(name, _)| name).collect()
+}
+
+/// The lines of one section.
+fn lines(section: &str) -> Vec<(String, String)> {
+    let mut current = "";
+    let mut found = Vec::new();
+    for line in TOOLS.lines().filter(|line| !line.starts_with('#')) {
+        if let Some(name) = line.strip_prefix('[') {
+            current = name.trim_end_matches(']');
+        } else if let Some((name, version)) = line.split_once(' ')
+            && current == section
+        {
+            found.push((name.to_owned(), version.trim().to_owned()));
+        }
+    }
+    found
+}
+
+/// The packages of a section in the version of the recipe, or in the one that the caller has asked for.
+fn pinned(builder: &Builder<'_>, section: &str) -> Vec<Package> {
+    let lines = lines(section);
+    let version_of = |name: &str| {
+        let (_, recipe) = lines.iter().find(|(known, _)| known == name).expect("tools.txt names it");
+        builder.options.version(name, recipe).to_owned()
+    };
+    lines
+        .iter()
+        .map(|(name, version)| {
+            let version = match version.strip_prefix("= ") {
+                Some(other) => builder.options.version(name, &version_of(other)).to_owned(),
+                None => version_of(name),
+            };
+            let name = if name.contains("{rust}") {
+                let rust = version.splitn(3, '.').take(2).collect::<Vec<_>>().join(".");
+                name.replace("{rust}", &rust)
+            } else {
+                name.clone()
+            };
+            Package { name, version }
+        })
+        .collect()
+}
+
+/// Removes what is large and never used: the compiler's own source, documentation, rustdoc.
+fn prune(root: &Path) -> Result<()> {
+    for folder in ["usr/share", "usr/bin/rustdoc"] {
+        remove(&root.join(folder))?;
+    }
+    let sources = root.join("usr/src");
+    for source in fs::read_dir(&sources).at("list", &sources)? {
+        let source = source.at("list", &sources)?.path();
+        for part in fs::read_dir(&source).at("list", &source)? {
+            let part = part.at("list", &source)?.path();
+            if !part.ends_with("library") {
+                remove(&part)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn remove(path: &Path) -> Result<()> {
+    if path.is_dir() && !path.is_symlink() {
+        fs::remove_dir_all(path).at("remove", path)
+    } else if path.symlink_metadata().is_ok() {
+        fs::remove_file(path).at("remove", path)
+    } else {
+        Ok(())
+    }
+}
+
+fn wrapper(root: &Path, name: &str, exec: &str) -> Result<()> {
+    let folder = root.join("bin");
+    // Debian 12's packages know /bin only as a link to /usr/bin, and none of these brings it along.
+    fs::create_dir_all(&folder).at("make the folder", &folder)?;
+    let path = folder.join(name);
+    fs::write(&path, format!("{WRAPPER}{exec}")).at("write", &path)?;
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).at("change the mode of", &path)
+}
+
+fn build_bindgen(building: &Building<'_>, bindgen: &Package) -> Result<()> {
+    building.progress.step(&format!("building {} {} (about two minutes)", bindgen.name, bindgen.version));
+    let target = building.dir.join("target");
+    let mut cargo = Command::new("cargo");
+    cargo
+        .args(["install", "--locked", "--version", &bindgen.version, &bindgen.name, "--root"])
+        .arg(building.dir.join("cargo"))
+        .current_dir(&building.dir)
+        .env("CARGO_TARGET_DIR", &target);
+    // It runs a few times a build: the time to optimise it never comes back.
+    cargo.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1").env_remove("RUSTFLAGS").env_remove("MAKEFLAGS");
+    building.run_lines(&mut cargo, BINDGEN_LINES)?;
+    remove(&target)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BuildOptions, Cache, Silent};
+
+    #[test]
+    fn the_recipe_names_every_package_in_one_version() {
+        let cache = Cache::at("/nonexistent");
+        let options = BuildOptions::default().with_packages("rustc-web=1.96.0+dfsg1").unwrap();
+        let builder = Builder { cache: &cache, options: &options, progress: &Silent };
+        let rust = pinned(&builder, "rust");
+        assert!(
+            rust.contains(&Package { name: "libstd-rust-web-1.96".into(), version: "1.96.0+dfsg1".into() })
+        );
+        assert!(rust.contains(&Package { name: "rust-web-src".into(), version: "1.96.0+dfsg1".into() }));
+        assert_eq!(source_package(&builder).name, "linux-source-6.12");
+        assert_eq!(pinned(&builder, "cargo")[0].name, "bindgen-cli");
+        assert!(lines("libraries").iter().all(|(_, version)| version == "*"));
+    }
+}
