@@ -22,6 +22,14 @@ pub enum Command {
     List(ListArgs),
     /// The disks that a crash can leave, from an event log alone.
     CrashDisks(CrashDisksArgs),
+    /// What this machine has of what explode needs, and what to do about the rest.
+    Doctor(DoctorArgs),
+    /// The guest: its kernel, our modules, its image.
+    #[command(subcommand)]
+    Vm(VmCommand),
+    /// What runs in a guest.
+    #[command(hide = true)]
+    Agent(AgentArgs),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -47,6 +55,10 @@ pub enum Strategy {
 pub enum Mode {
     /// In process, on simulated disks and files.
     Mem,
+    /// In a guest of ours, on its kernel.
+    Vm,
+    /// On this machine's kernel, as root, with the modules loaded; only on RAM disks.
+    Here,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -86,11 +98,17 @@ pub struct DeviceArgs {
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// A target; `explode list` names them.
+    /// A target, or with --stack a checker; `explode list` names them.
     pub target: String,
-    /// Where to run it.
-    #[arg(long = "in", value_enum, default_value = "mem")]
-    pub mode: Mode,
+    /// A component for the checker to stand on; what that needs is put below it.
+    #[arg(long, value_name = "COMPONENT")]
+    pub stack: Option<String>,
+    /// Where to run it; by default in process if all of the stack can, else in a guest.
+    #[arg(long = "in", value_enum)]
+    pub mode: Option<Mode>,
+    /// An option of a component of the stack.
+    #[arg(long, value_name = "COMPONENT.KEY=VALUE")]
+    pub set: Vec<String>,
     /// What to try next.
     #[arg(long, value_enum, default_value = "exhaust")]
     pub strategy: Strategy,
@@ -112,6 +130,9 @@ pub struct RunArgs {
     /// The size of that sample, at least 2; by default the target's.
     #[arg(long, value_name = "N")]
     pub samples: Option<u64>,
+    /// Crashes during recovery, and during the recovery from those, so many deep; by default the target's.
+    #[arg(long, value_name = "N")]
+    pub crash_depth: Option<u32>,
     #[command(flatten)]
     pub device: DeviceArgs,
     /// Exit with 6 if the space was not covered.
@@ -120,6 +141,9 @@ pub struct RunArgs {
     /// The run folder, absent or empty; by default explode-runs/<target>-<n>.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Write the events of each unit of work to this file, as JSON lines.
+    #[arg(long, value_name = "FILE")]
+    pub events: Option<PathBuf>,
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,
@@ -132,6 +156,35 @@ pub struct ReplayArgs {
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// How to say it.
+    #[arg(long, value_enum, default_value = "human")]
+    pub format: Format,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum VmCommand {
+    /// Build what a guest needs, as far as it is not there yet.
+    Build(VmArgs),
+    /// A shell in a guest, with our modules loaded.
+    Shell(VmArgs),
+}
+
+/// Which kernel.
+#[derive(Debug, Args)]
+pub struct VmArgs {
+    /// A kernel tree of yours, configured and built; by default one is built from Debian's source.
+    #[arg(long, value_name = "DIR")]
+    pub kernel: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct AgentArgs {
+    /// The character device that leads to the host.
+    pub port: PathBuf,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

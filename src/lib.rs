@@ -3,7 +3,9 @@
 
 mod cli;
 mod commands;
+mod guest;
 mod output;
+mod progress;
 mod registry;
 
 use std::process::ExitCode;

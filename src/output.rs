@@ -11,6 +11,12 @@ pub fn fail(exit: Exit, error: impl std::fmt::Display) -> Exit {
     exit
 }
 
+/// Says what is being done, beside the results.
+#[expect(clippy::print_stderr, reason = "this is where notes are said")]
+pub fn note(text: &str) {
+    eprintln!("{text}");
+}
+
 /// Writes a line of results, or ends the program: quietly if the reader has gone away, as other tools do.
 pub fn line(text: &str) {
     if let Err(error) = try_line(text) {

@@ -1,6 +1,6 @@
 //! `explode list`: what can be named, with the default bounds of each target.
 
-use explode_runtime::run::{Exit, Mode, OptionDef, Registry, Target};
+use explode_runtime::run::{CheckerDef, Exit, Mode, OptionDef, Registry, Target};
 use serde_json::{Value, json};
 
 use crate::cli::{Format, ListArgs, What};
@@ -11,19 +11,18 @@ pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
     let wanted = |what: fn(&What) -> bool| args.what.as_ref().is_none_or(what);
     let mut lines = Vec::new();
     if wanted(|what| matches!(what, What::Targets)) {
-        lines.extend(registry.targets.iter().map(target));
+        lines.extend(registry.targets.iter().map(|each| target(registry, each)));
     }
     if wanted(|what| matches!(what, What::Components)) {
         lines.extend(registry.components.iter().map(|def| {
-            let modes: Vec<_> = def.modes.iter().copied().map(mode).collect();
+            let modes: Vec<_> = def.modes.iter().copied().map(Mode::as_str).collect();
             named("component", def.name, &modes.join(","), def.about, def.options)
         }));
     }
     if wanted(|what| matches!(what, What::Checkers)) {
-        let modes = mode(Mode::Mem);
-        lines.extend(
-            registry.checkers.iter().map(|def| named("checker", def.name, modes, def.about, def.options)),
-        );
+        // What a checker needs is said by its stack.
+        let checker = |def: &CheckerDef| named("checker", def.name, "mem,vm,here", def.about, def.options);
+        lines.extend(registry.checkers.iter().map(checker));
     }
     for line in lines {
         match args.format {
@@ -34,12 +33,13 @@ pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
     Exit::Clean
 }
 
-fn target(target: &Target) -> Value {
+fn target(registry: &Registry, target: &Target) -> Value {
     let bounds = target.bounds;
+    let mode = registry.mode_of(&target.stack).map_or("", Mode::as_str);
     json!({
         "type": "target",
         "name": target.name,
-        "in": mode(Mode::Mem),
+        "in": mode,
         "about": target.about,
         "seeded": target.seeded,
         "expect": target.expect,
@@ -48,6 +48,7 @@ fn target(target: &Target) -> Value {
         "depth": bounds.depth,
         "limit": bounds.limit,
         "samples": bounds.samples,
+        "crash_depth": bounds.crash_depth,
     })
 }
 
@@ -55,12 +56,6 @@ fn named(kind: &str, name: &str, modes: &str, about: &str, options: &[OptionDef]
     let option = |def: &OptionDef| json!({ "name": def.name, "about": def.about, "default": def.default });
     let options: Vec<Value> = options.iter().map(option).collect();
     json!({ "type": kind, "name": name, "in": modes, "about": about, "options": options })
-}
-
-fn mode(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Mem => "mem",
-    }
 }
 
 fn text(line: &Value) -> String {

@@ -1,14 +1,17 @@
 //! One file a command.
 
 mod crash_disks;
+mod doctor;
 mod list;
 mod replay;
 mod run;
+mod vm;
 
 use explode_runtime::run::{Exit, Registry};
 use explode_runtime::writeset;
 
 use crate::cli::{Atom, Command, Completion, DeviceArgs};
+use crate::guest::agent;
 
 /// Does what a command says.
 pub fn dispatch(registry: &Registry, command: &Command) -> Exit {
@@ -17,6 +20,9 @@ pub fn dispatch(registry: &Registry, command: &Command) -> Exit {
         Command::Replay(args) => replay::replay(registry, args),
         Command::List(args) => list::list(registry, args),
         Command::CrashDisks(args) => crash_disks::crash_disks(args),
+        Command::Doctor(args) => doctor::doctor(args),
+        Command::Vm(command) => vm::vm(command),
+        Command::Agent(args) => agent::serve(registry, &args.port),
     }
 }
 

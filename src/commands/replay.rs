@@ -1,10 +1,12 @@
 //! `explode replay`: exit code 1 when the finding is reproduced, 5 when it is not.
 
-use explode_runtime::run::{Exit, Registry};
+use explode_runtime::devices::Lab;
+use explode_runtime::run::{Exit, Mode, Registry};
 use explode_runtime::trace::{Replay, Trace, replay as replay_trace};
 use serde_json::json;
 
 use crate::cli::{Format, ReplayArgs};
+use crate::guest::host;
 use crate::output;
 
 /// Replays a trace.
@@ -15,7 +17,11 @@ pub fn replay(registry: &Registry, args: &ReplayArgs) -> Exit {
         Ok(trace) => trace,
         Err(error) => return output::fail(Exit::Usage, format!("{path}: {error}")),
     };
-    match replay_trace(registry, &trace) {
+    let outcome = match trace.mode {
+        Mode::Vm => host::replay(&trace),
+        mode => Lab::open(mode).and_then(|lab| replay_trace(registry, &trace, &lab)),
+    };
+    match outcome {
         Err(error) => output::fail(error.exit(), format!("{path}: {error}")),
         Ok(outcome) => {
             match args.format {

@@ -1,14 +1,19 @@
-//! `explode run`: explores a target; each finding is replayed in a process of its own before it is told.
+//! `explode run`: explores a target; each finding is replayed in a process (and a guest) of its own before it is told.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use explode_runtime::devices::Lab;
+use explode_runtime::recover::StackSpec;
 use explode_runtime::report::{Human, Message, Summary};
-use explode_runtime::run::{Confirmation, Exit, Plan, Registry, RunError, StrategyName, UsageError, explore};
+use explode_runtime::run::{
+    Confirmation, Exit, Local, Mode, OptionValue, Plan, Registry, RunError, StrategyName, UsageError, explore,
+};
 use explode_runtime::trace::Trace;
 
-use crate::cli::{Format, Mode, RunArgs, Strategy};
+use crate::cli::{self, Format, RunArgs, Strategy};
+use crate::guest::host;
 use crate::output;
 
 /// Runs a target.
@@ -26,12 +31,19 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
     };
     let mut findings = false;
     let mut unsaid = None;
-    let result = explore(registry, &plan, args.out.as_deref(), &mut confirm, &mut |message| {
+    let mut sink = |message: &Message| {
         findings |= matches!(message, Message::Finding(found) if found.replayed && !found.by_design);
         // Without a reader, or with no room for what it reads, the run goes on: its folder has everything.
         if unsaid.is_none() {
             unsaid = say(message).err();
         }
+    };
+    let mut replay = confirm;
+    let mut audience = Local::new(args.out.as_deref(), &mut replay, &mut sink);
+    let events = args.events.as_deref().map_or(Ok(()), |path| audience.write_events(path));
+    let result = events.and_then(|()| match plan.mode {
+        Mode::Vm => host::run(&plan, &mut audience),
+        mode => Lab::open(mode).and_then(|lab| explore(registry, &plan, &lab, &mut audience)),
     });
     unsaid.iter().for_each(output::unsaid);
     let exit = match result {
@@ -69,10 +81,20 @@ fn exit(summary: &Summary, require_complete: bool) -> Exit {
 }
 
 fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, UsageError> {
-    let mut plan = Plan::of(registry.target(&args.target)?);
-    plan.mode = match args.mode {
-        Mode::Mem => explode_runtime::run::Mode::Mem,
+    let mut plan = match &args.stack {
+        None => Plan::of(registry, registry.target(&args.target)?)?,
+        Some(stack) => {
+            let checker = registry.checker(&args.target)?.name;
+            Plan::of_parts(registry, checker, registry.stack_of(stack)?)?
+        }
     };
+    plan.mode = match args.mode {
+        None => plan.mode,
+        Some(cli::Mode::Mem) => Mode::Mem,
+        Some(cli::Mode::Vm) => Mode::Vm,
+        Some(cli::Mode::Here) => Mode::Here,
+    };
+    args.set.iter().try_for_each(|setting| set(&mut plan.stack, setting))?;
     let settings = &mut plan.settings;
     settings.strategy = match args.strategy {
         Strategy::Exhaust => StrategyName::Exhaust,
@@ -85,9 +107,27 @@ fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, UsageError> {
     settings.depth = args.depth.unwrap_or(settings.depth);
     settings.limit = args.limit.unwrap_or(settings.limit);
     settings.samples = args.samples.unwrap_or(settings.samples);
+    settings.crash_depth = args.crash_depth.unwrap_or(settings.crash_depth);
     settings.rules = super::rules(&args.device);
     plan.check(registry)?;
     Ok(plan)
+}
+
+/// Applies `COMPONENT.KEY=VALUE` to the layer of that name.
+fn set(stack: &mut StackSpec, setting: &str) -> Result<(), UsageError> {
+    let parts = setting.split_once('=').and_then(|(path, value)| Some((path.split_once('.')?, value)));
+    let wrong = || UsageError(format!("--set {setting}: write it as COMPONENT.KEY=VALUE"));
+    let ((layer, key), value) = parts.ok_or_else(wrong)?;
+    let names: Vec<String> = stack.0.iter().map(|layer| layer.name.clone()).collect();
+    let unknown = || UsageError::unknown("component of the stack", layer, names.iter().map(String::as_str));
+    let found = stack.0.iter_mut().find(|candidate| candidate.name == layer).ok_or_else(unknown)?;
+    let value = match (value.parse(), value.parse()) {
+        (Ok(yes), _) => OptionValue::Bool(yes),
+        (_, Ok(number)) => OptionValue::Int(number),
+        _ => OptionValue::Text(value.to_owned()),
+    };
+    found.options = std::mem::take(&mut found.options).with(key, value);
+    Ok(())
 }
 
 /// Replays a trace in a fresh process of this program.

@@ -118,7 +118,7 @@ fn names_inside_are_suggested() {
         |trace| trace["stack"][1]["children"] = json!(["simfile"]),
         &["'simfile'", "did you mean 'simfiles'?"],
     );
-    edited(|trace| trace["in"] = json!("vm"), &["`vm`", "`mem`"]);
+    edited(|trace| trace["in"] = json!("cloud"), &["`cloud`", "`mem`"]);
     edited(|trace| trace["verdict"] = json!("gone"), &["`gone`", "`lost`"]);
     edited(|trace| trace["epoch"] = json!("later"), &["`later`", "`in-between`"]);
 }

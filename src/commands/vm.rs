@@ -1,0 +1,45 @@
+//! `explode vm`: the guest's parts, and a shell in it.
+
+use explode_runtime::run::Exit;
+use explode_vm::{Agent, GuestSpec, KernelSource, VmError, shell};
+
+use crate::cli::{VmArgs, VmCommand};
+use crate::guest::host::{run_error, spec};
+use crate::output;
+
+/// Builds, or gives a shell.
+pub fn vm(command: &VmCommand) -> Exit {
+    let done = match command {
+        VmCommand::Build(args) => source(args).map(|spec| built(&spec)),
+        VmCommand::Shell(args) => source(args).and_then(|mut spec| {
+            spec.agent = Some(Agent::this_program(["agent"]));
+            shell(&spec).map(drop)
+        }),
+    };
+    match done {
+        Ok(()) => Exit::Clean,
+        Err(error) => {
+            let error = run_error(error);
+            output::fail(error.exit(), error)
+        }
+    }
+}
+
+fn source(args: &VmArgs) -> Result<GuestSpec, VmError> {
+    let tree = args.kernel.clone().map(KernelSource::Tree);
+    spec(&tree.unwrap_or(KernelSource::Debian))
+}
+
+fn built(spec: &GuestSpec) {
+    output::line(&format!(
+        "{:>12} {}  {}",
+        "Kernel",
+        spec.kernel.release(),
+        spec.kernel.boot_image().display()
+    ));
+    for module in spec.modules.iter().flat_map(|modules| [&modules.rdd, &modules.ekm]) {
+        output::line(&format!("{:>12} {}", "Module", module.display()));
+    }
+    output::line(&format!("{:>12} {}", "Image", spec.image.display()));
+    output::line(&format!("{:>12} by {}", "Guests run", spec.accelerator.name()));
+}
