@@ -9,7 +9,8 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use nix::errno::Errno;
 
 use crate::wire::{
-    ABI_VERSION, BlockList, Buffers, Clock, DiskSpec, FaultSpec, Hello, LogSize, Mark, Random, Switch, Watch,
+    ABI_VERSION, BlockList, Buffers, Clock, DiskSpec, FaultSpec, Hello, LogSize, Mark, RESET_ALL, Random,
+    Reset, Switch, Watch,
 };
 
 /// The bare calls, as `ioctl-sys` makes them.
@@ -19,7 +20,7 @@ mod raw {
 
     use crate::wire::{
         BlockList, Buffers, Clock, DiskSpec, EKM_TYPE, FaultSpec, Hello, LogSize, Mark, RDD_TYPE, Random,
-        Switch, Watch,
+        Reset, Switch, Watch,
     };
 
     ioctl!(readwrite rdd_hello with RDD_TYPE, 0x10; Hello);
@@ -32,7 +33,7 @@ mod raw {
     ioctl!(readwrite ekm_record with EKM_TYPE, 0x12; Switch);
     ioctl!(readwrite ekm_mark with EKM_TYPE, 0x13; Mark);
     ioctl!(readwrite ekm_buffers with EKM_TYPE, 0x14; Buffers);
-    ioctl!(readwrite ekm_reset with EKM_TYPE, 0x15; Switch);
+    ioctl!(readwrite ekm_reset with EKM_TYPE, 0x15; Reset);
     ioctl!(readwrite ekm_clock with EKM_TYPE, 0x16; Clock);
     ioctl!(readwrite ekm_random with EKM_TYPE, 0x17; Random);
     ioctl!(readwrite ekm_log with EKM_TYPE, 0x18; LogSize);
@@ -206,12 +207,20 @@ pub fn buffers(ekm: BorrowedFd<'_>, device: u32) -> Result<u32, Errno> {
     Ok(buffers.count)
 }
 
-/// Empties the log.
+/// Empties the log, whatever is in it.
 ///
 /// # Errors
 /// Not EKM.
 pub fn reset(ekm: BorrowedFd<'_>) -> Result<(), Errno> {
-    call(raw::ekm_reset, ekm, &mut Switch::default())
+    call(raw::ekm_reset, ekm, &mut Reset { used: RESET_ALL })
+}
+
+/// Empties the log if there is no more in it than the caller has read: `used` of [`crate::wire::LogHeader`] as it was then.
+///
+/// # Errors
+/// `EAGAIN`: there is more by now, or something was lost; read on.
+pub fn reset_read(ekm: BorrowedFd<'_>, used: u64) -> Result<(), Errno> {
+    call(raw::ekm_reset, ekm, &mut Reset { used })
 }
 
 /// Stops the clock of file systems, or lets it run.
@@ -265,7 +274,7 @@ mod tests {
             EKM_RECORD: EKM_TYPE 0x12 Switch,
             EKM_MARK: EKM_TYPE 0x13 Mark,
             EKM_BUFFERS: EKM_TYPE 0x14 Buffers,
-            EKM_RESET: EKM_TYPE 0x15 Switch,
+            EKM_RESET: EKM_TYPE 0x15 Reset,
             EKM_CLOCK: EKM_TYPE 0x16 Clock,
             EKM_RANDOM: EKM_TYPE 0x17 Random,
             EKM_LOG: EKM_TYPE 0x18 LogSize,

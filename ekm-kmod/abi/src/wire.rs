@@ -100,7 +100,7 @@ pub const RDD_MMAP_SHIFT: u32 = 44;
 
 // --- /dev/ekm --------------------------------------------------------------------------------------------------------------
 
-/// Makes a block device one whose events are logged.
+/// Makes a block device one whose events are logged. It is known by its numbers: a new device that gets the same is watched too.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watch {
@@ -142,6 +142,18 @@ pub struct Switch {
     pub reserved: u32,
 }
 
+/// Empties the log, of which the caller has read so much.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reset {
+    /// In: what [`LogHeader::used`] was when the caller read it, or [`RESET_ALL`]. If there is more by now, or anything was lost,
+    /// the call fails with `EAGAIN` and the log stays. Out: what it is.
+    pub used: u64,
+}
+
+/// Whatever there is in the log, it goes.
+pub const RESET_ALL: u64 = u64::MAX;
+
 /// Puts a mark into the log.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -151,6 +163,9 @@ pub struct Mark {
 }
 
 /// Asks for the buffers of a watched device that are dirty now: a [`KIND_BUFFER`] record each, in order of sector.
+///
+/// They are copied first and logged then. Another processor can dirty one in between: its DIRTY then stands before the BUFFER with
+/// the older contents. One processor does both without letting anybody else run.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffers {
@@ -235,7 +250,8 @@ pub struct RecordHeader {
     pub request: u64,
 }
 
-/// A buffer with these contents has become dirty, or is dirty and has changed (`mark_buffer_dirty`). With data.
+/// A buffer with these contents has become dirty, or is dirty and has changed (`mark_buffer_dirty`). With data. Who marks it may go
+/// on to change it (fat does, where a directory grows); then a later [`KIND_BUFFER`] or [`KIND_SUBMIT`] has the final contents.
 pub const KIND_DIRTY: u16 = 1;
 /// A buffer's changes are forgotten, unwritten (`__bforget`, `block_invalidate_folio`, `clean_bdev_aliases`), or a journal has
 /// taken them over, so that the buffer is not written before they are in the journal. There may be one where nothing was dirty.
@@ -294,8 +310,8 @@ pub const EKM_RECORD: u32 = iowr::<Switch>(EKM_TYPE, 0x12);
 pub const EKM_MARK: u32 = iowr::<Mark>(EKM_TYPE, 0x13);
 /// [`Buffers`].
 pub const EKM_BUFFERS: u32 = iowr::<Buffers>(EKM_TYPE, 0x14);
-/// Empties the log ([`Switch`], not read): its user has read all of it.
-pub const EKM_RESET: u32 = iowr::<Switch>(EKM_TYPE, 0x15);
+/// Empties the log ([`Reset`]).
+pub const EKM_RESET: u32 = iowr::<Reset>(EKM_TYPE, 0x15);
 /// [`Clock`].
 pub const EKM_CLOCK: u32 = iowr::<Clock>(EKM_TYPE, 0x16);
 /// [`Random`].
@@ -313,6 +329,7 @@ const _: () = {
     assert!(size_of::<FaultSpec>() == 32);
     assert!(size_of::<Watch>() == 16);
     assert!(size_of::<Switch>() == 8);
+    assert!(size_of::<Reset>() == 8);
     assert!(size_of::<Mark>() == 8);
     assert!(size_of::<Buffers>() == 8);
     assert!(size_of::<Clock>() == 16);

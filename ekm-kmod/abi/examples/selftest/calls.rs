@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Instant;
 
@@ -12,10 +13,11 @@ use explode_ekm_abi::wire::*;
 use nix::errno::Errno;
 use nix::sys::mman::{MapFlags, ProtFlags};
 
-use crate::Outcome::{self, Good, Note};
-use crate::device::{Aligned, Disk, Ekm, Map, any_call, raw_open};
+use crate::Case;
+use crate::Outcome::{self, Good, Note, Skip};
+use crate::device::{Aligned, Disk, Ekm, Map, Record, any_call, raw_open};
 
-pub(crate) const CASES: &[(&str, fn() -> Outcome)] = &[
+pub(crate) const CASES: &[Case] = &[
     ("calls before hello", hello),
     ("calls that are none", unknown),
     ("one opener of ekm", opener),
@@ -25,6 +27,7 @@ pub(crate) const CASES: &[(&str, fn() -> Outcome)] = &[
     ("log overflow", overflow),
     ("log sizes and maps", log_sizes),
     ("closing ends all", closing),
+    ("modules in use stay", in_use),
     ("random calls", fuzz),
     ("log costs", costs),
 ];
@@ -82,6 +85,12 @@ fn unknown() -> Outcome {
         let file = if (call >> 8) as u8 == RDD_TYPE { &rdd.0 } else { &ekm.file };
         assert_eq!(nowhere(file, call), Err(Errno::EFAULT), "{call:#x}");
     }
+    let free = || {
+        let disk = user::create(rdd.fd(), 8).unwrap().disk;
+        user::remove(rdd.fd(), disk).unwrap();
+        disk
+    };
+    let first = free();
     static READ_ONLY: DiskSpec = DiskSpec { disk: 0, major: 0, minor: 0, reserved: 0, sectors: 8 };
     // SAFETY: it may be read; that it may not be written the kernel finds out.
     let result = Errno::result(unsafe {
@@ -92,9 +101,7 @@ fn unknown() -> Outcome {
         )
     });
     assert_eq!(result, Err(Errno::EFAULT));
-    let next = user::create(rdd.fd(), 8).unwrap();
-    user::remove(rdd.fd(), next.disk).unwrap();
-    assert_eq!(next.disk, 0, "no disk came of it");
+    assert_eq!(free(), first, "no disk came of it");
     Good
 }
 
@@ -162,12 +169,11 @@ fn requests() -> Outcome {
         .map(|Record { head, data }| (head.kind, head.flags, head.sector, head.len, data.len()))
         .filter(|&(kind, flags, ..)| kind != KIND_COMPLETE || flags != 0)
         .collect();
-    use crate::device::Record;
     assert_eq!(
         heads,
         [
             (KIND_MARK, 0, 77, 0, 0),
-            (KIND_SUBMIT, FLAG_FUA & 0, 3, 1536, 1536),
+            (KIND_SUBMIT, 0, 3, 1536, 1536),
             (KIND_SUBMIT, FLAG_PREFLUSH, 0, 0, 0),
             (KIND_SUBMIT, FLAG_DISCARD, 8, 8192, 0),
             (KIND_SUBMIT, FLAG_ZEROES, 16, 512, 0),
@@ -232,9 +238,15 @@ fn overflow() -> Outcome {
     let kept = ekm.records();
     let data = kept.iter().filter(|record| record.head.kind == KIND_SUBMIT);
     assert!(data.enumerate().all(|(byte, record)| record.data == [byte as u8; 4096]), "the first stay");
+    assert_eq!(
+        user::reset_read(ekm.fd(), header.used),
+        Err(Errno::EAGAIN),
+        "what was lost is not forgotten so"
+    );
     user::reset(ekm.fd()).unwrap();
     assert_eq!((ekm.header().lost, ekm.header().records, ekm.header().used), (0, 0, 0));
     device.write_all_at(&Aligned([1; 4096]).0, 0).unwrap();
+    assert_eq!(user::reset_read(ekm.fd(), ekm.header().used - 8), Err(Errno::EAGAIN));
     assert_eq!(ekm.take().len(), 2);
     Good
 }
@@ -279,52 +291,97 @@ fn closing() -> Outcome {
     Good
 }
 
-/// Any calls with any numbers: they are refused or do what they say, and the machine lives.
+/// Modules cannot be unloaded while a file or a disk of theirs is open.
+fn in_use() -> Outcome {
+    let unload = |module| {
+        let mut rmmod = Command::new("rmmod");
+        rmmod.arg(module).stderr(Stdio::null()).status().map(|status| status.success())
+    };
+    let ekm = Ekm::open();
+    match unload("ekm") {
+        Err(error) => return Skip(format!("rmmod: {error}")),
+        Ok(unloaded) => assert!(!unloaded),
+    }
+    drop(ekm);
+    let disk = Disk::new(1);
+    let device = disk.direct();
+    assert!(!unload("rdd").unwrap());
+    drop(device);
+    assert!(!unload("rdd").unwrap(), "the control device is open");
+    Good
+}
+
+/// Any calls with any numbers, by several threads, while disks are used: they are refused or do what they say, and the machine lives.
 fn fuzz() -> Outcome {
+    const THREADS: u64 = 3;
+    const CALLS: usize = 10_000;
     let (rdd, ekm, disk) = (crate::device::Rdd::open(), Ekm::with_log(1 << 20), Disk::new(1));
-    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let succeeded: usize = thread::scope(|scope| {
+        let (ekm, spec) = (&ekm.file, &disk.spec);
+        let threads: Vec<_> = (0..THREADS)
+            .map(|seed| scope.spawn(move || confused(0x2545_f491_4f6c_dd1d ^ seed << 40, CALLS, ekm, spec)))
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    // What they made goes.
+    for number in (0..1 << 12).filter(|&number| number != disk.spec.disk) {
+        user::remove(rdd.fd(), number).ok();
+    }
+    Note(format!("{succeeded} of {} succeeded", THREADS as usize * CALLS))
+}
+
+/// A confused program; says how many of its calls succeeded.
+fn confused(seed: u64, calls: usize, ekm: &File, spec: &DiskSpec) -> usize {
+    const INTERESTING: [u64; 14] =
+        [0, 1, 2, 3, 8, 63, 64, 512, 4096, 1 << 20, 1 << 32, u64::MAX, u64::MAX - 7, 1 << 63];
+    let rdd = crate::device::Rdd::open();
+    let mut state = seed;
     let mut next = move || {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
         state
     };
-    let interesting = [0, 1, 2, 3, 8, 63, 64, 512, 4096, 1 << 20, 1 << 32, u64::MAX, u64::MAX - 7, 1 << 63];
     let mut succeeded = 0;
-    const CALLS: usize = 20_000;
-    for _ in 0..CALLS {
+    let mut maps = Vec::new();
+    for _ in 0..calls {
         let call = ALL_CALLS[next() as usize % ALL_CALLS.len()];
         let mut value = [0u32; 16];
         for word in &mut value {
-            let large = interesting[next() as usize % interesting.len()];
+            let large = INTERESTING[next() as usize % INTERESTING.len()];
             *word = match next() % 4 {
                 0 => next() as u32,
                 1 => (large >> 32) as u32,
-                2 => disk.spec.major * u32::from(next() % 2 == 0) + disk.spec.minor,
+                2 => spec.major * u32::from(next() % 2 == 0) + spec.minor,
                 _ => large as u32,
             };
         }
-        if call == RDD_CREATE || call == EKM_LOG {
+        match call {
             // Small sizes, or ones that are refused: what succeeds takes memory.
-            let at = if call == EKM_LOG { 0 } else { 4 };
-            value[at] %= 1 << 16;
-            value[at + 1] &= 0xffff_0000;
-        }
-        if call == RDD_BLOCKS {
+            RDD_CREATE => (value[4], value[5]) = (value[4] % (1 << 12), value[5] & 0xffff_0000),
+            EKM_LOG => (value[0], value[1]) = (value[0] % (1 << 16), value[1] & 0xffff_0000),
             // No address of ours.
-            value[3] |= 0x8000_0000;
+            RDD_BLOCKS => value[3] |= 0x8000_0000,
+            // The number of a disk that may be there.
+            RDD_REMOVE | RDD_FAULT if next() % 2 == 0 => value[0] = next() as u32 % 16,
+            _ => {}
         }
-        let file = if next() % 8 != 0 && (call >> 8) as u8 == EKM_TYPE { &ekm.file } else { &rdd.0 };
+        let file = if next() % 8 != 0 && (call >> 8) as u8 == EKM_TYPE { ekm } else { &rdd.0 };
         succeeded += usize::from(any_call(file, call, &mut value).is_ok());
-        if next() % 16 == 0 {
-            disk.direct().write_all_at(&Aligned([1; 512]).0, 512 * (next() % 2000)).ok();
+        let number = next() as i64 % 16;
+        match next() % 32 {
+            0 => {
+                if let Ok(device) = raw_open(&format!("/dev/rdd{}", number.abs())) {
+                    device.write_all_at(&[1; 3000], 512 * (next() % 2000)).ok();
+                }
+            }
+            1 => maps.extend(Map::new(&rdd.0, number << RDD_MMAP_SHIFT, 4096, next() % 2 == 0)),
+            2 => maps.extend(Map::new(ekm, 0, 4096, false)),
+            3 => maps.clear(),
+            _ => {}
         }
     }
-    // What it made goes.
-    for number in (0..1 << 12).filter(|&number| number != disk.spec.disk) {
-        user::remove(rdd.fd(), number).ok();
-    }
-    Note(format!("{succeeded} of {CALLS} succeeded"))
+    succeeded
 }
 
 fn costs() -> Outcome {

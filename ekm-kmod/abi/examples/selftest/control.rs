@@ -11,11 +11,11 @@ use explode_ekm_abi::wire::{Clock, Random};
 use nix::errno::Errno;
 use nix::time::{ClockId, clock_gettime};
 
+use crate::Case;
 use crate::Outcome::{self, Good, Note};
 use crate::device::Ekm;
 
-pub(crate) const CASES: &[(&str, fn() -> Outcome)] =
-    &[("clock stands still", clock), ("random numbers repeat", random)];
+pub(crate) const CASES: &[Case] = &[("clock stands still", clock), ("random numbers repeat", random)];
 
 /// A file that is made now, and gone at the end.
 struct Fresh(PathBuf);

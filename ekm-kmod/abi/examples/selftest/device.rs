@@ -184,6 +184,7 @@ impl Ekm {
 
     /// All records so far.
     pub(crate) fn records(&self) -> Vec<Record> {
+        // What the header counts is there, and more may come.
         let header = self.header();
         assert_eq!((header.magic, header.version), (LOG_MAGIC, ABI_VERSION));
         assert_eq!(header.record_header as usize, size_of::<RecordHeader>());
@@ -198,27 +199,20 @@ impl Ekm {
             at += (head.bytes as usize).next_multiple_of(8);
         }
         assert_eq!(at, end);
-        assert_eq!(records.len() as u64, header.records);
         records
     }
 
     /// All records, and empties the log; nothing may be lost.
     pub(crate) fn take(&self) -> Vec<Record> {
-        assert_eq!(self.header().lost, 0);
-        let records = self.records();
-        user::reset(self.fd()).unwrap();
-        records
-    }
-
-    /// What is dirty now.
-    pub(crate) fn buffers(&self) -> Vec<Record> {
-        let before = self.records().len();
-        let count = user::buffers(self.fd(), 0).unwrap();
-        let buffers = self.records().split_off(before);
-        assert_eq!(buffers.len(), count as usize);
-        assert!(buffers.iter().all(|record| record.head.kind == KIND_BUFFER));
-        assert!(buffers.is_sorted_by_key(|record| record.head.sector));
-        buffers
+        loop {
+            let used = self.header().used;
+            assert_eq!(self.header().lost, 0);
+            let records = self.records();
+            match user::reset_read(self.fd(), used) {
+                Ok(()) => return records,
+                Err(errno) => assert_eq!(errno, Errno::EAGAIN),
+            }
+        }
     }
 }
 

@@ -24,7 +24,8 @@ pub(crate) enum Outcome {
     Skip(String),
 }
 
-type Case = (&'static str, fn() -> Outcome);
+/// A name, and what is to hold.
+pub(crate) type Case = (&'static str, fn() -> Outcome);
 
 fn main() -> ExitCode {
     let only = std::env::args().nth(1).unwrap_or_default();

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0
+//! `/dev/ekm`: its calls. One opener at a time; what it has set ends with it.
+//!
+//! Calls go one at a time, under `calls`. Mapping takes that lock too, under the address space's, so user memory must not be
+//! touched with it held.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use kernel::c_str;
+use kernel::prelude::*;
+use kernel::sync::{new_mutex, Mutex};
+
+use crate::bindings;
+use crate::buffers::Devices;
+use crate::common::call::{valid, Plain, UserAddress};
+use crate::common::control::Control;
+use crate::log::{Event, LOG};
+use crate::watch::WATCHES;
+use crate::wire::{self, Buffers, Clock, LogSize, Mark, Random, Reset, Switch, Watch};
+use crate::{clock, random};
+
+/// The control device.
+pub(crate) struct Ekm {
+    open: AtomicBool,
+    calls: Pin<KBox<Mutex<()>>>,
+    devices: Devices,
+}
+
+impl Ekm {
+    /// Nobody has it open.
+    pub(crate) fn new() -> Result<Self> {
+        Ok(Self {
+            open: AtomicBool::new(false),
+            calls: KBox::pin_init(new_mutex!((), "ekm_calls"), GFP_KERNEL)?,
+            devices: Devices::new()?,
+        })
+    }
+
+    /// One call, alone.
+    fn exchange<T: Plain>(&self, address: UserAddress, call: impl FnOnce(&mut T) -> Result) -> Result {
+        address.exchange(|value| {
+            let _calls = self.calls.lock();
+            call(value)
+        })
+    }
+
+    /// [`wire::EKM_RECORD`].
+    fn record(switch: &mut Switch) -> Result {
+        valid(switch.on <= 1 && switch.reserved == 0)?;
+        if switch.on == 1 {
+            LOG.require()?;
+        }
+        switch.on = WATCHES.record(switch.on == 1).into();
+        Ok(())
+    }
+
+    /// [`wire::EKM_MARK`].
+    fn mark(mark: &Mark) -> Result {
+        LOG.require()?;
+        LOG.append(&Event { kind: wire::KIND_MARK, sector: mark.value, ..Default::default() }, 0, |_| {});
+        Ok(())
+    }
+
+    /// [`wire::EKM_BUFFERS`].
+    fn buffers(&self, buffers: &mut Buffers) -> Result {
+        let number = WATCHES.device(buffers.device)?;
+        LOG.require()?;
+        buffers.count = self.devices.log_dirty(buffers.device, number)?;
+        Ok(())
+    }
+
+    /// [`wire::EKM_LOG`].
+    fn make_log(size: &mut LogSize) -> Result {
+        valid(size.bytes != 0 && size.bytes % wire::LOG_DATA == 0)?;
+        if WATCHES.is_recording() {
+            return Err(EBUSY);
+        }
+        size.bytes = LOG.make(size.bytes)?;
+        Ok(())
+    }
+}
+
+impl Control for Ekm {
+    const NAME: &'static CStr = c_str!("ekm");
+    const HELLO: u32 = wire::EKM_HELLO;
+
+    fn open(&self) -> Result {
+        if self.open.swap(true, Ordering::AcqRel) {
+            Err(EBUSY)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn release(&self) {
+        WATCHES.clear();
+        clock::run();
+        random::release();
+        LOG.clear();
+        self.open.store(false, Ordering::Release);
+    }
+
+    fn call(&self, number: u32, address: UserAddress) -> Result {
+        match number {
+            wire::EKM_WATCH => self
+                .exchange(address, |watch: &mut Watch| WATCHES.set(watch, |device| self.devices.has(device))),
+            wire::EKM_RECORD => self.exchange(address, Self::record),
+            wire::EKM_MARK => self.exchange(address, |mark: &mut Mark| Self::mark(mark)),
+            wire::EKM_BUFFERS => self.exchange(address, |buffers| self.buffers(buffers)),
+            wire::EKM_RESET => self.exchange(address, |reset: &mut Reset| LOG.reset(reset)),
+            wire::EKM_CLOCK => self.exchange(address, |clock: &mut Clock| clock::set(clock)),
+            wire::EKM_RANDOM => self.exchange(address, |random: &mut Random| random::exchange(random)),
+            wire::EKM_LOG => self.exchange(address, Self::make_log),
+            _ => Err(ENOTTY),
+        }
+    }
+
+    unsafe fn map(&self, vma: *mut bindings::vm_area_struct) -> Result {
+        let _calls = self.calls.lock();
+        // SAFETY: The caller's promise.
+        unsafe {
+            valid((*vma).vm_pgoff == 0)?;
+            LOG.require()?;
+            LOG.map(vma)
+        }
+    }
+}

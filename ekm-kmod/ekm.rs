@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0
+//! EKM: what goes on between file systems and disks, logged; and time and chance, controlled.
+//!
+//! `/dev/ekm` has one log for all block devices that its user watches: buffers that become dirty or are forgotten, requests and
+//! their ends, each with the contents it had at that moment. It says which buffers are dirty now, stops the clock that file
+//! systems read, and makes the kernel's random numbers the same at each run. `wire.rs` describes the calls and the records.
+//!
+//! Invariants:
+//!
+//! - It only looks on, but for the clock and the random numbers, and these only while its user has armed them. When the device is
+//!   closed, whatever its user has set has ended.
+//! - The log has whole records, in the order in which things happened; nothing in it is written over. What found no room is
+//!   counted.
+//! - All probes are registered when the module is loaded, and gone before it is.
+//!
+//! | file | what |
+//! |---|---|
+//! | `device` | the calls |
+//! | `log`, `lock` | the log, and the lock that it needs |
+//! | `watch` | which devices are watched |
+//! | `trace` | tracepoints: DIRTY, SUBMIT, COMPLETE |
+//! | `forget` | kprobes: FORGET |
+//! | `buffers`, `pages`, `buffer` | dirty buffers: of a device, in a page cache, one |
+//! | `clock`, `random` | time and chance |
+//! | `kprobe` | functions answered for by a handler |
+
+use kernel::prelude::*;
+
+#[path = "bindings_generated.rs"]
+mod bindings;
+mod buffer;
+mod buffers;
+mod clock;
+#[allow(dead_code)]
+mod common;
+mod device;
+mod forget;
+mod kprobe;
+mod lock;
+mod log;
+mod pages;
+mod random;
+mod trace;
+mod watch;
+#[path = "abi/src/wire.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod wire;
+
+use common::control::Registered;
+use device::Ekm;
+use kprobe::Kprobes;
+use trace::Tracepoints;
+
+module! {
+    type: Loaded,
+    name: "ekm",
+    author: "explode",
+    description: "Events between file systems and disks, and the clock and random numbers of file systems",
+    license: "GPL",
+}
+
+/// The loaded module. Dropped in this order.
+struct Loaded {
+    _device: KBox<Registered<Ekm>>,
+    _tracepoints: Tracepoints,
+    _kprobes: Kprobes,
+    _log: FreeLog,
+}
+
+/// Frees the log when nothing appends to it any more.
+struct FreeLog;
+
+impl Drop for FreeLog {
+    fn drop(&mut self) {
+        log::LOG.free();
+    }
+}
+
+impl kernel::Module for Loaded {
+    fn init(module: &'static ThisModule) -> Result<Self> {
+        let probes = [&clock::PROBES[..], &random::PROBES[..], &forget::PROBES[..]];
+        let kprobes = Kprobes::register(probes.into_iter().flatten())?;
+        let tracepoints = Tracepoints::register()?;
+        let device = Registered::new(Ekm::new()?, module)?;
+        Ok(Self { _device: device, _tracepoints: tracepoints, _kprobes: kprobes, _log: FreeLog })
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Which block devices are watched, and whether their events are recorded.
+//!
+//! Probes read this without a lock: an event at the very time of a change may still be logged, or not yet.
+
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use kernel::prelude::*;
+
+use crate::bindings;
+use crate::common::call::valid;
+use crate::wire::{Watch, WATCHES_MAX, WATCH_BUFFERS, WATCH_REQUESTS};
+
+/// A device number as the kernel keeps it (`dev_t`).
+pub(crate) type DeviceNumber = u32;
+
+/// One watch. A device of 0 is none.
+struct Slot {
+    device: AtomicU32,
+    what: AtomicU32,
+}
+
+/// All watches.
+pub(crate) struct Watches {
+    recording: AtomicBool,
+    /// No slot from here on is in use.
+    end: AtomicU32,
+    slots: [Slot; WATCHES_MAX],
+}
+
+/// The one table there is: probes have no other way to it.
+pub(crate) static WATCHES: Watches = Watches {
+    recording: AtomicBool::new(false),
+    end: AtomicU32::new(0),
+    slots: [const { Slot { device: AtomicU32::new(0), what: AtomicU32::new(0) } }; WATCHES_MAX],
+};
+
+impl Watches {
+    /// Begins or ends recording, and says how it was.
+    pub(crate) fn record(&self, on: bool) -> bool {
+        self.recording.swap(on, Ordering::AcqRel)
+    }
+
+    /// Whether it records.
+    pub(crate) fn is_recording(&self) -> bool {
+        self.recording.load(Ordering::Acquire)
+    }
+
+    /// [`crate::wire::EKM_WATCH`]. One call at a time.
+    pub(crate) fn set(&self, watch: &Watch, exists: impl FnOnce(DeviceNumber) -> bool) -> Result {
+        let slot = self.slots.get(watch.device as usize).ok_or(EINVAL)?;
+        valid(watch.what & !(WATCH_BUFFERS | WATCH_REQUESTS) == 0)?;
+        // MKDEV(): 12 bits and 20.
+        valid(watch.major < 1 << 12 && watch.minor < 1 << 20)?;
+        let device = watch.major << 20 | watch.minor;
+        if device != 0 {
+            valid(watch.what != 0)?;
+            let others = self.slots.iter().enumerate().filter(|(number, _)| *number != watch.device as usize);
+            for (_, other) in others {
+                if other.device.load(Ordering::Relaxed) == device {
+                    return Err(EEXIST);
+                }
+            }
+            if !exists(device) {
+                return Err(ENODEV);
+            }
+        }
+        slot.device.store(0, Ordering::Release);
+        slot.what.store(watch.what, Ordering::Release);
+        slot.device.store(device, Ordering::Release);
+        self.end.fetch_max(watch.device.saturating_add(1), Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Ends recording and all watches.
+    pub(crate) fn clear(&self) {
+        self.record(false);
+        for slot in &self.slots {
+            slot.device.store(0, Ordering::Release);
+        }
+        self.end.store(0, Ordering::Release);
+    }
+
+    /// The device that a number of ours stands for: `ENODEV` if none.
+    pub(crate) fn device(&self, number: u32) -> Result<DeviceNumber> {
+        let slot = self.slots.get(number as usize).ok_or(EINVAL)?;
+        match slot.device.load(Ordering::Acquire) {
+            0 => Err(ENODEV),
+            device => Ok(device),
+        }
+    }
+
+    /// Our number of a device, if events of the kind `what` of it are recorded now.
+    ///
+    /// # Safety
+    ///
+    /// `device` is valid, or null.
+    pub(crate) unsafe fn recorded(&self, device: *const bindings::block_device, what: u32) -> Option<u32> {
+        if device.is_null() || !self.is_recording() {
+            return None;
+        }
+        // SAFETY: The caller's promise.
+        let device = unsafe { (*device).bd_dev };
+        let end = self.end.load(Ordering::Acquire) as usize;
+        let slots = self.slots.iter().take(end).enumerate();
+        for (number, slot) in slots {
+            if slot.device.load(Ordering::Acquire) == device {
+                return (slot.what.load(Ordering::Acquire) & what != 0).then_some(number as u32);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+//! One disk: its memory, its gendisk, and what is remembered of it.
+//!
+//! Invariants: [`Disk::start`] is called once, and the gendisk that it makes is gone ([`Disk::stop`]) before the disk is dropped.
+//! `leaving` becomes true only when nobody has the disk open or mapped, and then nobody gets it.
+
+use core::ptr;
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
+use kernel::str::CString;
+use kernel::sync::{new_spinlock, Arc, SpinLock};
+use kernel::types::Opaque;
+use kernel::{fmt, prelude::*};
+
+use crate::common::area::Area;
+use crate::fault::Faults;
+use crate::touched::Touched;
+use crate::wire::{DiskSpec, BLOCK, SECTOR};
+use crate::{bindings, request};
+
+/// What requests change, besides the contents.
+pub(crate) struct State {
+    pub(crate) changed: Touched,
+    pub(crate) read: Touched,
+    pub(crate) faults: Faults,
+}
+
+/// A RAM disk.
+#[pin_data]
+pub(crate) struct Disk {
+    /// N of `/dev/rdd<N>`.
+    number: u32,
+    area: Area,
+    leaving: AtomicBool,
+    /// Null before it starts and after it has stopped.
+    gendisk: AtomicPtr<bindings::gendisk>,
+    /// Guards the contents too, against other requests.
+    #[pin]
+    state: SpinLock<State>,
+}
+
+impl Disk {
+    /// A disk of zeroes that nobody sees yet. The caller has checked the size: whole blocks, at most 2^32.
+    pub(crate) fn new(number: u32, sectors: u64) -> Result<Arc<Self>> {
+        let bytes = usize::try_from(sectors.checked_mul(SECTOR).ok_or(EINVAL)?).map_err(|_| EINVAL)?;
+        let blocks = usize::try_from(bytes as u64 / BLOCK).map_err(|_| EINVAL)?;
+        let area = Area::new(bytes)?;
+        let (changed, read) = (Touched::new(blocks)?, Touched::new(blocks)?);
+        let state = State { changed, read, faults: Faults::new()? };
+        Arc::pin_init(
+            pin_init!(Self {
+                number,
+                area,
+                leaving: AtomicBool::new(false),
+                gendisk: AtomicPtr::new(ptr::null_mut()),
+                state <- new_spinlock!(state, "rdd_disk"),
+            }),
+            GFP_KERNEL,
+        )
+    }
+
+    /// Makes `/dev/rdd<N>` (`device_add_disk`), and fills in its device numbers.
+    pub(crate) fn start(&self, spec: &mut DiskSpec) -> Result {
+        const MOST: u32 = u32::MAX >> 9;
+        let mut limits = bindings::queue_limits {
+            features: bindings::K_BLK_FEAT_WRITE_CACHE
+                | bindings::K_BLK_FEAT_FUA
+                | bindings::K_BLK_FEAT_NOWAIT,
+            logical_block_size: SECTOR as u32,
+            physical_block_size: SECTOR as u32,
+            max_hw_discard_sectors: MOST,
+            max_secure_erase_sectors: MOST,
+            max_write_zeroes_sectors: MOST,
+            discard_granularity: SECTOR as u32,
+            ..Default::default()
+        };
+        let name = CString::try_from_fmt(fmt!("rdd{}", self.number))?;
+        // SAFETY: The limits are read, the key is static.
+        let gendisk = unsafe { bindings::__blk_alloc_disk(&mut limits, NO_NODE, LOCK_CLASS.0.get().cast()) };
+        let gendisk = kernel::error::from_err_ptr(gendisk)?;
+        // SAFETY: The gendisk is ours alone until `device_add_disk`. This disk stays until `stop` has ended it.
+        let result = unsafe {
+            (*gendisk).fops = &OPERATIONS.0;
+            (*gendisk).private_data = ptr::from_ref(self).cast_mut().cast();
+            (*gendisk).flags = bindings::GENHD_FL_NO_PART as _;
+            for (to, &byte) in (*gendisk).disk_name.iter_mut().zip(name.as_bytes_with_nul()) {
+                *to = byte as _;
+            }
+            bindings::set_capacity(gendisk, self.area.bytes() as u64 / SECTOR);
+            kernel::error::to_result(bindings::device_add_disk(ptr::null_mut(), gendisk, ptr::null_mut()))
+        };
+        if let Err(error) = result {
+            // SAFETY: Ours, and not added.
+            unsafe { bindings::put_disk(gendisk) };
+            return Err(error);
+        }
+        self.gendisk.store(gendisk, Ordering::Release);
+        // SAFETY: The disk has just been added, and only we remove it.
+        let dev = unsafe { (*(*gendisk).part0).bd_dev };
+        // MAJOR() and MINOR().
+        (spec.major, spec.minor) = (dev >> 20, dev & 0xf_ffff);
+        Ok(())
+    }
+
+    /// Begins to remove it: `EBUSY` if it is open or mapped; else nobody opens or maps it from here on.
+    ///
+    /// The caller holds the lock under which disks are mapped.
+    pub(crate) fn leave(&self) -> Result {
+        let gendisk = self.gendisk.load(Ordering::Acquire);
+        if gendisk.is_null() || self.area.is_mapped() {
+            return Err(EBUSY);
+        }
+        // SAFETY: The gendisk is there until `stop`. `open_mutex` is what the block layer opens under, see `request::open`.
+        unsafe {
+            kernel::bindings::mutex_lock(ptr::addr_of_mut!((*gendisk).open_mutex).cast());
+            let openers: *const AtomicI32 = ptr::addr_of!((*(*gendisk).part0).bd_openers).cast();
+            let open = (*openers).load(Ordering::Acquire) != 0;
+            if !open {
+                self.leaving.store(true, Ordering::Release);
+            }
+            bindings::mutex_unlock(ptr::addr_of_mut!((*gendisk).open_mutex));
+            if open {
+                Err(EBUSY)
+            } else {
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends the gendisk (`del_gendisk`), if there is one.
+    pub(crate) fn stop(&self) {
+        let gendisk = self.gendisk.swap(ptr::null_mut(), Ordering::AcqRel);
+        if !gendisk.is_null() {
+            // SAFETY: It was added, and only the one who gets the pointer from the swap comes here. `del_gendisk` waits for
+            // requests; after it none comes.
+            unsafe {
+                bindings::del_gendisk(gendisk);
+                bindings::put_disk(gendisk);
+            }
+        }
+    }
+
+    /// Whether it is being removed.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::Acquire)
+    }
+
+    /// Its contents.
+    pub(crate) fn area(&self) -> &Area {
+        &self.area
+    }
+
+    /// The lock of requests.
+    pub(crate) fn state(&self) -> &SpinLock<State> {
+        &self.state
+    }
+
+    /// Where the range is in memory; `None` if it is not inside the disk.
+    pub(crate) fn range(&self, offset: u64, bytes: u64) -> Option<*mut u8> {
+        let end = offset.checked_add(bytes)?;
+        (end <= self.area.bytes() as u64).then(|| self.area.base().wrapping_add(offset as usize))
+    }
+}
+
+/// What the block layer calls (`block_device_operations`). An open disk keeps the module loaded.
+struct Operations(bindings::block_device_operations);
+
+// SAFETY: Functions, and a pointer to the module: the kernel reads it from anywhere.
+unsafe impl Sync for Operations {}
+
+static OPERATIONS: Operations = Operations(bindings::block_device_operations {
+    owner: crate::THIS_MODULE.as_ptr().cast(),
+    submit_bio: Some(request::submit_bio),
+    open: Some(request::open),
+    ..NO_OPERATIONS
+});
+
+// SAFETY: All members are pointers or optional functions, a flag, or nothing: zero is a value of each.
+const NO_OPERATIONS: bindings::block_device_operations = unsafe { core::mem::zeroed() };
+
+/// `NUMA_NO_NODE`.
+const NO_NODE: kernel::ffi::c_int = -1;
+
+/// What lockdep knows the queues by (`lock_class_key`), as `blk_alloc_disk` declares one.
+struct LockClass(Opaque<bindings::lock_class_key>);
+
+// SAFETY: Only lockdep touches it.
+unsafe impl Sync for LockClass {}
+
+static LOCK_CLASS: LockClass = LockClass(Opaque::uninit());

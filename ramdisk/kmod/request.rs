@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Bios, served at once by the thread that submits them.
+
+use kernel::ffi::c_int;
+
+use crate::bindings;
+use crate::common::bio;
+use crate::disk::{Disk, State};
+use crate::fault::Meets;
+use crate::wire::{BLOCK, SECTOR};
+
+/// What a request does to its range.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Action {
+    Read,
+    Write,
+    Zero,
+}
+
+/// `block_device_operations.submit_bio`.
+pub(crate) unsafe extern "C" fn submit_bio(bio: *mut bindings::bio) {
+    // SAFETY: The block layer gives valid bios of a disk that is there; `private_data` is that disk, which is dropped only after
+    // `del_gendisk`.
+    unsafe {
+        let disk = &*(*(*(*bio).bi_bdev).bd_disk).private_data.cast::<Disk>();
+        (*bio).bi_status = serve(disk, bio);
+        bindings::bio_endio(bio);
+    }
+}
+
+/// `block_device_operations.open`, under the disk's `open_mutex`: not while it is being removed.
+pub(crate) unsafe extern "C" fn open(gendisk: *mut bindings::gendisk, _: bindings::blk_mode_t) -> c_int {
+    // SAFETY: As above.
+    let disk = unsafe { &*(*gendisk).private_data.cast::<Disk>() };
+    if disk.is_leaving() {
+        kernel::error::code::ENXIO.to_errno()
+    } else {
+        0
+    }
+}
+
+/// Does what the bio asks, and says how it went.
+///
+/// # Safety
+///
+/// `bio` is a valid bio, with its data if it is of a kind that has any.
+unsafe fn serve(disk: &Disk, bio: *mut bindings::bio) -> bindings::blk_status_t {
+    // SAFETY: The caller's promise, here and below. `bi_iter` is packed: read as a value.
+    let (op, iter) = unsafe { (bio::op(bio), (*bio).bi_iter) };
+    let action = match op {
+        bindings::req_op_REQ_OP_READ => Action::Read,
+        bindings::req_op_REQ_OP_WRITE => Action::Write,
+        bindings::req_op_REQ_OP_FLUSH => return bindings::K_BLK_STS_OK,
+        bindings::req_op_REQ_OP_DISCARD
+        | bindings::req_op_REQ_OP_SECURE_ERASE
+        | bindings::req_op_REQ_OP_WRITE_ZEROES => Action::Zero,
+        _ => return bindings::K_BLK_STS_NOTSUPP,
+    };
+    let bytes = u64::from(iter.bi_size);
+    if bytes == 0 {
+        // A flush alone comes as an empty write with REQ_PREFLUSH.
+        return bindings::K_BLK_STS_OK;
+    }
+    let offset = iter.bi_sector.saturating_mul(SECTOR);
+    let Some(memory) = disk.range(offset, bytes) else { return bindings::K_BLK_STS_IOERR };
+
+    let mut state = disk.state().lock();
+    let meets = state.faults.meet(action == Action::Read, iter.bi_sector, bytes.div_ceil(SECTOR));
+    if meets == Meets::Error {
+        return bindings::K_BLK_STS_IOERR;
+    }
+    // SAFETY: `memory` is `bytes` long, which is what the pieces of a bio with data are together.
+    unsafe {
+        match action {
+            Action::Read => read(bio, memory, offset, (meets == Meets::Garbage).then_some(&state)),
+            Action::Write => write(bio, memory),
+            Action::Zero => memory.write_bytes(0, bytes as usize),
+        }
+    }
+    let first = offset / BLOCK;
+    let last = offset.saturating_add(bytes).saturating_sub(1) / BLOCK;
+    let list = if action == Action::Read { &mut state.read } else { &mut state.changed };
+    // The disk has at most 2^32 blocks (`Disk::new`), and the range is inside.
+    list.touch(first as u32, last as u32);
+    bindings::K_BLK_STS_OK
+}
+
+/// Copies from the disk to the bio's memory, spoilt if there is garbage.
+///
+/// Their addresses do not overlap: a bio's are in the direct map, the disk's are vmalloc's. The pages behind them may be the same,
+/// if user space has mapped the disk and does direct I/O with that memory: then what it gets depends on the order of copying.
+///
+/// # Safety
+///
+/// `bio` has data, and `memory` is as long.
+unsafe fn read(bio: *const bindings::bio, memory: *mut u8, offset: u64, garbage: Option<&State>) {
+    let mut done = 0usize;
+    // SAFETY: The caller's promise.
+    for (piece, len) in unsafe { bio::pieces(bio) } {
+        // SAFETY: `len` bytes of the bio, whose owner waits for it, and as many of the disk.
+        let bytes = unsafe {
+            memory.wrapping_add(done).copy_to_nonoverlapping(piece, len);
+            core::slice::from_raw_parts_mut(piece, len)
+        };
+        if let Some(state) = garbage {
+            state.faults.spoil(offset.wrapping_add(done as u64), bytes);
+        }
+        done = done.wrapping_add(len);
+    }
+}
+
+/// Copies from the bio's memory to the disk; for overlaps see `read`.
+///
+/// # Safety
+///
+/// `bio` has data, and `memory` is as long.
+unsafe fn write(bio: *const bindings::bio, memory: *mut u8) {
+    let mut done = 0usize;
+    // SAFETY: The caller's promise.
+    for (piece, len) in unsafe { bio::pieces(bio) } {
+        // SAFETY: `len` bytes of the bio, and as many of the disk.
+        unsafe { memory.wrapping_add(done).copy_from_nonoverlapping(piece, len) };
+        done = done.wrapping_add(len);
+    }
+}
