@@ -43,6 +43,15 @@ impl Ekm {
     /// # Errors
     /// The log was full: what was lost cannot be told, so the run is broken.
     pub fn drain(&self) -> Result<Vec<Record>, Fault> {
+        loop {
+            if let Some(records) = self.read()? {
+                return Ok(records);
+            }
+        }
+    }
+
+    /// The same, unless more was logged while it was read.
+    fn read(&self) -> Result<Option<Vec<Record>>, Fault> {
         let header = header(&self.map);
         if header.lost > 0 {
             let LogHeader { lost, capacity, .. } = header;
@@ -54,11 +63,14 @@ impl Ekm {
             .blame(Blame::Tool));
         }
         if header.used == 0 {
-            return Ok(Vec::new());
+            return Ok(Some(Vec::new()));
         }
         let mut bytes = vec![0; header.used as usize];
         self.map.read(LOG_DATA as usize, &mut bytes);
-        user::reset(self.device.as_fd()).map_err(broken)?;
+        match user::reset_read(self.device.as_fd(), header.used) {
+            Err(Errno::EAGAIN) => return Ok(None),
+            answer => answer.map_err(broken)?,
+        }
         let bytes = Bytes::from(bytes);
         let mut records = Vec::with_capacity(header.records as usize);
         let mut at = 0;
@@ -67,7 +79,7 @@ impl Ekm {
             at += (record.header.bytes as usize).next_multiple_of(8);
             records.push(record);
         }
-        Ok(records)
+        Ok(Some(records))
     }
 
     /// Recording on or off.
