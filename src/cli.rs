@@ -176,7 +176,8 @@ pub enum VmCommand {
 /// Which kernel.
 #[derive(Debug, Args)]
 pub struct VmArgs {
-    /// A kernel tree of yours, configured and built; by default one is built from Debian's source.
+    /// A kernel tree of yours, configured and built; by default the one that EXPLODE_KERNEL names, which runs and replays use
+    /// too, else one is built from Debian's source.
     #[arg(long, value_name = "DIR")]
     pub kernel: Option<PathBuf>,
 }

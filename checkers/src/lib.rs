@@ -7,7 +7,9 @@ use explode_runtime::run::Registry;
 
 /// Adds all checkers and the targets that they make with our components.
 pub fn register(registry: &mut Registry) {
-    registry.checkers.extend([db::transactions::DEF, fs::basic::DEF]);
+    registry.checkers.extend([db::transactions::DEF, fs::basic::DEF, fs::sync::DEF]);
     registry.targets.extend(db::targets::sqlite());
     registry.targets.extend(fs::basic::targets());
+    registry.targets.extend(fs::sync::targets());
+    registry.targets.extend(fs::kernel::targets());
 }

@@ -18,5 +18,5 @@ pub use event::{DecodeError, Event, Flags, Payload};
 pub use files::{Files, SimFiles};
 pub use identity::{Identity, sector_identity};
 pub use image::Image;
-pub use ramdisk::{RamDisk, Request};
+pub use ramdisk::{Flushes, RamDisk, Request};
 pub use storage::{Recording, Storage};

@@ -13,17 +13,34 @@ pub struct RamDisk {
     storage: Storage,
     dev: u32,
     sectors: u64,
+    flushes: Flushes,
+}
+
+/// What a disk does when it is told to flush its cache, or to write through it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Flushes {
+    /// It does so.
+    #[default]
+    Kept,
+    /// It says that it has, and does nothing: a disk with a seeded bug.
+    Dropped,
 }
 
 /// A request on its way; [`RamDisk::complete`] answers it.
 #[derive(Debug)]
 #[must_use = "a request that is never completed stays in flight; call RamDisk::complete when the device should answer"]
-pub struct Request(u64);
+pub struct Request(Option<u64>);
 
 impl RamDisk {
     /// Device `dev` of `storage`, `sectors` sectors large.
     pub fn new(storage: Storage, dev: u32, sectors: u64) -> RamDisk {
-        RamDisk { storage, dev, sectors }
+        RamDisk { storage, dev, sectors, flushes: Flushes::Kept }
+    }
+
+    /// The same disk, which may lie about flushes.
+    #[must_use = "this returns the disk that lies"]
+    pub fn with_flushes(self, flushes: Flushes) -> RamDisk {
+        RamDisk { flushes, ..self }
     }
 
     /// Size in sectors.
@@ -61,22 +78,32 @@ impl RamDisk {
     /// Beyond the end of the device, or if the payload is not whole sectors.
     pub fn submit(&self, sector: u64, payload: Payload, flags: Flags) -> Request {
         self.bounds(sector, payload.len());
-        Request(self.storage.submit(self.dev, sector, payload, flags))
+        let flags = if self.flushes == Flushes::Dropped { Flags::NONE } else { flags };
+        Request(Some(self.storage.submit(self.dev, sector, payload, flags)))
     }
 
     /// Hands a flush to the device.
     pub fn submit_flush(&self) -> Request {
-        Request(self.storage.flush(self.dev))
+        match self.flushes {
+            Flushes::Kept => Request(Some(self.storage.flush(self.dev))),
+            Flushes::Dropped => Request(None),
+        }
     }
 
     /// Lets the device answer a request.
     pub fn complete(&self, request: Request) {
-        self.storage.complete(request.0, false);
+        self.answer(&request, false);
     }
 
     /// Lets the device answer a request with an error.
     pub fn fail(&self, request: Request) {
-        self.storage.complete(request.0, true);
+        self.answer(&request, true);
+    }
+
+    fn answer(&self, request: &Request, error: bool) {
+        if let Some(id) = request.0 {
+            self.storage.complete(id, error);
+        }
     }
 
     fn bounds(&self, sector: u64, len: u64) {

@@ -4,7 +4,7 @@ use explode_runtime::run::Exit;
 use explode_vm::{Agent, GuestSpec, KernelSource, VmError, shell};
 
 use crate::cli::{VmArgs, VmCommand};
-use crate::guest::host::{run_error, spec};
+use crate::guest::host::{kernel, run_error, spec};
 use crate::output;
 
 /// Builds, or gives a shell.
@@ -27,7 +27,7 @@ pub fn vm(command: &VmCommand) -> Exit {
 
 fn source(args: &VmArgs) -> Result<GuestSpec, VmError> {
     let tree = args.kernel.clone().map(KernelSource::Tree);
-    spec(&tree.unwrap_or(KernelSource::Debian))
+    spec(&tree.unwrap_or_else(kernel))
 }
 
 fn built(spec: &GuestSpec) {

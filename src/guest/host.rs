@@ -48,6 +48,14 @@ pub fn replay(trace: &Trace) -> Result<Replay, RunError> {
     }
 }
 
+/// The kernel that runs in guests: the tree that `EXPLODE_KERNEL` names, else explode's own.
+pub fn kernel() -> KernelSource {
+    match std::env::var_os("EXPLODE_KERNEL").filter(|tree| !tree.is_empty()) {
+        Some(tree) => KernelSource::Tree(tree.into()),
+        None => KernelSource::Debian,
+    }
+}
+
 /// What a guest is made of, built as far as it is not there yet.
 ///
 /// # Errors
@@ -71,7 +79,7 @@ struct Remote {
 
 impl Remote {
     fn boot() -> Result<Remote, RunError> {
-        let mut spec = spec(&KernelSource::Debian).map_err(run_error)?;
+        let mut spec = spec(&kernel()).map_err(run_error)?;
         spec.agent = Some(Agent::this_program(["agent", PORT]));
         let mut guest = Guest::boot(&spec).map_err(run_error)?;
         let (reader, writer) = guest.take_stream().expect("nobody has taken it yet");

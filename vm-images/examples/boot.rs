@@ -1,7 +1,7 @@
 //! Boots a guest with this program as its agent and sends bytes to it and back: `cargo run -p explode-vm --example boot`.
 //!
-//! `--kernel DIR` takes a tree that is built already, `--no-modules` leaves explode's modules out, `--xfs` loads a driver, `--shell`
-//! ends in a shell, `--wait` leaves the guest running, `--doctor` only looks at the machine.
+//! `--kernel DIR` takes a tree that is built already, `--no-modules` leaves explode's modules out, `--driver=NAME` loads a
+//! driver, `--shell` ends in a shell, `--wait` leaves the guest running, `--doctor` only looks at the machine.
 
 #![allow(clippy::print_stdout, reason = "a program that shows something")]
 
@@ -52,8 +52,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let kernel = builder.kernel(&source)?;
     let mut spec = GuestSpec::new(&kernel, &builder.image()?);
-    if has("--xfs") {
-        spec.drivers = builder.driver(&kernel, "xfs")?;
+    for option in arguments.iter().filter_map(|word| word.strip_prefix("--driver=")) {
+        spec.drivers.extend(builder.driver(&kernel, option)?);
     }
     if !has("--no-modules") {
         spec.modules = Some(builder.modules(&kernel)?);
@@ -89,7 +89,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// The agent: says hello, then sends back what it gets.
 fn agent() -> Result<(), Box<dyn Error>> {
     println!("agent: up with {:?}", std::env::args().collect::<Vec<_>>());
-    for file in ["/proc/modules", "/proc/filesystems", "/proc/uptime", "/proc/sys/kernel/random/boot_id"] {
+    for file in [
+        "/proc/modules",
+        "/proc/filesystems",
+        "/proc/uptime",
+        "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+    ] {
         println!(
             "{file}: {}",
             std::fs::read_to_string(file)?.split_whitespace().collect::<Vec<_>>().join(" ")

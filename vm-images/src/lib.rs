@@ -20,8 +20,8 @@
 //! # }
 //! ```
 //!
-//! A guest starts the same way each time: one processor, no address randomisation, the same time and the same random seed. It leaves
-//! nothing on any disk, and ends with the process that has started it. This crate knows no component and no file system: what is in
+//! A guest starts the same way each time: one processor, no address randomisation, the same time of day. What is left (the kernel's
+//! random numbers take in when interrupts arrive) is the agent's and EKM's to settle. A guest leaves nothing on any disk, and ends with the process that has started it. This crate knows no component and no file system: what is in
 //! the image is written in `image/recipe.txt`, what is in the kernel in `kernel/explode.config`.
 
 mod builder;

@@ -102,7 +102,7 @@ fn offered(packages: &[Package]) -> Result<()> {
             format!(
                 "run as root: apt-get update; if that does not help, name another version: \
                  EXPLODE_PACKAGES=\"{name}={}\"",
-                versions.first().map_or("VERSION", String::as_str)
+                if let [only] = versions { only } else { "VERSION" }
             ),
         ));
     }

@@ -1,3 +1,5 @@
 //! File systems.
 
 pub mod basic;
+pub(crate) mod kernel;
+pub mod sync;

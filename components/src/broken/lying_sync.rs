@@ -1,5 +1,7 @@
 //! Files whose syncs can lie: they return, and nothing was made durable. What stands on them breaks its promises.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result, Stat};
@@ -14,7 +16,8 @@ pub const DEF: ComponentDef = ComponentDef {
     on: Some("simfiles"),
     options: &[OptionDef {
         name: "lies",
-        about: "which sync does nothing: none, files (fsync, fdatasync) or directories (fsync of one); sync never lies",
+        about: "which sync does nothing: none, files (fsync, fdatasync), directories (fsync of one), growth (fdatasync of a file \
+                that has grown since its last), subdirectories (sync below the root)",
         default: "none",
     }],
     build,
@@ -25,6 +28,8 @@ enum Lies {
     None,
     Files,
     Directories,
+    Growth,
+    Subdirectories,
 }
 
 struct LyingSync {
@@ -33,13 +38,20 @@ struct LyingSync {
 }
 
 fn build(options: &Options) -> std::result::Result<Box<dyn Component>, UsageError> {
-    let words = [("none", Lies::None), ("files", Lies::Files), ("directories", Lies::Directories)];
+    let words = [
+        ("none", Lies::None),
+        ("files", Lies::Files),
+        ("directories", Lies::Directories),
+        ("growth", Lies::Growth),
+        ("subdirectories", Lies::Subdirectories),
+    ];
     Ok(Box::new(LyingSync { lies: options.one_of("lies", &words)?, files: None }))
 }
 
 impl Component for LyingSync {
     fn mount(&mut self, below: &Below<'_>) -> std::result::Result<(), Fault> {
-        self.files = Some(Rc::new(Liar { lies: self.lies, files: below.files()? }));
+        self.files =
+            Some(Rc::new(Liar { lies: self.lies, files: below.files()?, sizes: RefCell::default() }));
         Ok(())
     }
 
@@ -56,14 +68,37 @@ impl Component for LyingSync {
 struct Liar {
     lies: Lies,
     files: Rc<dyn Files>,
+    /// The size of each inode at its last fsync or fdatasync.
+    sizes: RefCell<BTreeMap<u32, u64>>,
+}
+
+impl Liar {
+    /// Notes a file's size; has it grown since the last time?
+    fn has_grown(&self, fd: Fd) -> Result<bool> {
+        let Stat { inode, size, .. } = self.files.fstat(fd)?;
+        Ok(self.sizes.borrow_mut().insert(inode, size).unwrap_or(0) < size)
+    }
+
+    /// Syncs the root and the files in it.
+    fn sync_root(&self) -> Result<()> {
+        for (name, _) in self.files.readdir("/")?.iter().filter(|(_, kind)| *kind == Kind::File) {
+            let fd = self.files.open(&format!("/{name}"), OpenFlags::EXISTING)?;
+            self.files.fsync(fd)?;
+            self.files.close(fd)?;
+        }
+        self.files.sync_dir("/")
+    }
 }
 
 impl Files for Liar {
     fn fsync(&self, fd: Fd) -> Result<()> {
-        if self.lies == Lies::Files { self.files.fstat(fd).map(drop) } else { self.files.fsync(fd) }
+        self.has_grown(fd)?;
+        if self.lies == Lies::Files { Ok(()) } else { self.files.fsync(fd) }
     }
     fn fdatasync(&self, fd: Fd) -> Result<()> {
-        if self.lies == Lies::Files { self.files.fstat(fd).map(drop) } else { self.files.fdatasync(fd) }
+        let grown = self.has_grown(fd)?;
+        let lies = self.lies == Lies::Files || self.lies == Lies::Growth && grown;
+        if lies { Ok(()) } else { self.files.fdatasync(fd) }
     }
     fn sync_dir(&self, path: &str) -> Result<()> {
         if self.lies == Lies::Directories {
@@ -74,7 +109,7 @@ impl Files for Liar {
     }
 
     fn sync(&self) -> Result<()> {
-        self.files.sync()
+        if self.lies == Lies::Subdirectories { self.sync_root() } else { self.files.sync() }
     }
     fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
         self.files.open(path, flags)

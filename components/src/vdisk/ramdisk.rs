@@ -1,6 +1,6 @@
 //! A RAM disk, the leaf of stacks that want a block device: simulated in process, or the driver `rdd` in the kernel.
 
-use explode_ramdisk::RamDisk;
+use explode_ramdisk::{Flushes, RamDisk};
 use explode_runtime::devices::Devices;
 use explode_runtime::recover::{Below, Component, Fault, Surface};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
@@ -11,21 +11,26 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "a block device in memory with a volatile write cache",
     modes: &[Mode::Mem, Mode::Vm, Mode::Here],
     on: None,
-    options: &[OptionDef { name: "sectors", about: "its size in sectors of 512 bytes", default: "32768" }],
+    options: &[
+        OptionDef { name: "sectors", about: "its size in sectors of 512 bytes", default: "32768" },
+        OptionDef { name: "flushes", about: "kept, or dropped: it lies about them", default: "kept" },
+    ],
     build,
 };
 
 struct RamDiskComponent {
     sectors: u64,
+    flushes: Flushes,
     surface: Surface,
 }
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let flushes = options.one_of("flushes", &[("kept", Flushes::Kept), ("dropped", Flushes::Dropped)])?;
     match options.int("sectors", 32_768)? {
         sectors if sectors == 0 || !sectors.is_multiple_of(8) => {
             Err(UsageError(format!("{sectors} sectors; use a multiple of 8 (a block has 4096 bytes)")))
         }
-        sectors => Ok(Box::new(RamDiskComponent { sectors, surface: Surface::Child })),
+        sectors => Ok(Box::new(RamDiskComponent { sectors, flushes, surface: Surface::Child })),
     }
 }
 
@@ -33,9 +38,12 @@ impl Component for RamDiskComponent {
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
         self.surface = match below.devices {
             Devices::Mem(storage) => {
-                Surface::Disk(RamDisk::new(storage.clone(), below.first_device, self.sectors))
+                let disk = RamDisk::new(storage.clone(), below.first_device, self.sectors);
+                Surface::Disk(disk.with_flushes(self.flushes))
             }
-            Devices::Kernel(disks) => Surface::Block(disks.attach(below.first_device, self.sectors)?),
+            Devices::Kernel(disks) => {
+                Surface::Block(disks.attach(below.first_device, self.sectors, self.flushes)?)
+            }
         };
         Ok(())
     }

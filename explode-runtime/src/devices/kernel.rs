@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use explode_ekm_abi::wire::Random;
-use explode_ramdisk::{Disk, Event, Image, Recording};
+use explode_ramdisk::{Disk, Event, Flushes, Image, Recording};
 
 use super::Side;
 use super::machine::Machine;
@@ -52,7 +52,7 @@ impl KernelDisks {
     ///
     /// # Errors
     /// The driver has no room for it, or the machine is in no state to go on.
-    pub fn attach(&self, dev: u32, sectors: u64) -> Result<PathBuf, Fault> {
+    pub fn attach(&self, dev: u32, sectors: u64, flushes: Flushes) -> Result<PathBuf, Fault> {
         let Inner { machine, side, image, attached, recording, .. } = &*self.0;
         if let Some(node) = attached.borrow().get(&dev) {
             return Ok(node.clone());
@@ -62,7 +62,7 @@ impl KernelDisks {
             None => machine.attach(*side, dev, sectors, &Disk::new())?,
         };
         if recording.get() == Recording::On {
-            machine.watch(*side, dev)?;
+            machine.watch(*side, dev, flushes)?;
         }
         attached.borrow_mut().insert(dev, node.clone());
         Ok(node)

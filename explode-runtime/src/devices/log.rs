@@ -1,6 +1,6 @@
 //! Records of EKM's log, and what they say as events.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use explode_ekm_abi::wire::{
@@ -26,9 +26,16 @@ pub(super) struct Reader {
     last_id: u64,
     /// What is dirty, as far as the log says, by device.
     dirty: BTreeMap<u32, DirtyBuffers>,
+    /// Devices whose flushes do nothing.
+    deaf: BTreeSet<u32>,
 }
 
 impl Reader {
+    /// From now on this device's flushes do nothing, nor do the flags of its requests.
+    pub fn drop_flushes(&mut self, dev: u32) {
+        self.deaf.insert(dev);
+    }
+
     /// The event of a record of device `dev`; none for what is no event.
     pub fn event(&mut self, dev: u32, record: Record) -> Option<Event> {
         let Record { header: RecordHeader { kind, flags, sector, len, request, .. }, data } = record;
@@ -44,6 +51,11 @@ impl Reader {
             }
             KIND_SUBMIT => {
                 dirty.remove(sector, len);
+                let deaf = self.deaf.contains(&dev);
+                if deaf && len == 0 {
+                    return None;
+                }
+                let flags = if deaf { flags & !(FLAG_FUA | FLAG_PREFLUSH) } else { flags };
                 self.last_id += 1;
                 self.in_flight.insert(request, self.last_id);
                 Some(submit(self.last_id, dev, sector, len, flags, data))

@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 
 use explode_ekm_abi::user;
 use explode_ekm_abi::wire::{KIND_BUFFER, Random, WATCH_BUFFERS, WATCH_REQUESTS, WATCHES_MAX, Watch};
-use explode_ramdisk::{Disk, Event};
+use explode_ramdisk::{Disk, Event, Flushes};
 
 use super::Side;
 use super::ekm::{self, Ekm};
@@ -128,8 +128,11 @@ impl Machine {
     }
 
     /// Begins to log a disk's events.
-    pub(super) fn watch(&self, side: Side, dev: u32) -> Result<(), Fault> {
-        let bench = self.bench(side).borrow();
+    pub(super) fn watch(&self, side: Side, dev: u32, flushes: Flushes) -> Result<(), Fault> {
+        let mut bench = self.bench(side).borrow_mut();
+        if flushes == Flushes::Dropped {
+            bench.reader.drop_flushes(dev);
+        }
         let spec = bench.disks[&dev].spec();
         let (major, minor) = (spec.major, spec.minor);
         self.ekm.watch(Watch {

@@ -52,8 +52,12 @@ pub(crate) fn archive(spec: &GuestSpec) -> Result<Archive> {
     let ours = spec.modules.iter().flat_map(|modules| [&modules.rdd, &modules.ekm]);
     for module in spec.drivers.iter().chain(ours) {
         let name = module.file_name().unwrap_or_default().to_string_lossy();
-        archive.file(&format!("{FOLDER}/{name}"), 0o644, fs::read(module).at("read", module)?);
-        loaded.push_str(&format!("{FOLDER}/{name}\n"));
+        let path = format!("{FOLDER}/{name}");
+        // Two drivers may share a part.
+        if !archive.contains(&path) {
+            archive.file(&path, 0o644, fs::read(module).at("read", module)?);
+            loaded.push_str(&format!("{path}\n"));
+        }
     }
     archive.file(&format!("{FOLDER}/modules"), 0o644, loaded.into_bytes());
     if let Some(agent) = &spec.agent {

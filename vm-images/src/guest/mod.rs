@@ -2,6 +2,7 @@
 
 mod accelerator;
 mod agent;
+mod clock;
 mod memory;
 mod qemu;
 mod shell;

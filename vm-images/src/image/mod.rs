@@ -93,6 +93,7 @@ fn build(building: &Building<'_>, packages: &[Package]) -> Result<()> {
             }
             Line::Libraries(_) => {}
             Line::Applets(path) => applets = Some(path),
+            Line::Link { path, target } => archive.link(path, target),
             Line::Folder(path) => archive.folder(path),
             Line::Text { path, text } => archive.file(path, 0o644, format!("{text}\n").into_bytes()),
             Line::Own { path, name } => {

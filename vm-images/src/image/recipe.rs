@@ -9,6 +9,8 @@ pub(crate) enum Line<'a> {
     Libraries(&'a str),
     /// The program that all applets are links to.
     Applets(&'a str),
+    /// A symbolic link.
+    Link { path: &'a str, target: &'a str },
     /// An empty folder.
     Folder(&'a str),
     /// A file of one line.
@@ -37,6 +39,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Line<'_>>, String> {
             "package" => Line::Package { name: rest, files: Vec::new() },
             "libraries" => Line::Libraries(rest),
             "applets" => Line::Applets(rest),
+            "link" => two().map(|(path, target)| Line::Link { path, target })?,
             "folder" => Line::Folder(rest),
             "text" => two().map(|(path, text)| Line::Text { path, text })?,
             "own" => two().map(|(path, name)| Line::Own { path, name })?,
@@ -52,13 +55,14 @@ mod tests {
 
     #[test]
     fn lines_are_told_apart() {
-        let text = "# comment\npackage a\n    /bin/a\n    /bin/b\nlibraries l\nfolder /x\n\ntext /y 1 2\nown /init init\n";
+        let text = "# comment\npackage a\n    /bin/a\n    /bin/b\nlibraries l\nfolder /x\nlink /l x\n\ntext /y 1 2\nown /init init\n";
         assert_eq!(
             parse(text).unwrap(),
             [
                 Line::Package { name: "a", files: vec!["/bin/a", "/bin/b"] },
                 Line::Libraries("l"),
                 Line::Folder("/x"),
+                Line::Link { path: "/l", target: "x" },
                 Line::Text { path: "/y", text: "1 2" },
                 Line::Own { path: "/init", name: "init" },
             ]

@@ -1,0 +1,47 @@
+//! The file-system checkers on file systems of the kernel, in a guest.
+//!
+//! A check costs a mount there, so bounds are small: what they leave out is said by each run.
+
+use explode_runtime::recover::StackSpec;
+use explode_runtime::run::{Bounds, Options, Target};
+
+use super::{basic, sync};
+
+const BOUNDS: Bounds = Bounds { depth: 2, limit: 200, samples: 40, crash_depth: 1 };
+
+/// A disk with a file system on it.
+fn on_disk(component: &str, options: Options) -> StackSpec {
+    StackSpec::default().plug("ramdisk", Options::none()).plug(component, options)
+}
+
+pub(crate) fn targets() -> Vec<Target> {
+    let target = |name, about, checker, stack, seeded, expect| Target {
+        name,
+        about,
+        stack,
+        checker,
+        checker_options: Options::none(),
+        bounds: BOUNDS,
+        seeded,
+        expect,
+    };
+    let none = Options::none;
+    let synced = |name, about, stack, expect| target(name, about, sync::DEF.name, stack, false, expect);
+    let seeded = |name, about, stack| target(name, about, sync::DEF.name, stack, true, "lost");
+    let deaf = || StackSpec::default().plug("ramdisk", none().with("flushes", "dropped"));
+    let by_ext4 = || none().with("driver", "ext4");
+    vec![
+        target("fs-basic-ext4", "Figure 2 on ext4", basic::DEF.name, on_disk("ext4", none()), false, "clean"),
+        synced("fs-sync-ext4", "what is synced survives, on ext4", on_disk("ext4", none()), "clean"),
+        synced("fs-sync-ext2", "the same on ext2, by its own driver", on_disk("ext2", none()), "lost"),
+        synced("fs-sync-ext2-by-ext4", "the same on ext2, by ext4's driver", on_disk("ext2", by_ext4()), "clean"),
+        synced("fs-sync-vfat", "the same on VFAT", on_disk("vfat", none()), "lost"),
+        synced("fs-sync-minix", "the same on MINIX", on_disk("minix", none()), "lost"),
+        seeded("ext4+flush-lies", "ext4 on a disk whose flushes do nothing", deaf().plug("ext4", none())),
+        seeded(
+            "ext4+fsync-lies",
+            "ext4 under files whose fsync does nothing",
+            on_disk("ext4", none()).plug("lying-sync", none().with("lies", "files")),
+        ),
+    ]
+}

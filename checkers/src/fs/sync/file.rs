@@ -1,0 +1,113 @@
+//! A file of the model: its contents as they are, and what of them a sync has made durable.
+
+use std::ops::Range;
+
+use super::Call;
+use super::promise::{Contents, Part};
+
+/// A hole that is filled takes at most so many bytes of its file with it: the largest unit in which file systems allocate.
+const CLUSTER: usize = 64 << 10;
+
+/// A regular file.
+#[derive(Debug, Default)]
+pub struct File {
+    bytes: Vec<u8>,
+    synced: Option<Synced>,
+    /// Was it cut, and its size not made durable since? An fdatasync makes durable what is needed to read the contents, and
+    /// that a file is longer than it should be is no obstacle to that.
+    cut: bool,
+}
+
+/// What a sync has made durable, and what may have become of it since.
+#[derive(Debug)]
+struct Synced {
+    by: Call,
+    bytes: Vec<u8>,
+    /// Was it changed since in any way?
+    changed: bool,
+    written: Vec<Range<usize>>,
+    /// The smallest size since.
+    least: usize,
+    /// The size, if it cannot be larger.
+    most: Option<usize>,
+}
+
+impl File {
+    pub fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub fn write(&mut self, at: usize, bytes: &[u8]) {
+        let end = at + bytes.len();
+        let grows = end > self.bytes.len();
+        if grows {
+            self.bytes.resize(end, 0);
+        }
+        self.bytes[at..end].copy_from_slice(bytes);
+        if let Some(synced) = &mut self.synced {
+            synced.changed = true;
+            synced.written.push(at..end);
+            synced.most = synced.most.filter(|_| !grows);
+        }
+    }
+
+    pub fn truncate(&mut self, size: usize) {
+        if size == self.bytes.len() {
+            return;
+        }
+        self.cut |= size < self.bytes.len();
+        self.bytes.resize(size, 0);
+        if let Some(synced) = &mut self.synced {
+            synced.changed = true;
+            synced.least = synced.least.min(size);
+            synced.most = None;
+        }
+    }
+
+    /// Its contents become durable. What was so already is from now on the promise of the stronger call.
+    pub fn sync(&mut self, by: Call) {
+        let before = self.synced.as_ref().filter(|synced| !synced.changed).map(|synced| synced.by);
+        let by = before.map_or(by, |before| by.max(before));
+        self.cut &= by == Call::Fdatasync;
+        let (bytes, least) = (self.bytes.clone(), self.bytes.len());
+        let most = (!self.cut).then_some(least);
+        self.synced = Some(Synced { by, bytes, changed: false, written: Vec::new(), least, most });
+    }
+
+    pub fn is_synced(&self) -> bool {
+        self.synced.as_ref().is_some_and(|synced| !synced.changed)
+    }
+
+    /// What a crash must leave of it, if it was ever synced.
+    pub fn promised(&self, name_is_synced: bool) -> Option<Contents> {
+        let synced = self.synced.as_ref()?;
+        let whole = name_is_synced && !synced.changed;
+        let promise = if whole { synced.by.synced() } else { synced.by.partly_synced() };
+        Some(Contents { promise, whole, least: synced.least, most: synced.most, parts: synced.parts() })
+    }
+}
+
+impl Synced {
+    /// The bytes that nothing has touched since.
+    fn parts(&self) -> Vec<Part> {
+        let part = |range: Range<usize>| Part { at: range.start, bytes: self.bytes[range].to_vec() };
+        if self.written.is_empty() {
+            return (self.least > 0).then(|| part(0..self.least)).into_iter().collect();
+        }
+        let untouched: Vec<usize> = (0..self.least).filter(|at| !self.is_touched(*at)).collect();
+        untouched
+            .chunk_by(|one, next| one + 1 == *next)
+            .map(|run| part(run[0]..run[run.len() - 1] + 1))
+            .collect()
+    }
+
+    /// Was a byte written since, or the block that its hole has become?
+    fn is_touched(&self, at: usize) -> bool {
+        let hole = self.bytes[at] == 0;
+        self.written.iter().any(|range| {
+            range.contains(&at)
+                || hole
+                    && (range.start / CLUSTER * CLUSTER..range.end.div_ceil(CLUSTER) * CLUSTER).contains(&at)
+        })
+    }
+}

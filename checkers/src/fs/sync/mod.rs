@@ -1,0 +1,152 @@
+//! What was synced survives every crash (EX-101): by sync, or by fsync of a file and of its directories.
+//!
+//! mutate takes one of 16 steps (`step.rs`; those that would do nothing are left out): it changes a small tree, syncs some of
+//! it, or both. As long as anything is promised, every disk that a crash could leave right then is checked: what one file was
+//! promised must survive what is done to others.
+//!
+//! # What is promised
+//!
+//! | call | what becomes durable |
+//! | --- | --- |
+//! | sync | everything |
+//! | fsync of a file | its contents and its size, not its name |
+//! | fdatasync of a file | its contents, and enough of its size to read them |
+//! | fsync of a directory | its names; one leads somewhere once that was synced itself |
+//!
+//! A file that was changed after it was synced keeps its promise on the rest. Written bytes hold the old, the new, or anything;
+//! so does a hole around them, for it becomes a block. A size that was changed is at least the smallest since the sync, and
+//! bytes below that hold. A name that was changed may be there or not, and if there is a file, it is one that the name has led
+//! to since, with its synced contents. A file that was removed or replaced is promised to nobody, even if its name is back: its
+//! blocks may have been used again. That a rename is atomic is nowhere demanded.
+//!
+//! # The words for it
+//!
+//! Profiles go by these; each says which call had made durable what is not there: the strongest since it was last changed.
+//!
+//! | promise | what |
+//! | --- | --- |
+//! | `synced-by-sync` | a file, a directory, or that a name is gone |
+//! | `synced-by-fsync`, `synced-by-fdatasync` | the contents of a file of which nothing is unsynced |
+//! | `synced-directory` | a name, or that it is gone, by fsync of its directory |
+//! | `partly-synced-by-sync`, `-by-fsync`, `-by-fdatasync` | of a file, what later changes have left alone, or the contents without the name |
+//!
+//! `lost` is what is missing, too short, zeroes, or an older version; `corrupt` what is too long or anything else; `resurrected`
+//! is a name that was taken away, and whose directory was synced then.
+
+mod calls;
+mod file;
+mod model;
+mod pattern;
+mod promise;
+mod step;
+mod targets;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::hash::Hash as _;
+use std::panic::Location;
+
+use explode_runtime::check::{Checker, Cx, Failure};
+use explode_runtime::choose::{Label, Point};
+use explode_runtime::crash::Epoch;
+use explode_runtime::recover::Stack;
+use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
+use xxhash_rust::xxh3::Xxh3;
+
+use calls::Calls;
+use model::Model;
+use promise::Promise;
+use step::{BLOCK, Step};
+
+pub(crate) use targets::targets;
+
+/// As it stands in the registry.
+pub const DEF: CheckerDef = CheckerDef {
+    name: "fs-sync",
+    about: "what was synced is there after every crash, whatever is done to other files",
+    options: &[OptionDef {
+        name: "hole",
+        about: "bytes before what is written behind a hole, whole blocks of 4096; enough for indirect blocks",
+        default: "307200",
+    }],
+    build,
+};
+
+/// A call that makes something durable; the stronger one is greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Call {
+    FsyncOfDirectory,
+    Fdatasync,
+    Fsync,
+    Sync,
+}
+
+impl Call {
+    /// The word for what it has made durable.
+    fn synced(self) -> &'static str {
+        match self {
+            Call::Sync => "synced-by-sync",
+            Call::Fsync => "synced-by-fsync",
+            Call::Fdatasync => "synced-by-fdatasync",
+            Call::FsyncOfDirectory => "synced-directory",
+        }
+    }
+
+    /// The word for what it has made durable of a file that is not wholly so.
+    fn partly_synced(self) -> &'static str {
+        match self {
+            Call::Sync => "partly-synced-by-sync",
+            Call::Fsync => "partly-synced-by-fsync",
+            Call::Fdatasync => "partly-synced-by-fdatasync",
+            Call::FsyncOfDirectory => "partly-synced-directory",
+        }
+    }
+}
+
+/// What was done, and what of it is promised. (No signature: what is not synced yet is part of the state too.)
+#[derive(Debug)]
+struct Sync {
+    hole: usize,
+    model: Model,
+    versions: BTreeMap<char, u32>,
+    promises: Vec<Promise>,
+}
+
+/// The contents of files are kept in memory, too.
+const LARGEST_HOLE: u64 = 64 << 20;
+
+fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
+    let hole = options.int("hole", 300 << 10)?;
+    if hole == 0 || hole > LARGEST_HOLE || !hole.is_multiple_of(BLOCK as u64) {
+        let text = format!("a hole of {hole} bytes; use a multiple of {BLOCK}, up to {LARGEST_HOLE}");
+        return Err(UsageError(text));
+    }
+    let hole = hole as usize;
+    Ok(Box::new(Sync { hole, model: Model::new(), versions: BTreeMap::new(), promises: Vec::new() }))
+}
+
+impl Checker for Sync {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        let files = cx.stack().files()?;
+        let steps = Step::possible(&self.model);
+        let names: Vec<String> = steps.iter().map(|step| step.name().to_owned()).collect();
+        let point = Point::action(steps.len() as u32, Label::at(Location::caller()));
+        let step = steps[cx.choose_at(&Point { names: &names, ..point }) as usize];
+        let Sync { hole, model, versions, .. } = self;
+        step.take(*hole, &mut Calls { files: files.as_ref(), model, versions })?;
+        self.promises = self.model.promises();
+        if self.promises.is_empty() { Ok(()) } else { cx.check_crashes_now(self, &[]) }
+    }
+
+    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        let files = stack.files()?;
+        self.promises.iter().try_for_each(|promise| promise.judge(files.as_ref()))
+    }
+
+    fn check_key(&self) -> Option<Vec<u8>> {
+        let mut hasher = Xxh3::new();
+        self.promises.hash(&mut hasher);
+        Some(hasher.digest128().to_le_bytes().to_vec())
+    }
+}

@@ -1,0 +1,82 @@
+//! What is written into files: every 16 bytes say whose they are, so that a wrong block says where it comes from.
+//!
+//! `a00003+00000008` and a line feed stand in sector 8 of what was written to `/a` the third time. No byte of it is zero: a
+//! zero in a file was never written.
+
+use explode_ramdisk::SECTOR_BYTES;
+
+/// How many bytes say it once.
+pub const CELL: usize = 16;
+
+/// The bytes from `at` on of a file that is written the `version`th time.
+pub fn pattern(file: char, version: u32, at: usize, len: usize) -> Vec<u8> {
+    let sectors = at / SECTOR_BYTES..(at + len).div_ceil(SECTOR_BYTES);
+    let text = sectors.flat_map(|sector| {
+        format!("{file}{version:05}+{sector:08}\n").repeat(SECTOR_BYTES / CELL).into_bytes()
+    });
+    text.skip(at % SECTOR_BYTES).take(len).collect()
+}
+
+/// What stands where something else should.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Zeroes up to the end of the sector.
+    Zeroes,
+    /// What an earlier write has put there.
+    Older,
+    /// Anything else.
+    Other,
+}
+
+/// Looks at what was found from byte `at` on, where `expected` should be; both have the same length.
+pub fn compare(found: &[u8], expected: &[u8], at: usize) -> Found {
+    let sector = found.len().min(SECTOR_BYTES - at % SECTOR_BYTES);
+    if found[..sector].iter().all(|byte| *byte == 0) {
+        return Found::Zeroes;
+    }
+    // The first cell that is there whole.
+    let cell = (CELL - at % CELL) % CELL;
+    match (parse(found.get(cell..cell + CELL)), parse(expected.get(cell..cell + CELL))) {
+        (Some((file, version, sector)), Some((wanted_file, wanted_version, wanted_sector)))
+            if (file, sector) == (wanted_file, wanted_sector) && version < wanted_version =>
+        {
+            Found::Older
+        }
+        _ => Found::Other,
+    }
+}
+
+/// The file, version and sector of a cell.
+fn parse(cell: Option<&[u8]>) -> Option<(char, u32, u64)> {
+    let (head, sector) = std::str::from_utf8(cell?).ok()?.strip_suffix('\n')?.split_once('+')?;
+    let file = head.chars().next()?;
+    Some((file, head.strip_prefix(file)?.parse().ok()?, sector.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cell_says_whose_it_is() {
+        let whole = pattern('a', 3, 0, 8192);
+        assert_eq!(&whole[8 * 512..8 * 512 + 16], b"a00003+00000008\n");
+        assert_eq!(pattern('a', 3, 1000, 3000), whole[1000..4000], "wherever a write begins and ends");
+        assert!(!whole.contains(&0));
+    }
+
+    #[test]
+    fn a_wrong_block_says_where_it_comes_from() {
+        let wanted = pattern('a', 3, 1000, 2000);
+        let found = |other: &[u8]| compare(other, &wanted, 1000);
+        assert_eq!(found(&[0; 2000]), Found::Zeroes);
+        assert_eq!(found(&pattern('a', 2, 1000, 2000)), Found::Older);
+        assert_eq!(found(&pattern('a', 4, 1000, 2000)), Found::Other, "from the future");
+        assert_eq!(found(&pattern('b', 2, 1000, 2000)), Found::Other, "another file's");
+        assert_eq!(found(&pattern('a', 2, 4096 + 1000, 2000)), Found::Other, "another place's");
+        assert_eq!(found(&[7; 2000]), Found::Other);
+        let mut half = pattern('a', 3, 1000, 2000);
+        half[..20].fill(0);
+        assert_eq!(found(&half), Found::Other, "a few zeroes are not a lost sector");
+    }
+}

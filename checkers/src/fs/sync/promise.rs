@@ -1,0 +1,160 @@
+//! A promise: what a path must lead to after a crash, and whether it does.
+
+use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags};
+use explode_runtime::check::{Failure, Verdict, Violation};
+use nix::errno::Errno;
+
+use super::pattern::{CELL, Found, compare};
+
+/// What stands at a path after every crash. Whatever is in here is looked at, and nothing else is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Promise {
+    pub path: String,
+    pub what: What,
+}
+
+/// What a path leads to; the words name the promise.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum What {
+    Directory(&'static str),
+    /// It is there, and it holds this.
+    File(&'static str, Contents),
+    /// Nothing: it was taken away for good.
+    Nothing(&'static str),
+    /// Nothing, or a file that holds one of these.
+    Perhaps(Vec<Contents>),
+}
+
+/// What of a file is promised.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Contents {
+    /// The word for it.
+    pub promise: &'static str,
+    /// Is everything about the file synced?
+    pub whole: bool,
+    /// The smallest size that it may have, and the largest if there is one.
+    pub least: usize,
+    pub most: Option<usize>,
+    /// Bytes that are there, in order.
+    pub parts: Vec<Part>,
+}
+
+/// Some bytes of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Part {
+    pub at: usize,
+    pub bytes: Vec<u8>,
+}
+
+impl Promise {
+    /// Is it kept?
+    pub fn judge(&self, files: &dyn Files) -> Result<(), Failure> {
+        let path = &self.path;
+        let found = files.stat(path).map(|stat| stat.kind);
+        match (&self.what, found) {
+            (_, Err(errno)) if is_the_machines(errno) => {
+                Err(Failure::Broken(format!("stat {path}: {errno}")))
+            }
+            (What::Directory(_), Ok(Kind::Directory)) => Ok(()),
+            (What::File(_, contents), Ok(Kind::File)) => contents.judge(files, path),
+            (What::Nothing(_) | What::Perhaps(_), Err(_)) => Ok(()),
+            (What::Nothing(promise), Ok(_)) => {
+                let message = format!("{path} was taken away for good, and is there");
+                Err(Violation::new(Verdict::Resurrected, *promise, message).into())
+            }
+            (What::Perhaps(any), Ok(Kind::File)) => one_of(any, files, path),
+            (What::Perhaps(any), Ok(Kind::Directory)) => Err(corrupt(any[0].promise, path, "is a directory")),
+            (What::Directory(promise) | What::File(promise, _), Err(Errno::ENOENT | Errno::ENOTDIR)) => {
+                Err(lost(promise, path, "is gone"))
+            }
+            (What::Directory(promise) | What::File(promise, _), Err(errno)) => {
+                Err(corrupt(promise, path, &format!("cannot be looked up: {errno}")))
+            }
+            (What::Directory(promise), Ok(Kind::File)) => Err(corrupt(promise, path, "is a file")),
+            (What::File(promise, _), Ok(Kind::Directory)) => Err(corrupt(promise, path, "is a directory")),
+        }
+    }
+}
+
+/// Does the file hold what one of these says? If not, the first of them, the newest, says what is wrong.
+fn one_of(any: &[Contents], files: &dyn Files, path: &str) -> Result<(), Failure> {
+    let mut said = None;
+    for contents in any {
+        match contents.judge(files, path) {
+            Err(Failure::Violation(violation)) => said = said.or(Some(violation)),
+            other => return other,
+        }
+    }
+    said.map_or(Ok(()), |violation| Err(violation.into()))
+}
+
+impl Contents {
+    fn judge(&self, files: &dyn Files, path: &str) -> Result<(), Failure> {
+        let unreadable = |errno| match errno {
+            errno if is_the_machines(errno) => Failure::Broken(format!("read {path}: {errno}")),
+            errno => corrupt(self.promise, path, &format!("cannot be read: {errno}")),
+        };
+        let fd = files.open(path, OpenFlags::EXISTING).map_err(unreadable)?;
+        let judged = match files.fstat(fd) {
+            Ok(stat) => self.judge_size(path, stat.size).and_then(|()| {
+                self.parts.iter().try_for_each(|part| part.judge(self.promise, files, fd, path, &unreadable))
+            }),
+            Err(errno) => Err(unreadable(errno)),
+        };
+        files.close(fd).map_err(unreadable)?;
+        judged
+    }
+
+    fn judge_size(&self, path: &str, size: u64) -> Result<(), Failure> {
+        if size < self.least as u64 {
+            let least = if self.most == Some(self.least) { "" } else { "at least " };
+            Err(lost(self.promise, path, &format!("has {size} bytes, not {least}{}", self.least)))
+        } else if self.most.is_some_and(|most| size > most as u64) {
+            Err(corrupt(self.promise, path, &format!("has {size} bytes, not {}", self.least)))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Part {
+    fn judge(
+        &self,
+        promise: &str,
+        files: &dyn Files,
+        fd: Fd,
+        path: &str,
+        unreadable: &dyn Fn(Errno) -> Failure,
+    ) -> Result<(), Failure> {
+        let mut found = vec![0; self.bytes.len()];
+        let read = files.pread(fd, self.at as u64, &mut found).map_err(unreadable)?;
+        if read < found.len() {
+            return Err(lost(promise, path, &format!("ends at byte {}, before its size", self.at + read)));
+        }
+        let Some(first) = (0..read).find(|at| found[*at] != self.bytes[*at]) else { return Ok(()) };
+        let first = first.saturating_sub((self.at + first) % CELL);
+        let (found, wanted, at) = (&found[first..], &self.bytes[first..], self.at + first);
+        let text = |bytes: &[u8]| format!("\"{}\"", bytes[..bytes.len().min(CELL)].escape_ascii());
+        let wanted_text = if wanted.starts_with(&[0; CELL]) { "zeroes".to_owned() } else { text(wanted) };
+        let (verdict, found_text) = match compare(found, wanted, at) {
+            Found::Zeroes => (Verdict::Lost, "zeroes".to_owned()),
+            Found::Older => (Verdict::Lost, format!("an older version, {}", text(found))),
+            Found::Other => (Verdict::Corrupt, text(found)),
+        };
+        let message = format!("{path} has at byte {at} {found_text}, not {wanted_text}");
+        Err(Violation::new(verdict, promise, message).into())
+    }
+}
+
+/// Errors that say nothing of a file system.
+fn is_the_machines(errno: Errno) -> bool {
+    matches!(errno, Errno::ENOMEM | Errno::EMFILE | Errno::ENFILE | Errno::EINTR | Errno::EBADF)
+}
+
+fn lost(promise: &str, path: &str, what: &str) -> Failure {
+    Violation::new(Verdict::Lost, promise, format!("{path} {what}")).into()
+}
+
+fn corrupt(promise: &str, path: &str, what: &str) -> Failure {
+    Violation::new(Verdict::Corrupt, promise, format!("{path} {what}")).into()
+}

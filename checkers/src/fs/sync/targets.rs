@@ -1,0 +1,38 @@
+//! The checker on simulated files, and on such whose syncs lie.
+
+use explode_runtime::recover::StackSpec;
+use explode_runtime::run::{Bounds, Options, Target};
+
+use super::DEF;
+
+pub(crate) fn targets() -> Vec<Target> {
+    let target = |name, about, stack, seeded, expect| Target {
+        name,
+        about,
+        stack,
+        checker: DEF.name,
+        // Simulated files have no indirect blocks.
+        checker_options: Options::none().with("hole", 16_384_u64),
+        bounds: Bounds { depth: 4, limit: 10_000, samples: 2_000, crash_depth: 1 },
+        seeded,
+        expect,
+    };
+    let files = || StackSpec::default().plug("simfiles", Options::none());
+    let lying = |which: &str| files().plug("lying-sync", Options::none().with("lies", which));
+    let seeded = |name, about, which| target(name, about, lying(which), true, "lost");
+    vec![
+        target("fs-sync", "what is synced survives, on simulated files", files(), false, "clean"),
+        seeded("simfiles-sync+fsync-lies", "files whose fsync and fdatasync do nothing", "files"),
+        seeded("simfiles-sync+dirsync-lies", "files whose fsync of a directory does nothing", "directories"),
+        seeded(
+            "simfiles-sync+fdatasync-forgets-growth",
+            "files whose fdatasync does nothing if the file has grown",
+            "growth",
+        ),
+        seeded(
+            "simfiles-sync+sync-forgets-subdirectories",
+            "files whose sync does not go below the root",
+            "subdirectories",
+        ),
+    ]
+}

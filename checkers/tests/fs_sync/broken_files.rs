@@ -1,0 +1,230 @@
+//! A repair that breaks files after each crash: what is told of it, and what is not.
+
+use std::rc::Rc;
+
+use explode_ramdisk::files::{Files, Kind, OpenFlags, Result as FilesResult};
+use explode_runtime::recover::{Below, Component, Fault, Recovery, Surface};
+use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+
+use crate::{Ran, plan, registry, run};
+
+const REPAIR: ComponentDef = ComponentDef {
+    name: "repair",
+    about: "breaks the files below it",
+    modes: &[Mode::Mem],
+    on: None,
+    options: &[OptionDef { name: "how", about: "what is done to them", default: "nothing" }],
+    build: |options: &Options| -> Result<Box<dyn Component>, UsageError> {
+        Ok(Box::new(Repair { how: options.text("how", "nothing")?, files: None }))
+    },
+};
+
+struct Repair {
+    how: String,
+    files: Option<Rc<dyn Files>>,
+}
+
+impl Component for Repair {
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+        repair(&self.how, below.files()?.as_ref()).map_err(Fault::from)?;
+        Ok(Recovery::Repaired)
+    }
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        self.files = Some(below.files()?);
+        Ok(())
+    }
+    fn surface(&self) -> Surface {
+        self.files.clone().map_or(Surface::Child, Surface::Files)
+    }
+}
+
+/// Writes into a file, or does nothing if it has no byte there.
+fn overwrite(files: &dyn Files, path: &str, at: u64, bytes: &[u8]) -> FilesResult<()> {
+    match files.stat(path) {
+        Ok(stat) if stat.kind == Kind::File && stat.size > at => {
+            let fd = files.open(path, OpenFlags::EXISTING)?;
+            files.pwrite(fd, at, bytes)?;
+            files.close(fd)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn resize(files: &dyn Files, path: &str, size: impl FnOnce(u64) -> u64) -> FilesResult<()> {
+    let Ok(stat) = files.stat(path) else { return Ok(()) };
+    let fd = files.open(path, OpenFlags::EXISTING)?;
+    files.ftruncate(fd, size(stat.size))?;
+    files.close(fd)
+}
+
+fn create(files: &dyn Files, path: &str) -> FilesResult<()> {
+    files.close(files.open(path, OpenFlags::CREATE)?)
+}
+
+/// If `path` is there.
+fn there(files: &dyn Files, path: &str) -> bool {
+    files.stat(path).is_ok()
+}
+
+fn repair(how: &str, files: &dyn Files) -> FilesResult<()> {
+    let cell = |text: &str| text.repeat(32).into_bytes();
+    match how {
+        "adds what nobody asked for" => {
+            files.mkdir("/lost+found")?;
+            create(files, "/lost+found/#12")?;
+            if there(files, "/d") {
+                create(files, "/d/other")?;
+            }
+            create(files, "/other")
+        }
+        "empties /a" => resize(files, "/a", |_| 0),
+        "cuts /b" => resize(files, "/b", |size| size.saturating_sub(1)),
+        "lengthens /b" => resize(files, "/b", |size| size + 1),
+        "zeroes a sector of /b" => overwrite(files, "/b", 5120, &[0; 512]),
+        "zeroes a word of /b" => overwrite(files, "/b", 5120, &[0; 4]),
+        "fills the hole of /a" => overwrite(files, "/a", 8192, &[1]),
+        "puts /b into /a" => overwrite(files, "/a", 0, &cell("b00001+00000000\n")),
+        "puts the first /a back" => overwrite(files, "/a", 0, &cell("a00001+00000000\n")),
+        "removes /d/c" if there(files, "/d/c") => files.unlink("/d/c"),
+        "makes /a again" => create(files, "/a"),
+        "makes /a a directory" => {
+            if there(files, "/a") {
+                files.unlink("/a")?;
+            }
+            files.mkdir("/a")
+        }
+        "makes /d a file" if there(files, "/d") => {
+            if there(files, "/d/c") {
+                files.unlink("/d/c")?;
+            }
+            files.rmdir("/d")?;
+            create(files, "/d")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What is told of such a repair within so many steps.
+fn broken(how: &str, depth: u32) -> Ran {
+    let mut registry = registry();
+    registry.components.push(REPAIR);
+    let mut plan = plan(&registry, "fs-sync", depth);
+    plan.stack = plan.stack.plug("repair", Options::none().with("how", how));
+    // It is to break them once.
+    plan.settings.crash_depth = 0;
+    run(&registry, &plan)
+}
+
+#[track_caller]
+fn told(how: &str, depth: u32, expected: &[(&str, &str)]) {
+    let ran = broken(how, depth);
+    let found: Vec<_> = ran.findings.iter().map(|(signature, text)| (&**signature, &**text)).collect();
+    assert_eq!(found, expected, "{how}");
+}
+
+#[test]
+fn nothing_is_told_of_what_was_not_promised() {
+    for how in ["nothing", "adds what nobody asked for"] {
+        assert_eq!(broken(how, 3).signatures(), [""; 0], "{how}");
+    }
+}
+
+#[test]
+fn sizes() {
+    told(
+        "empties /a",
+        2,
+        &[
+            ("lost/partly-synced-by-fdatasync", "/a has 0 bytes, not 8192"),
+            ("lost/partly-synced-by-fsync", "/a has 0 bytes, not 4096"),
+            ("lost/synced-by-fsync", "/a has 0 bytes, not 4096"),
+            ("lost/synced-by-sync", "/a has 0 bytes, not 4096"),
+        ],
+    );
+    // A rename that is not synced can leave both names: /a is what was cut as /b.
+    told(
+        "cuts /b",
+        2,
+        &[
+            ("lost/partly-synced-by-fsync", "/a has 4095 bytes, not 4096"),
+            ("lost/synced-by-fsync", "/b has 8191 bytes, not 8192"),
+            ("lost/synced-by-sync", "/b has 8191 bytes, not 8192"),
+        ],
+    );
+    told(
+        "lengthens /b",
+        2,
+        &[
+            ("corrupt/partly-synced-by-fsync", "/a has 4097 bytes, not 4096"),
+            ("corrupt/synced-by-fsync", "/b has 8193 bytes, not 8192"),
+            ("corrupt/synced-by-sync", "/b has 8193 bytes, not 8192"),
+        ],
+    );
+}
+
+#[test]
+fn contents() {
+    let zeroes = "/b has at byte 5120 zeroes, not \"b00001+00000010\\n\"";
+    told("zeroes a sector of /b", 2, &[("lost/synced-by-fsync", zeroes), ("lost/synced-by-sync", zeroes)]);
+    let word = "/b has at byte 5120 \"\\x00\\x00\\x00\\x0001+00000010\\n\", not \"b00001+00000010\\n\"";
+    told("zeroes a word of /b", 2, &[("corrupt/synced-by-fsync", word), ("corrupt/synced-by-sync", word)]);
+    let hole = format!("/a has at byte 8192 \"\\x01{}\", not zeroes", "\\x00".repeat(15));
+    told("fills the hole of /a", 2, &[("corrupt/synced-by-fsync", &hole)]);
+    let other = "/a has at byte 0 \"b00001+00000000\\n\", not \"a00001+00000000\\n\"";
+    told(
+        "puts /b into /a",
+        2,
+        &[
+            ("corrupt/partly-synced-by-fdatasync", other),
+            ("corrupt/partly-synced-by-fsync", other),
+            ("corrupt/synced-by-fsync", other),
+            ("corrupt/synced-by-sync", other),
+        ],
+    );
+    told(
+        "puts the first /a back",
+        2,
+        &[
+            ("corrupt/synced-by-fsync", "/a has at byte 0 \"a00001+00000000\\n\", not zeroes"),
+            (
+                "lost/synced-by-fsync",
+                "/a has at byte 0 an older version, \"a00001+00000000\\n\", not \"a00002+00000000\\n\"",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn names() {
+    told(
+        "removes /d/c",
+        2,
+        &[("lost/synced-by-sync", "/d/c is gone"), ("lost/synced-directory", "/d/c is gone")],
+    );
+    told(
+        "makes /a again",
+        3,
+        &[
+            ("lost/partly-synced-by-fdatasync", "/a has 0 bytes, not 8192"),
+            ("lost/partly-synced-by-fsync", "/a has 0 bytes, not 4096"),
+            ("lost/partly-synced-by-sync", "/a has 0 bytes, not 4096"),
+            ("resurrected/synced-by-sync", "/a was taken away for good, and is there"),
+            ("resurrected/synced-directory", "/a was taken away for good, and is there"),
+        ],
+    );
+    told(
+        "makes /a a directory",
+        2,
+        &[
+            ("corrupt/partly-synced-by-fdatasync", "/a is a directory"),
+            ("corrupt/partly-synced-by-fsync", "/a is a directory"),
+            ("corrupt/synced-by-sync", "/a is a directory"),
+            ("corrupt/synced-directory", "/a is a directory"),
+        ],
+    );
+    told(
+        "makes /d a file",
+        2,
+        &[("corrupt/synced-by-sync", "/d is a file"), ("corrupt/synced-directory", "/d is a file")],
+    );
+}

@@ -1,0 +1,76 @@
+//! The targets: exact counts where syncs keep their word, and what is found where they lie.
+
+use explode_runtime::run::Options;
+
+use crate::{plan, registry, run};
+
+/// States, operations, crash disks and distinct checks.
+fn counts(target: &str, depth: u32) -> [u64; 4] {
+    let registry = registry();
+    let ran = run(&registry, &plan(&registry, target, depth));
+    assert_eq!(ran.signatures(), [""; 0]);
+    let summary = ran.summary;
+    [summary.states, summary.operations, summary.crash_disks, summary.distinct]
+        .map(|count| u64::try_from(&count.0).expect("few enough"))
+}
+
+#[test]
+fn what_is_synced_survives() {
+    // Seven steps do anything to an empty tree; four of them sync, and leave one disk each.
+    assert_eq!(counts("fs-sync", 1), [1 + 7, 7, 4, 4]);
+    assert_eq!(counts("fs-sync", 2), [79, 78, 225, 213]);
+    assert_eq!(counts("fs-sync", 3), [887, 886, 7_656, 5_458]);
+    assert_eq!(counts("fs-sync", 4), [10_418, 10_417, 194_917, 68_408]);
+}
+
+/// Without their lies the lying syncs are what they stand on.
+#[test]
+fn syncs_that_could_lie_and_do_not() {
+    let registry = registry();
+    let mut honest = plan(&registry, "simfiles-sync+fsync-lies", 3);
+    honest.stack.0[1].options = Options::none().with("lies", "none");
+    let ran = run(&registry, &honest);
+    assert_eq!(ran.signatures(), [""; 0]);
+    assert_eq!(ran.summary.distinct, 5_458.into());
+}
+
+#[test]
+fn lies_are_told_by_the_call_that_lied() {
+    let registry = registry();
+    let found = |bug: &str, expected: &[(&str, &str)]| {
+        let ran = run(&registry, &plan(&registry, &format!("simfiles-sync+{bug}"), 2));
+        let found: Vec<_> = ran.findings.iter().map(|(signature, text)| (&**signature, &**text)).collect();
+        assert_eq!(found, expected, "{bug}");
+    };
+    found(
+        "fsync-lies",
+        &[
+            ("lost/partly-synced-by-fdatasync", "/a has 0 bytes, not 8192"),
+            ("lost/partly-synced-by-fsync", "/a has 0 bytes, not 4096"),
+            ("lost/synced-by-fsync", "/a has 0 bytes, not 4096"),
+        ],
+    );
+    found("dirsync-lies", &[("lost/synced-directory", "/a is gone")]);
+    found(
+        "fdatasync-forgets-growth",
+        &[
+            ("lost/partly-synced-by-fdatasync", "/a has 0 bytes, not 8192"),
+            ("lost/synced-by-fdatasync", "/a has 4096 bytes, not 8192"),
+        ],
+    );
+    found("sync-forgets-subdirectories", &[("lost/synced-by-sync", "/d/c is gone")]);
+}
+
+#[test]
+fn a_hole_is_whole_blocks() {
+    let registry = registry();
+    let checker = registry.checker("fs-sync").expect("it is there");
+    for hole in [0, 4097, 128 << 20] {
+        let refused = checker.make(&Options::none().with("hole", hole as u64)).err().expect("no hole");
+        assert!(refused.to_string().contains("multiple of 4096"), "{refused}");
+    }
+    // The default has indirect blocks; here it is explored as any other.
+    let mut far = plan(&registry, "fs-sync", 2);
+    far.checker_options = Options::none();
+    assert_eq!(run(&registry, &far).summary.distinct, 213.into());
+}

@@ -1,0 +1,61 @@
+//! What is synced survives on simfiles, completely explored; whatever breaks that is told, with the right verdict and promise.
+
+mod broken_files;
+mod counts;
+mod mounted_directory;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use explode_runtime::devices::Lab;
+use explode_runtime::report::{Message, Summary};
+use explode_runtime::run::{Confirmation, Local, Plan, Registry, explore};
+
+/// Everything that can be named.
+fn registry() -> Registry {
+    let mut registry = Registry::default();
+    explode_components::register(&mut registry);
+    explode_checkers::register(&mut registry);
+    registry
+}
+
+/// A target's plan, so many steps deep.
+fn plan(registry: &Registry, target: &str, depth: u32) -> Plan {
+    let target = registry.target(target).expect("the target is there");
+    let mut plan = Plan::of(registry, target).expect("so are its components");
+    plan.settings.depth = depth;
+    plan
+}
+
+/// What a run came to.
+struct Ran {
+    summary: Summary,
+    /// The first words of each finding, by its signature without the checker's name.
+    findings: BTreeMap<String, String>,
+}
+
+impl Ran {
+    fn signatures(&self) -> Vec<&str> {
+        self.findings.keys().map(String::as_str).collect()
+    }
+}
+
+/// Runs a plan; nothing may be broken or left out.
+fn run(registry: &Registry, plan: &Plan) -> Ran {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut findings = BTreeMap::new();
+    let mut sink = |message: &Message| match message {
+        Message::Finding(finding) => {
+            let (_, signature) = finding.signature.split_once('/').expect("a checker and the rest");
+            findings.entry(signature.to_owned()).or_insert_with(|| finding.message.clone());
+        }
+        Message::Broken { message } => panic!("broken: {message}"),
+        _ => {}
+    };
+    let out = folder.path().join("run");
+    let mut confirm = |_: &Path| Confirmation::Reproduced;
+    let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
+    let summary = explore(registry, plan, &Lab::Mem, &mut audience).expect("it runs");
+    assert!(summary.complete, "{summary:?}");
+    Ran { summary, findings }
+}

@@ -1,0 +1,79 @@
+//! The same steps on a really mounted directory: every call succeeds as the model says it will, and what the model says is
+//! there is there. (Nothing crashes: a disk after a crash is the directory as it is.)
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use explode_components::fs::mounted::MountedFiles;
+use explode_ramdisk::files::{Files, Kind};
+use explode_runtime::recover::{Below, Component, Fault, Recovery, StackSpec, Surface};
+use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+
+use crate::{plan, registry, run};
+
+const DIRECTORY: ComponentDef = ComponentDef {
+    name: "directory",
+    about: "a directory of the machine",
+    modes: &[Mode::Mem],
+    on: None,
+    options: &[OptionDef { name: "path", about: "where it is", default: "" }],
+    build: |options: &Options| -> Result<Box<dyn Component>, UsageError> {
+        Ok(Box::new(Directory { path: options.text("path", "")?.into(), files: None, crashed: false }))
+    },
+};
+
+struct Directory {
+    path: PathBuf,
+    files: Option<Rc<MountedFiles>>,
+    crashed: bool,
+}
+
+impl Component for Directory {
+    fn recover(&mut self, _below: &Below<'_>) -> Result<Recovery, Fault> {
+        self.crashed = true;
+        Ok(Recovery::Clean)
+    }
+    fn mount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+        let files = MountedFiles::new(&self.path)?;
+        if !self.crashed {
+            clear(&files, "")?;
+        }
+        self.files = Some(Rc::new(files));
+        Ok(())
+    }
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+        self.files.take().inspect(|files| files.close_all());
+        Ok(())
+    }
+    fn surface(&self) -> Surface {
+        self.files.clone().map_or(Surface::Child, |files| Surface::Files(files))
+    }
+}
+
+fn clear(files: &MountedFiles, path: &str) -> Result<(), Fault> {
+    for (name, kind) in files.readdir(if path.is_empty() { "/" } else { path })? {
+        let path = format!("{path}/{name}");
+        if kind == Kind::File {
+            files.unlink(&path)?;
+        } else {
+            clear(files, &path)?;
+            files.rmdir(&path)?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_model_knows_a_mounted_file_system() {
+    let memory = Path::new("/dev/shm");
+    let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    let folder = folder.expect("a temporary folder");
+    let mut registry = registry();
+    registry.components.push(DIRECTORY);
+    let mut plan = plan(&registry, "fs-sync", 3);
+    let path = folder.path().to_str().expect("a plain path");
+    plan.stack = StackSpec::default().plug("directory", Options::none().with("path", path));
+    let ran = run(&registry, &plan);
+    assert_eq!(ran.signatures(), [""; 0]);
+    assert_eq!(ran.summary.operations, 886.into());
+}

@@ -1,0 +1,32 @@
+//! The same calls on simulated files and on a really mounted directory: the same results, but for what POSIX leaves open.
+
+mod directory;
+mod random_calls;
+mod same_calls;
+
+use std::path::Path;
+
+use explode_components::fs::mounted::MountedFiles;
+use explode_ramdisk::files::{Files, Granule, OpenFlags, SimFiles};
+use explode_ramdisk::{Image, Recording, Storage};
+use tempfile::TempDir;
+
+const EXCLUSIVE: OpenFlags = OpenFlags { create: true, exclusive: true, truncate: false };
+
+fn simulated() -> SimFiles {
+    let storage = Storage::new(Image::new(), Recording::Off);
+    SimFiles::mount(storage, 0, Granule::default()).unwrap()
+}
+
+/// A directory on tmpfs, if there is one: its inode numbers are small whatever the machine's other file systems do.
+fn directory() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
+}
+
+/// Both arms of a test.
+fn on_both(body: impl Fn(&dyn Files)) {
+    body(&simulated());
+    let directory = directory();
+    body(&MountedFiles::new(directory.path()).unwrap());
+}
