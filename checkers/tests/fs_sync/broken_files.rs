@@ -135,7 +135,7 @@ fn sizes() {
         "empties /a",
         2,
         &[
-            ("lost/partly-synced-by-fdatasync", "/a has 0 bytes, not 8192"),
+            ("lost/partly-synced-by-fdatasync", "/a has 0 bytes, not 4096"),
             ("lost/partly-synced-by-fsync", "/a has 0 bytes, not 4096"),
             ("lost/synced-by-fsync", "/a has 0 bytes, not 4096"),
             ("lost/synced-by-sync", "/a has 0 bytes, not 4096"),
@@ -146,6 +146,7 @@ fn sizes() {
         "cuts /b",
         2,
         &[
+            ("lost/partly-synced-by-fdatasync", "/b has 4095 bytes, not 4096"),
             ("lost/partly-synced-by-fsync", "/a has 4095 bytes, not 4096"),
             ("lost/synced-by-fsync", "/b has 8191 bytes, not 8192"),
             ("lost/synced-by-sync", "/b has 8191 bytes, not 8192"),
@@ -155,6 +156,7 @@ fn sizes() {
         "lengthens /b",
         2,
         &[
+            ("corrupt/partly-synced-by-fdatasync", "/b has 4097 bytes, not 4096"),
             ("corrupt/partly-synced-by-fsync", "/a has 4097 bytes, not 4096"),
             ("corrupt/synced-by-fsync", "/b has 8193 bytes, not 8192"),
             ("corrupt/synced-by-sync", "/b has 8193 bytes, not 8192"),
@@ -205,7 +207,7 @@ fn names() {
         "makes /a again",
         3,
         &[
-            ("lost/partly-synced-by-fdatasync", "/a has 0 bytes, not 8192"),
+            ("lost/partly-synced-by-fdatasync", "/a has 0 bytes, not 4096"),
             ("lost/partly-synced-by-fsync", "/a has 0 bytes, not 4096"),
             ("lost/partly-synced-by-sync", "/a has 0 bytes, not 4096"),
             ("resurrected/synced-by-sync", "/a was taken away for good, and is there"),

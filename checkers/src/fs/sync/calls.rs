@@ -9,6 +9,7 @@ use explode_ramdisk::files::{Fd, Files, OpenFlags, Result as FilesResult};
 use explode_runtime::check::Failure;
 
 use super::Call;
+use super::file::File;
 use super::model::Model;
 use super::pattern::pattern;
 
@@ -32,9 +33,9 @@ impl Calls<'_> {
         Ok(())
     }
 
-    /// Writes at the end of a file.
+    /// Writes at the end of a file, made if it is not there.
     pub fn append(&mut self, path: &str, len: usize) -> Result<(), Failure> {
-        let end = self.model.file_or_new(path).size();
+        let end = self.model.file(path).map_or(0, File::size);
         self.write(path, end, len)
     }
 

@@ -28,7 +28,7 @@ pub enum Step {
     WriteAOnly,
     /// Two blocks, not synced.
     WriteBOnly,
-    /// A block at the end of `/a`, and fdatasync: its size is needed to read it.
+    /// A block at the end of `/a`, and fdatasync of it alone: its size is needed to read it.
     AppendToA,
     /// To nothing, not synced.
     TruncateA,
@@ -79,8 +79,8 @@ impl Step {
         let (a, c) = (tree.file("/a"), tree.file("/d/c"));
         match self {
             Step::WriteA | Step::WriteAFar | Step::WriteB | Step::WriteC => true,
-            Step::WriteAOnly | Step::WriteBOnly => true,
-            Step::AppendToA | Step::UnlinkA | Step::RenameAToB => a.is_some(),
+            Step::WriteAOnly | Step::WriteBOnly | Step::AppendToA => true,
+            Step::UnlinkA | Step::RenameAToB => a.is_some(),
             Step::TruncateA => a.is_some_and(|a| a.size() > 0),
             Step::ResizeA => a.is_some_and(|a| a.size() != MIDDLE),
             Step::MakeD => c.is_none(),

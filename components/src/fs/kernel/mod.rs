@@ -5,6 +5,7 @@
 pub mod ext2;
 pub mod ext4;
 pub mod minix;
+mod no_sync;
 mod tool;
 pub mod vfat;
 

@@ -11,6 +11,8 @@ use explode_runtime::recover::{Blame, Fault};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_settime};
 
+use super::no_sync::without_sync;
+
 /// A program and its arguments, but for the device.
 #[derive(Clone, Debug)]
 pub(super) struct Tool {
@@ -30,7 +32,8 @@ impl Tool {
     /// It cannot be started, or was killed.
     pub fn run(&self, device: &Path) -> Result<(i32, String), Fault> {
         hold_clock();
-        let ran = Command::new(self.program)
+        let mut command = Command::new(self.program);
+        let ran = without_sync(&mut command)
             .args(&self.arguments)
             .arg(device)
             .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
