@@ -1,7 +1,7 @@
 //! A RAM disk, the leaf of stacks that want a block device: simulated in process, or the driver `rdd` in the kernel.
 
 use explode_ramdisk::{Flushes, RamDisk};
-use explode_runtime::devices::Devices;
+use explode_runtime::devices::{Devices, DiskModel};
 use explode_runtime::recover::{Below, Component, Fault, Surface};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 
@@ -14,23 +14,33 @@ pub const DEF: ComponentDef = ComponentDef {
     options: &[
         OptionDef { name: "sectors", about: "its size in sectors of 512 bytes", default: "32768" },
         OptionDef { name: "flushes", about: "kept, or dropped: it lies about them", default: "kept" },
+        OptionDef {
+            name: "buffers",
+            about: "does what is dirty in the kernel's buffer cache count as something that may be on disk: true, false",
+            default: "true",
+        },
     ],
     build,
 };
 
 struct RamDiskComponent {
     sectors: u64,
-    flushes: Flushes,
+    model: DiskModel,
     surface: Surface,
 }
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let buffers = options.bool("buffers", true)?;
     let flushes = options.one_of("flushes", &[("kept", Flushes::Kept), ("dropped", Flushes::Dropped)])?;
     match options.int("sectors", 32_768)? {
         sectors if sectors == 0 || !sectors.is_multiple_of(8) => {
             Err(UsageError(format!("{sectors} sectors; use a multiple of 8 (a block has 4096 bytes)")))
         }
-        sectors => Ok(Box::new(RamDiskComponent { sectors, flushes, surface: Surface::Child })),
+        sectors => Ok(Box::new(RamDiskComponent {
+            sectors,
+            model: DiskModel { flushes, buffers },
+            surface: Surface::Child,
+        })),
     }
 }
 
@@ -39,10 +49,10 @@ impl Component for RamDiskComponent {
         self.surface = match below.devices {
             Devices::Mem(storage) => {
                 let disk = RamDisk::new(storage.clone(), below.first_device, self.sectors);
-                Surface::Disk(disk.with_flushes(self.flushes))
+                Surface::Disk(disk.with_flushes(self.model.flushes))
             }
             Devices::Kernel(disks) => {
-                Surface::Block(disks.attach(below.first_device, self.sectors, self.flushes)?)
+                Surface::Block(disks.attach(below.first_device, self.sectors, self.model)?)
             }
         };
         Ok(())

@@ -12,6 +12,21 @@ use super::Side;
 use super::machine::Machine;
 use crate::recover::Fault;
 
+/// What of a disk's life is believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskModel {
+    /// Does it do what a flush asks for?
+    pub flushes: Flushes,
+    /// Does what is dirty in the buffer cache count as something that may be on disk? Without it only requests do.
+    pub buffers: bool,
+}
+
+impl Default for DiskModel {
+    fn default() -> DiskModel {
+        DiskModel { flushes: Flushes::Kept, buffers: true }
+    }
+}
+
 /// RAM disks that hold an image, once a component has attached them; clones are the same ones.
 #[derive(Clone, Debug)]
 pub struct KernelDisks(Rc<Inner>);
@@ -52,7 +67,7 @@ impl KernelDisks {
     ///
     /// # Errors
     /// The driver has no room for it, or the machine is in no state to go on.
-    pub fn attach(&self, dev: u32, sectors: u64, flushes: Flushes) -> Result<PathBuf, Fault> {
+    pub fn attach(&self, dev: u32, sectors: u64, model: DiskModel) -> Result<PathBuf, Fault> {
         let Inner { machine, side, image, attached, recording, .. } = &*self.0;
         if let Some(node) = attached.borrow().get(&dev) {
             return Ok(node.clone());
@@ -62,7 +77,7 @@ impl KernelDisks {
             None => machine.attach(*side, dev, sectors, &Disk::new())?,
         };
         if recording.get() == Recording::On {
-            machine.watch(*side, dev, flushes)?;
+            machine.watch(*side, dev, model)?;
         }
         attached.borrow_mut().insert(dev, node.clone());
         Ok(node)

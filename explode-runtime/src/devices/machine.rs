@@ -13,12 +13,13 @@ use explode_ramdisk::{Disk, Event, Flushes};
 
 use super::Side;
 use super::ekm::{self, Ekm};
+use super::kernel::DiskModel;
 use super::log::{Reader, Record};
 use super::rdd::RddDisk;
 use crate::recover::{Blame, Fault};
 use crate::run::RunError;
 
-const CONTROL: &str = "/dev/rdd-control";
+pub(super) const CONTROL: &str = "/dev/rdd-control";
 /// Devices of a side.
 const DEVICES: u32 = WATCHES_MAX as u32 / 2;
 /// Where the file systems' clock stands: the first second of 2026.
@@ -41,6 +42,8 @@ struct Bench {
     disks: BTreeMap<u32, RddDisk>,
     reader: Reader,
     events: Vec<Event>,
+    /// Disks whose dirty buffers do not count.
+    unseen: Vec<u32>,
     /// The log was full: its events are not all there.
     spoiled: Option<Fault>,
 }
@@ -128,19 +131,19 @@ impl Machine {
     }
 
     /// Begins to log a disk's events.
-    pub(super) fn watch(&self, side: Side, dev: u32, flushes: Flushes) -> Result<(), Fault> {
+    pub(super) fn watch(&self, side: Side, dev: u32, model: DiskModel) -> Result<(), Fault> {
         let mut bench = self.bench(side).borrow_mut();
-        if flushes == Flushes::Dropped {
+        if model.flushes == Flushes::Dropped {
             bench.reader.drop_flushes(dev);
         }
         let spec = bench.disks[&dev].spec();
         let (major, minor) = (spec.major, spec.minor);
-        self.ekm.watch(Watch {
-            device: number(side, dev),
-            major,
-            minor,
-            what: WATCH_BUFFERS | WATCH_REQUESTS,
-        })
+        bench.unseen.retain(|unseen| *unseen != dev);
+        if !model.buffers {
+            bench.unseen.push(dev);
+        }
+        let what = WATCH_REQUESTS | if model.buffers { WATCH_BUFFERS } else { 0 };
+        self.ekm.watch(Watch { device: number(side, dev), major, minor, what })
     }
 
     /// Ends that, and forgets what nobody has taken.
@@ -163,7 +166,8 @@ impl Machine {
         watched: impl Iterator<Item = u32>,
     ) -> Result<Vec<Event>, Fault> {
         self.pull();
-        for dev in watched {
+        let unseen = self.bench(side).borrow().unseen.clone();
+        for dev in watched.filter(|dev| !unseen.contains(dev)) {
             self.ekm.buffers(number(side, dev))?;
             let (now, events): (Vec<Record>, Vec<Record>) =
                 self.ekm.drain()?.into_iter().partition(|record| record.header.kind == KIND_BUFFER);

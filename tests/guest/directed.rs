@@ -1,0 +1,118 @@
+//! Going one way through a checker's steps, by their names, and looking at every crash disk on it.
+
+use explode_ramdisk::{Event, Recording};
+use explode_runtime::check::{Ask, Failure, Verdict, Violation};
+use explode_runtime::choose::{Choice, Point};
+use explode_runtime::crash::Kept;
+use explode_runtime::devices::Lab;
+use explode_runtime::explore::{State, Unit};
+use explode_runtime::pipeline::{Judgement, Pipeline};
+use explode_runtime::recover::Stack;
+use explode_runtime::run::{Early, ErrorFound, Place, Plan, Registry, Runner, Work};
+use explode_runtime::trace::Trace;
+
+/// What was seen on the way.
+#[derive(Default)]
+pub struct Seen {
+    /// The errors, in order, each with what its disk has kept.
+    pub errors: Vec<(Violation, Vec<Kept>)>,
+    /// The trace of each.
+    pub traces: Vec<Trace>,
+    /// Crash disks checked.
+    pub checked: u64,
+    /// Every event.
+    pub events: Vec<Event>,
+}
+
+impl Seen {
+    /// The first error of this verdict and promise.
+    pub fn error(&self, verdict: Verdict, promise: &str) -> Option<usize> {
+        self.errors.iter().position(|(error, _)| error.verdict == verdict && error.promise == promise)
+    }
+}
+
+/// Goes the way of these steps, one a mutate; crashes are looked at in the last one.
+pub fn go(registry: &Registry, plan: &Plan, lab: &Lab, steps: &[&str]) -> Seen {
+    let mut runner = Runner::start(registry, plan, lab).expect("the stack starts");
+    runner.keep_events();
+    let unit = Unit { state: State::default(), script: Vec::new(), mutates: steps.len() as u32 };
+    let mut left = steps.iter();
+    let mut answer = |point: &Point<'_>| {
+        let wanted = left.next().expect("a step for each choice");
+        let found = point.names.iter().position(|name| name == wanted);
+        found.unwrap_or_else(|| panic!("no step '{wanted}' in {:?}", point.names)) as u32
+    };
+    let last = steps.len() as u32;
+    let mut look = Look {
+        plan,
+        runner_origin: runner.origin().clone(),
+        last,
+        choices: Vec::new(),
+        seen: Seen::default(),
+    };
+    let ended = runner.run(&unit, &mut answer, &mut look);
+    match ended.early {
+        None | Some(Early::Stopped) => {}
+        Some(other) => panic!("the way ended early: {other:?}"),
+    }
+    Seen { events: ended.events, ..look.seen }
+}
+
+struct Look<'a> {
+    plan: &'a Plan,
+    runner_origin: explode_runtime::trace::Origin,
+    last: u32,
+    choices: Vec<Choice>,
+    seen: Seen,
+}
+
+impl Work for Look<'_> {
+    fn crashes(
+        &mut self,
+        pipeline: &mut Pipeline<'_>,
+        stack: &Stack,
+        ask: &Ask<'_>,
+        place: Place,
+    ) -> Result<(), Failure> {
+        if place.mutates < self.last {
+            return Ok(pipeline.skip(stack.devices(), ask.when)?);
+        }
+        self.choices = ask.chooser.made().to_vec();
+        let judge = pipeline.judge();
+        let Look { plan, runner_origin, choices, seen, .. } = self;
+        pipeline.candidates(stack.devices(), ask, place.interval, |candidate| {
+            seen.checked += 1;
+            let judged = judge.judge(
+                candidate.disk.image(),
+                ask.checker,
+                candidate.epoch,
+                candidate.args,
+                Recording::Off,
+            );
+            match judged.judgement {
+                Judgement::Ok | Judgement::Repaired => {}
+                Judgement::Broken(why) => panic!("a check could not be made: {why}"),
+                Judgement::Violated(violation) => {
+                    let kept = candidate.disk.kept();
+                    let error = ErrorFound {
+                        violation: violation.clone(),
+                        epoch: Some(candidate.epoch),
+                        args: candidate.args.to_vec(),
+                        disk: Some((candidate.disk.identity().to_string(), kept.clone())),
+                        recovery: Vec::new(),
+                        choices: choices.clone(),
+                        place,
+                        log_hash: candidate.log_hash,
+                    };
+                    seen.traces.push(Trace::of(plan, runner_origin, &error, false));
+                    seen.errors.push((violation, kept));
+                }
+            }
+        })?;
+        Ok(())
+    }
+
+    fn reached(&mut self, _signature: u128, _depth: u32) -> bool {
+        true
+    }
+}

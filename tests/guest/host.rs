@@ -1,0 +1,153 @@
+//! The host's side: boots the guest for the cases in it, then runs those that boot guests of their own.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use explode_vm::{
+    Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestSpec, KernelSource, Kind, Silent, VmError,
+};
+
+use crate::IN_GUEST;
+use crate::common::explode_in;
+use crate::report::Line;
+
+const PORT: &str = "/dev/virtio-ports/explode";
+
+/// Runs all cases whose name contains `only`, and prints a summary as test programs do.
+pub fn main(only: Option<String>) -> ExitCode {
+    let spec = match spec(&only.clone().unwrap_or_default()) {
+        Ok(spec) => spec,
+        // In CI a missing requirement is a failure.
+        Err(error) if error.kind() == Kind::Missing && std::env::var_os("CI").is_none() => {
+            println!("unsupported: {error}");
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => {
+            println!("FAILED: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let mut tally = Tally { only: only.unwrap_or_default(), passed: 0, failed: 0 };
+    let traces = in_guest(&spec, &mut tally);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (name, trace) in traces {
+        tally.case(&format!("{name}: its trace replays in a fresh guest"), || {
+            std::fs::write(folder.path().join(&name), trace).map_err(|error| error.to_string())?;
+            let ran = explode_in(folder.path(), ["replay", "--format", "jsonl", &name]);
+            let by_log = ran.out.contains(r#""replayed_by":"log""#);
+            (ran.code == 1 && by_log).then_some(()).ok_or(format!("{ran:?}"))
+        });
+    }
+    tally.case("one workload has the same log in every guest", || same_log(folder.path()));
+    let Tally { passed, failed, .. } = tally;
+    let word = if failed == 0 { "ok" } else { "FAILED" };
+    println!(
+        "\ntest result: {word}. {passed} passed; {failed} failed; 0 ignored; 0 measured; 0 filtered out"
+    );
+    ExitCode::from(u8::from(failed > 0))
+}
+
+/// The guest: this program as its agent, and the selftest of the modules.
+fn spec(only: &str) -> Result<GuestSpec, VmError> {
+    let (cache, options) = (Cache::of_user()?, BuildOptions::of_environment()?);
+    let builder = Builder { cache: &cache, options: &options, progress: &Silent };
+    let tree = std::env::var_os("EXPLODE_KERNEL").filter(|tree| !tree.is_empty());
+    let kernel =
+        builder.kernel(&tree.map_or(KernelSource::Debian, |tree| KernelSource::Tree(tree.into())))?;
+    let mut spec = GuestSpec::new(&kernel, &builder.image()?);
+    spec.modules = Some(builder.modules(&kernel)?);
+    spec.drivers = builder.driver(&kernel, "raid0")?;
+    spec.accelerator = builder.accelerator(&kernel, &spec.image)?;
+    spec.agent = Some(Agent::this_program([IN_GUEST, PORT]));
+    let program = std::env::current_exe().expect("this program has a path");
+    let selftest = program
+        .parent()
+        .and_then(Path::parent)
+        .expect("it is in target/<profile>/deps")
+        .join("examples/selftest");
+    let contents = std::fs::read(&selftest).map_err(|error| VmError::Broken {
+        what: format!("{}: {error}; build it: cargo build -p explode-ekm-abi --examples", selftest.display()),
+        tail: String::new(),
+    })?;
+    spec.files.push(GuestFile { path: "/selftest".to_owned(), mode: 0o755, contents });
+    spec.files.push(GuestFile { path: "/only".to_owned(), mode: 0o644, contents: only.as_bytes().to_vec() });
+    Ok(spec)
+}
+
+/// Counts cases.
+struct Tally {
+    only: String,
+    passed: u32,
+    failed: u32,
+}
+
+impl Tally {
+    fn ended(&mut self, name: &str, why: Option<String>) {
+        match why {
+            None => {
+                self.passed += 1;
+                println!("case {name} ... ok");
+            }
+            Some(why) => {
+                self.failed += 1;
+                println!("case {name} --- FAILED\n{why}");
+            }
+        }
+    }
+
+    fn case(&mut self, name: &str, case: impl FnOnce() -> Result<(), String>) {
+        if name.contains(&self.only) {
+            let why = case().err();
+            self.ended(name, why);
+        }
+    }
+}
+
+/// Boots the guest, hears how its cases end, and sees it die; returns the traces that it has found.
+fn in_guest(spec: &GuestSpec, tally: &mut Tally) -> Vec<(String, String)> {
+    let mut guest = match Guest::boot(spec) {
+        Ok(guest) => guest,
+        Err(error) => {
+            tally.ended("a guest boots", Some(error.to_string()));
+            return Vec::new();
+        }
+    };
+    tally.ended("a guest boots", None);
+    let (reader, _writer) = guest.take_stream().expect("nobody has it yet");
+    let mut traces = Vec::new();
+    let mut ended = false;
+    for line in BufReader::new(reader).lines().map_while(Result::ok) {
+        match serde_json::from_str(&line) {
+            Ok(Line::Case(name, why)) => tally.ended(&name, why),
+            Ok(Line::Trace(name, trace)) => traces.push((name, trace)),
+            Ok(Line::End) => ended = true,
+            Err(error) => tally.ended("the guest speaks clearly", Some(format!("{error}: {line}"))),
+        }
+    }
+    let died = guest.wait(Duration::from_secs(20)).is_ok_and(|status| status.is_some());
+    let panicked = guest.console().contains("sysrq triggered crash");
+    let lost = ended && died && panicked;
+    let why = (!lost).then(|| format!("its console ends:\n{}", guest.console_tail(30)));
+    tally.ended("the host sees a guest that panics, after its last case", why);
+    traces
+}
+
+/// The events of one workload on ext4, byte for byte.
+fn same_log(folder: &Path) -> Result<(), String> {
+    let mut logs = Vec::new();
+    for boot in 0..3 {
+        let arguments = format!(
+            "run fs-sync-ext4 --depth 1 --limit 2 --samples 2 --crash-depth 0 --events {boot}.jsonl --out same-log-{boot}"
+        );
+        let ran = explode_in(folder, arguments.split_whitespace());
+        if ran.code != 0 {
+            return Err(format!("{ran:?}"));
+        }
+        logs.push(std::fs::read(folder.join(format!("{boot}.jsonl"))).map_err(|error| error.to_string())?);
+    }
+    let equal = logs.iter().all(|log| log == &logs[0]);
+    let lines = logs[0].iter().filter(|byte| **byte == b'\n').count();
+    (equal && lines > 100).then_some(()).ok_or(format!("{lines} lines, equal: {equal}"))
+}

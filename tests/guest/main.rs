@@ -1,0 +1,26 @@
+//! Cases that need a guest: one boot for all that run in it, then those that boot guests of their own.
+//!
+//! This program is both sides: the test of the host, and the agent of the guest that it boots. In the guest it goes through the
+//! [`cases`] and says how each ended; on the host it adds the cases of the [`host`].
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod cases;
+mod directed;
+mod host;
+mod report;
+
+/// The word by which the program knows that it is in the guest.
+const IN_GUEST: &str = "in-guest";
+
+fn main() -> std::process::ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    match arguments.next() {
+        Some(word) if word == IN_GUEST => {
+            cases::all(&arguments.next().unwrap_or_default());
+            std::process::ExitCode::SUCCESS
+        }
+        first => host::main(first.into_iter().chain(arguments).find(|word| !word.starts_with('-'))),
+    }
+}

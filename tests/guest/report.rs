@@ -1,0 +1,52 @@
+//! What a case says, and how it gets from the guest to the host: one JSON object a line.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde::{Deserialize, Serialize};
+
+/// A line from the guest.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Line {
+    /// A case has ended; none is good, else why not.
+    Case(String, Option<String>),
+    /// A trace, to be replayed in a fresh guest.
+    Trace(String, String),
+    /// All cases have ended; the guest is about to be lost.
+    End,
+}
+
+/// Says how the cases end.
+pub struct Report {
+    port: File,
+    only: String,
+}
+
+impl Report {
+    /// To this character device; only of cases whose name contains `only`.
+    pub fn to(port: &str, only: String) -> Report {
+        let port = File::options().write(true).open(port).expect("the port to the host");
+        Report { port, only }
+    }
+
+    /// Runs a case.
+    pub fn case(&mut self, name: &str, case: impl FnOnce(&mut Report)) {
+        if !name.contains(&self.only) {
+            return;
+        }
+        let ended = catch_unwind(AssertUnwindSafe(|| case(self)));
+        let why = ended.err().map(|panic| {
+            let text = panic.downcast_ref::<String>().cloned();
+            text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default()
+        });
+        self.say(&Line::Case(name.to_owned(), why));
+    }
+
+    /// Sends a line.
+    pub fn say(&mut self, line: &Line) {
+        let mut text = serde_json::to_vec(line).expect("a line is plain data");
+        text.push(b'\n');
+        self.port.write_all(&text).expect("the host listens");
+    }
+}
