@@ -10,6 +10,7 @@ mod kernel;
 mod log;
 mod machine;
 mod map;
+mod plain;
 mod rdd;
 
 use std::rc::Rc;
@@ -19,8 +20,9 @@ use explode_ramdisk::{Event, Image, Recording, Storage};
 use crate::recover::{Blame, Fault};
 use crate::run::{Mode, RunError};
 
-pub use kernel::KernelDisks;
+pub use kernel::{DiskModel, KernelDisks};
 pub use machine::{Machine, NOW};
+pub use plain::PlainDisk;
 
 /// Where devices come from.
 #[derive(Clone, Debug)]

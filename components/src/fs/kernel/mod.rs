@@ -16,6 +16,7 @@ use std::rc::Rc;
 use explode_runtime::check::{Profile, Promise};
 use explode_runtime::recover::{Below, Component, Fault, Floor, Recovery, Surface};
 use explode_runtime::run::{Mode, OptionDef};
+use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
 use super::mounted::MountedFiles;
@@ -70,9 +71,15 @@ impl Component for KernelFs {
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
         let (node, at) = (below.block(0)?, below.place);
-        std::fs::create_dir_all(at).map_err(|error| Fault::new(format!("{}: {error}", at.display())))?;
         let System { driver, options, .. } = &self.system;
-        mount(Some(&node), at, Some(*driver), FLAGS, Some(options.as_str()))
+        let mount = || mount(Some(&node), at, Some(*driver), FLAGS, Some(options.as_str()));
+        let mut mounted = mount();
+        if mounted == Err(Errno::ENOENT) {
+            std::fs::create_dir_all(at)
+                .map_err(|error| Fault::new(format!("{}: {error}", at.display())))?;
+            mounted = mount();
+        }
+        mounted
             .map_err(|errno| Fault::new(format!("mount as {driver} failed: {}", errno.desc())))?;
         match MountedFiles::new(at) {
             Ok(files) => {
