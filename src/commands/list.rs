@@ -64,7 +64,10 @@ fn text(line: &Value) -> String {
     match (line["depth"].as_u64(), line["options"].as_array()) {
         (Some(depth), _) => {
             let (expect, limit, samples) = (word("expect"), &line["limit"], &line["samples"]);
-            format!("{head}\n{:36} expect {expect}; depth {depth}, limit {limit}, samples {samples}", "")
+            format!(
+                "{head}\n{:36} expect {expect}; depth {depth}, limit {limit}, samples {samples}, crash-depth {}",
+                "", line["crash_depth"]
+            )
         }
         (None, Some(options)) => options.iter().fold(head, |text, option| {
             let word = |key: &str| option[key].as_str().unwrap_or_default();

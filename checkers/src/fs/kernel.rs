@@ -34,9 +34,14 @@ pub(crate) fn targets() -> Vec<Target> {
         target("fs-basic-ext4", "Figure 2 on ext4", basic::DEF.name, on_disk("ext4", none()), false, "clean"),
         synced("fs-sync-ext4", "what is synced survives, on ext4", on_disk("ext4", none()), "clean"),
         synced("fs-sync-ext2", "the same on ext2, by its own driver", on_disk("ext2", none()), "lost"),
-        synced("fs-sync-ext2-by-ext4", "the same on ext2, by ext4's driver", on_disk("ext2", by_ext4()), "clean"),
+        synced(
+            "fs-sync-ext2-by-ext4",
+            "the same on ext2, by ext4's driver",
+            on_disk("ext2", by_ext4()),
+            "clean",
+        ),
         synced("fs-sync-vfat", "the same on VFAT", on_disk("vfat", none()), "lost"),
-        synced("fs-sync-minix", "the same on MINIX", on_disk("minix", none()), "lost"),
+        synced("fs-sync-minix", "the same on MINIX", on_disk("minix", none()), "corrupt"),
         seeded("ext4+flush-lies", "ext4 on a disk whose flushes do nothing", deaf().plug("ext4", none())),
         seeded(
             "ext4+fsync-lies",

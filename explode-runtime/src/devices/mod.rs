@@ -19,7 +19,7 @@ use explode_ramdisk::{Event, Image, Recording, Storage};
 use crate::recover::{Blame, Fault};
 use crate::run::{Mode, RunError};
 
-pub use kernel::KernelDisks;
+pub use kernel::{DiskModel, KernelDisks};
 pub use machine::{Machine, NOW};
 
 /// Where devices come from.

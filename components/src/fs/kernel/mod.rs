@@ -4,7 +4,6 @@
 
 pub mod ext2;
 pub mod ext4;
-mod floor;
 pub mod minix;
 mod no_sync;
 mod tool;
@@ -14,7 +13,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use explode_runtime::check::{Profile, Promise};
-use explode_runtime::recover::{Below, Component, Fault, Floor, Recovery, Surface};
+use explode_runtime::recover::{Below, Component, Fault, Recovery, Surface};
 use explode_runtime::run::{Mode, OptionDef};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
@@ -23,9 +22,6 @@ use tool::Tool;
 
 /// Where these can run.
 const MODES: &[Mode] = &[Mode::Vm, Mode::Here];
-
-/// How they are mounted.
-const FLAGS: MsFlags = MsFlags::MS_NODEV.union(MsFlags::MS_NOSUID).union(MsFlags::MS_NOATIME);
 
 /// What is particular about a file system.
 struct System {
@@ -72,7 +68,8 @@ impl Component for KernelFs {
         let (node, at) = (below.block(0)?, below.place);
         std::fs::create_dir_all(at).map_err(|error| Fault::new(format!("{}: {error}", at.display())))?;
         let System { driver, options, .. } = &self.system;
-        mount(Some(&node), at, Some(*driver), FLAGS, Some(options.as_str()))
+        let flags = MsFlags::MS_NODEV | MsFlags::MS_NOSUID | MsFlags::MS_NOATIME;
+        mount(Some(&node), at, Some(*driver), flags, Some(options.as_str()))
             .map_err(|errno| Fault::new(format!("mount as {driver} failed: {}", errno.desc())))?;
         match MountedFiles::new(at) {
             Ok(files) => {
@@ -118,10 +115,6 @@ impl Component for KernelFs {
     fn version(&self) -> Option<(&'static str, String)> {
         let release = nix::sys::utsname::uname().ok()?.release().to_string_lossy().into_owned();
         Some(("linux", release))
-    }
-
-    fn floor(&self) -> Option<Floor> {
-        Some(floor::floor(&self.system))
     }
 
     fn hides(&self) -> Option<&'static str> {

@@ -2,7 +2,6 @@
 //!
 //! Such a program's own device is flushed when it is closed; the call returns, and does nothing (seccomp(2)).
 
-use std::cell::Cell;
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
@@ -26,30 +25,16 @@ const fn instruction(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
 
 /// The command, whose calls of sync(2) do nothing.
 pub(super) fn without_sync(command: &mut Command) -> &mut Command {
+    let install = || {
+        let program = sock_fprog { len: FILTER.len() as u16, filter: FILTER.as_ptr().cast_mut() };
+        // SAFETY: plain numbers.
+        let privileges = unsafe { prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
+        // SAFETY: the kernel copies the filter, which is static, and does not change it.
+        let filter = unsafe { prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &raw const program) };
+        if privileges != 0 || filter != 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    };
     // SAFETY: between fork and exec it makes two system calls, and nothing else.
     unsafe { command.pre_exec(install) }
-}
-
-/// From now on the calling thread's sync(2) does nothing, nor that of what it starts.
-pub(super) fn forget_sync() -> io::Result<()> {
-    thread_local! {
-        static FORGOTTEN: Cell<bool> = const { Cell::new(false) };
-    }
-    if !FORGOTTEN.get() {
-        install()?;
-        FORGOTTEN.set(true);
-    }
-    Ok(())
-}
-
-/// Makes two system calls, and nothing else.
-fn install() -> io::Result<()> {
-    let program = sock_fprog { len: FILTER.len() as u16, filter: FILTER.as_ptr().cast_mut() };
-    // SAFETY: plain numbers.
-    let privileges = unsafe { prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
-    // SAFETY: the kernel copies the filter, which is static, and does not change it.
-    let filter = unsafe { prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &raw const program) };
-    if privileges != 0 || filter != 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -26,10 +26,14 @@ impl Tool {
         Tool { program, arguments: arguments.split_whitespace().map(Into::into).collect() }
     }
 
-    /// What is to be started.
-    pub fn command(&self, device: &Path) -> Command {
+    /// Runs it on a device; returns its exit code, and the end of what it said.
+    ///
+    /// # Errors
+    /// It cannot be started, or was killed.
+    pub fn run(&self, device: &Path) -> Result<(i32, String), Fault> {
+        hold_clock();
         let mut command = Command::new(self.program);
-        command
+        let ran = without_sync(&mut command)
             .args(&self.arguments)
             .arg(device)
             .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
@@ -37,17 +41,7 @@ impl Tool {
             // The e2fsprogs take the time from here.
             .env("E2FSPROGS_FAKE_TIME", NOW.to_string())
             .env("E2FSCK_TIME", NOW.to_string())
-            .stdin(Stdio::null());
-        command
-    }
-
-    /// Runs it on a device; returns its exit code, and the end of what it said.
-    ///
-    /// # Errors
-    /// It cannot be started, or was killed.
-    pub fn run(&self, device: &Path) -> Result<(i32, String), Fault> {
-        hold_clock();
-        let ran = without_sync(&mut self.command(device))
+            .stdin(Stdio::null())
             .output()
             .map_err(|error| Fault::new(format!("{self} cannot be started: {error}")).blame(Blame::Tool))?;
         let said = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).trim().to_owned();
