@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use explode_runtime::check::Verdict;
+use explode_ramdisk::Event;
+use explode_runtime::check::{Verdict, Violation};
 use explode_runtime::devices::Lab;
 use explode_runtime::report::{Finding, Message, Summary};
 use explode_runtime::run::{Confirmation, Local, Mode, Plan, Registry, explore};
@@ -133,6 +134,19 @@ fn losses(cx: Cx<'_>, report: &mut Report) {
         let seen = go(cx.registry, &cx.plan("fs-sync-ext2"), cx.lab, &reuse);
         keep(report, "ext2-reuse", &seen);
     });
+    for target in ["fs-sync-ext2", "fs-sync-vfat"] {
+        report.case(&format!("{target}: sync(2) leaves the disk's cache unflushed"), |_| {
+            let seen = go(cx.registry, &cx.plan(target), cx.lab, &["write /a", "sync"]);
+            assert!(!seen.events.iter().any(|event| matches!(event, Event::Flush { .. })));
+            let lost =
+                |error: &&Violation| error.verdict == Verdict::Lost && error.promise == "synced-by-sync";
+            assert!(
+                seen.errors.iter().map(|(error, _)| error).any(|error| lost(&error)),
+                "{:?}",
+                seen.errors
+            );
+        });
+    }
 }
 
 /// Gives the first error's trace to the host.
