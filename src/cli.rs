@@ -18,8 +18,6 @@ pub enum Command {
     Run(RunArgs),
     /// Run a trace again: does the finding show itself once more?
     Replay(ReplayArgs),
-    /// How many crash disks a second are checked, and how many a plain loop without explode would.
-    Bench(BenchArgs),
     /// What can be named.
     List(ListArgs),
     /// The disks that a crash can leave, from an event log alone.
@@ -98,9 +96,8 @@ pub struct DeviceArgs {
     pub replace_versions: bool,
 }
 
-/// What is driven and checked, on what, where.
 #[derive(Debug, Args)]
-pub struct SystemArgs {
+pub struct RunArgs {
     /// A target, or with --stack a checker; `explode list` names them.
     pub target: String,
     /// A component for the checker to stand on; what that needs is put below it.
@@ -112,12 +109,6 @@ pub struct SystemArgs {
     /// An option of a component of the stack.
     #[arg(long, value_name = "COMPONENT.KEY=VALUE")]
     pub set: Vec<String>,
-}
-
-#[derive(Debug, Args)]
-pub struct RunArgs {
-    #[command(flatten)]
-    pub system: SystemArgs,
     /// What to try next.
     #[arg(long, value_enum, default_value = "exhaust")]
     pub strategy: Strategy,
@@ -153,18 +144,6 @@ pub struct RunArgs {
     /// Write the events of each unit of work to this file, as JSON lines.
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
-    /// How to say it.
-    #[arg(long, value_enum, default_value = "human")]
-    pub format: Format,
-}
-
-#[derive(Debug, Args)]
-pub struct BenchArgs {
-    #[command(flatten)]
-    pub system: SystemArgs,
-    /// Crash disks of a round.
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(2..=100_000))]
-    pub checks: u32,
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,

@@ -22,7 +22,6 @@ use crate::run::{Plan, Registry, Settings};
 use crate::writeset::WriteSet;
 
 /// The stages behind one running system.
-#[derive(Clone)]
 pub struct Pipeline<'a> {
     judge: Judge<'a>,
     /// What could be on disk after the events before `log`.

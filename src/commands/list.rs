@@ -60,19 +60,18 @@ fn named(kind: &str, name: &str, modes: &str, about: &str, options: &[OptionDef]
 
 fn text(line: &Value) -> String {
     let word = |key: &str| line[key].as_str().unwrap_or_default();
-    let head = format!("{:<10} {:<20} {:<11} {}", word("type"), word("name"), word("in"), word("about"));
+    let head = format!("{:<10} {:<20} {:<4} {}", word("type"), word("name"), word("in"), word("about"));
     match (line["depth"].as_u64(), line["options"].as_array()) {
         (Some(depth), _) => {
             let (expect, limit, samples) = (word("expect"), &line["limit"], &line["samples"]);
-            let bounds = format!(
-                "depth {depth}, limit {limit}, samples {samples}, crash-depth {}",
-                line["crash_depth"]
-            );
-            format!("{head}\n{:43} expect {expect}; {bounds}", "")
+            format!(
+                "{head}\n{:36} expect {expect}; depth {depth}, limit {limit}, samples {samples}, crash-depth {}",
+                "", line["crash_depth"]
+            )
         }
         (None, Some(options)) => options.iter().fold(head, |text, option| {
             let word = |key: &str| option[key].as_str().unwrap_or_default();
-            format!("{text}\n{:43} {}={}  {}", "", word("name"), word("default"), word("about"))
+            format!("{text}\n{:36} {}={}  {}", "", word("name"), word("default"), word("about"))
         }),
         (None, None) => head,
     }

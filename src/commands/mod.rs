@@ -1,10 +1,8 @@
 //! One file a command.
 
-mod bench;
 mod crash_disks;
 mod doctor;
 mod list;
-mod plan;
 mod replay;
 mod run;
 mod vm;
@@ -19,7 +17,6 @@ use crate::guest::agent;
 pub fn dispatch(registry: &Registry, command: &Command) -> Exit {
     match command {
         Command::Run(args) => run::run(registry, args),
-        Command::Bench(args) => bench::bench(registry, args),
         Command::Replay(args) => replay::replay(registry, args),
         Command::List(args) => list::list(registry, args),
         Command::CrashDisks(args) => crash_disks::crash_disks(args),

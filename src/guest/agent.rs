@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use explode_ramdisk::Event;
 use explode_runtime::devices::Lab;
 use explode_runtime::report::Message;
-use explode_runtime::run::{Audience, Confirmation, Exit, Mode, Registry, RunError, bench, explore};
+use explode_runtime::run::{Audience, Confirmation, Exit, Mode, Registry, RunError, explore};
 use explode_runtime::trace::{Trace, replay};
 
 use super::wire::{Answer, Call, Done, Failed, Task, receive, send};
@@ -44,7 +44,6 @@ fn perform(registry: &Registry, lab: &Lab, task: Task, host: &mut Host) -> Resul
             Ok(explore(registry, &plan, lab, host).map(|_| Done::Run)?)
         }
         Task::Replay(trace) => Ok(replay(registry, &trace, lab).map(Done::Replay)?),
-        Task::Bench(plan, disks) => Ok(bench(registry, &plan, lab, disks).map(|report| Done::Bench(Box::new(report)))?),
     }
 }
 

@@ -1,15 +1,12 @@
 //! The host's side of a guest: boots it, gives it tasks, and answers its calls.
 
 use std::io::{self, BufReader, BufWriter};
-use std::time::{Duration, Instant};
 
 use explode_runtime::report::{Message, Summary};
-use explode_runtime::recover::StackSpec;
-use explode_runtime::run::{Audience, BenchReport, Plan, RunError, UsageError};
+use explode_runtime::run::{Audience, Plan, RunError, UsageError};
 use explode_runtime::trace::{Replay, Trace};
 use explode_vm::{
     Agent, BuildOptions, Builder, Cache, Guest, GuestReader, GuestSpec, GuestWriter, KernelSource, VmError,
-    qemu,
 };
 
 use super::wire::{Answer, Call, Done, Task, receive, send};
@@ -25,7 +22,7 @@ const CONSOLE_LINES: usize = 25;
 /// # Errors
 /// Those of the run; what a guest needs is missing; the guest was lost.
 pub fn run(plan: &Plan, audience: &mut dyn Audience) -> Result<Summary, RunError> {
-    let mut remote = Remote::boot(&plan.stack)?;
+    let mut remote = Remote::boot()?;
     let mut summary = None;
     match remote.perform(
         &Task::Run(Box::new(plan.clone()), audience.wants_events()),
@@ -35,7 +32,7 @@ pub fn run(plan: &Plan, audience: &mut dyn Audience) -> Result<Summary, RunError
         Done::Run => {
             summary.ok_or_else(|| RunError::Broken("the guest ended its run without a summary".to_owned()))
         }
-        Done::Replay(_) | Done::Bench(_) => Err(another_task()),
+        Done::Replay(_) => Err(RunError::Broken("the guest has done another task".to_owned())),
     }
 }
 
@@ -44,28 +41,11 @@ pub fn run(plan: &Plan, audience: &mut dyn Audience) -> Result<Summary, RunError
 /// # Errors
 /// As [`run`].
 pub fn replay(trace: &Trace) -> Result<Replay, RunError> {
-    let mut remote = Remote::boot(&trace.stack)?;
+    let mut remote = Remote::boot()?;
     match remote.perform(&Task::Replay(Box::new(trace.clone())), &mut Nobody, &mut None)? {
         Done::Replay(outcome) => Ok(outcome),
-        Done::Run | Done::Bench(_) => Err(another_task()),
+        Done::Run => Err(RunError::Broken("the guest has done another task".to_owned())),
     }
-}
-
-/// Measures a plan in a guest; also returns how long that took by the host's clock.
-///
-/// # Errors
-/// As [`run`].
-pub fn bench(plan: &Plan, disks: u64) -> Result<(BenchReport, Duration), RunError> {
-    let mut remote = Remote::boot(&plan.stack)?;
-    let started = Instant::now();
-    match remote.perform(&Task::Bench(Box::new(plan.clone()), disks), &mut Nobody, &mut None)? {
-        Done::Bench(report) => Ok((*report, started.elapsed())),
-        Done::Run | Done::Replay(_) => Err(another_task()),
-    }
-}
-
-fn another_task() -> RunError {
-    RunError::Broken("the guest has done another task".to_owned())
 }
 
 /// The kernel that runs in guests: the tree that `EXPLODE_KERNEL` names, else explode's own.
@@ -83,20 +63,11 @@ pub fn kernel() -> KernelSource {
 pub fn spec(source: &KernelSource) -> Result<GuestSpec, VmError> {
     let (cache, options, progress) = (Cache::of_user()?, BuildOptions::of_environment()?, Bar::default());
     let builder = Builder { cache: &cache, options: &options, progress: &progress };
-    // Before a kernel is built that nothing could run.
-    qemu()?;
     let kernel = builder.kernel(source)?;
     let mut spec = GuestSpec::new(&kernel, &builder.image()?);
     spec.modules = Some(builder.modules(&kernel)?);
     spec.accelerator = builder.accelerator(&kernel, &spec.image)?;
     Ok(spec)
-}
-
-/// What the disks of a stack take in MiB, where it says that they are of another size than usual: those under the live stack,
-/// those under a crash disk's, and those of a plain loop beside them.
-fn memory_of_disks(stack: &StackSpec) -> u32 {
-    let sectors = stack.0.iter().map(|layer| layer.options.int("sectors", 0).unwrap_or(0));
-    u32::try_from(sectors.sum::<u64>().div_ceil(2048) * 3).unwrap_or(u32::MAX)
 }
 
 /// A guest with an agent that waits for a task.
@@ -107,10 +78,8 @@ struct Remote {
 }
 
 impl Remote {
-    /// A guest for a stack.
-    fn boot(stack: &StackSpec) -> Result<Remote, RunError> {
+    fn boot() -> Result<Remote, RunError> {
         let mut spec = spec(&kernel()).map_err(run_error)?;
-        spec.memory_mib += memory_of_disks(stack);
         spec.agent = Some(Agent::this_program(["agent", PORT]));
         let mut guest = Guest::boot(&spec).map_err(run_error)?;
         let (reader, writer) = guest.take_stream().expect("nobody has taken it yet");

@@ -1,7 +1,7 @@
 //! Going one way through a checker's steps, by their names, and looking at every crash disk on it.
 
 use explode_ramdisk::{Event, Recording};
-use explode_runtime::check::{Ask, Failure, Verdict, Violation};
+use explode_runtime::check::{Ask, Failure, Violation};
 use explode_runtime::choose::{Choice, Point};
 use explode_runtime::crash::Kept;
 use explode_runtime::devices::Lab;
@@ -24,15 +24,11 @@ pub struct Seen {
     pub events: Vec<Event>,
 }
 
-impl Seen {
-    /// The first error of this verdict and promise.
-    pub fn error(&self, verdict: Verdict, promise: &str) -> Option<usize> {
-        self.errors.iter().position(|(error, _)| error.verdict == verdict && error.promise == promise)
-    }
-}
-
 /// Goes the way of these steps, one a mutate; crashes are looked at in the last one.
 pub fn go(registry: &Registry, plan: &Plan, lab: &Lab, steps: &[&str]) -> Seen {
+    let mut plan = plan.clone();
+    plan.settings.depth = steps.len() as u32;
+    let plan = &plan;
     let mut runner = Runner::start(registry, plan, lab).expect("the stack starts");
     runner.keep_events();
     let unit = Unit { state: State::default(), script: Vec::new(), mutates: steps.len() as u32 };

@@ -3,6 +3,8 @@
 //! This program is both sides: the test of the host, and the agent of the guest that it boots. In the guest it goes through the
 //! [`cases`] and says how each ended; on the host it adds the cases of the [`host`].
 
+#![expect(clippy::print_stdout, reason = "a test program that says how its cases end")]
+
 #[path = "../common/mod.rs"]
 mod common;
 

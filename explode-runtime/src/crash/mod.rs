@@ -9,7 +9,6 @@ mod cluster;
 mod emission;
 mod epoch;
 mod interval;
-mod number;
 mod sample;
 
 use std::collections::HashMap;

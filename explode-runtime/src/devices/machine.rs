@@ -3,9 +3,11 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 
 use explode_ekm_abi::user;
 use explode_ekm_abi::wire::{KIND_BUFFER, Random, WATCH_BUFFERS, WATCH_REQUESTS, WATCHES_MAX, Watch};
@@ -97,13 +99,7 @@ impl Machine {
     }
 
     /// Disk `dev` of a side, of this size, holding `wanted`; returns its node.
-    pub(super) fn attach(
-        &self,
-        side: Side,
-        dev: u32,
-        sectors: u64,
-        wanted: &Disk,
-    ) -> Result<std::path::PathBuf, Fault> {
+    pub(super) fn attach(&self, side: Side, dev: u32, sectors: u64, wanted: &Disk) -> Result<PathBuf, Fault> {
         if let Some(why) = &*self.stuck.borrow() {
             return Err(tool(format!("the machine cannot be used any more: {why}")));
         }
@@ -119,13 +115,13 @@ impl Machine {
             let disk = bench.disks.remove(&dev).expect("it was just there");
             disk.remove(&self.control).map_err(failed("a disk cannot be removed"))?;
         }
-        if !bench.disks.contains_key(&dev) {
-            let disk = RddDisk::create(&self.control, sectors);
-            bench
-                .disks
-                .insert(dev, disk.map_err(failed(&format!("no disk of {sectors} sectors can be made")))?);
-        }
-        let disk = bench.disks.get_mut(&dev).expect("it was just made");
+        let disk = match bench.disks.entry(dev) {
+            Entry::Occupied(disk) => disk.into_mut(),
+            Entry::Vacant(place) => {
+                let disk = RddDisk::create(&self.control, sectors);
+                place.insert(disk.map_err(failed(&format!("no disk of {sectors} sectors can be made")))?)
+            }
+        };
         disk.restore(&self.control, wanted).map_err(failed("a disk cannot be restored"))?;
         Ok(disk.path().to_owned())
     }

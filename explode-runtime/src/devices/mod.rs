@@ -10,7 +10,6 @@ mod kernel;
 mod log;
 mod machine;
 mod map;
-mod plain;
 mod rdd;
 
 use std::rc::Rc;
@@ -22,7 +21,6 @@ use crate::run::{Mode, RunError};
 
 pub use kernel::{DiskModel, KernelDisks};
 pub use machine::{Machine, NOW};
-pub use plain::PlainDisk;
 
 /// Where devices come from.
 #[derive(Clone, Debug)]

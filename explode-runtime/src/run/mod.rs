@@ -1,6 +1,5 @@
 //! Running: what is to be run (registry, plan), how (units of work, the loop over them), and what stays (run folder, exit code).
 
-mod bench;
 mod error;
 mod exit;
 mod explore;
@@ -13,7 +12,6 @@ mod seen;
 mod tell;
 mod unit;
 
-pub use bench::{BenchReport, Restore, bench};
 pub use error::{Confirm, Confirmation, RunError};
 pub use exit::Exit;
 pub use explore::explore;

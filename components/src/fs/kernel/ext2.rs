@@ -1,8 +1,5 @@
 //! ext2: the kernel's own driver of it, without a journal. After a crash e2fsck has to repair it.
 
-use std::path::Path;
-use std::sync::LazyLock;
-
 use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
@@ -53,10 +50,8 @@ pub(super) fn block_size(options: &Options) -> Result<u64, UsageError> {
 
 /// Checks even what looks clean, and repairs all it can. The static one starts faster.
 pub(super) fn e2fsck() -> Repair {
-    static PROGRAM: LazyLock<&str> = LazyLock::new(|| {
-        let quick = ["/sbin/e2fsck.static", "/usr/sbin/e2fsck.static"];
-        quick.into_iter().find(|path| Path::new(path).exists()).unwrap_or("e2fsck")
-    });
+    let quick = ["/sbin/e2fsck.static", "/usr/sbin/e2fsck.static"];
+    let program = quick.into_iter().find(|path| std::path::Path::new(path).exists()).unwrap_or("e2fsck");
     // 1: errors corrected; 2: corrected, and the system should be rebooted (e2fsck(8)).
-    Repair { tool: Tool::new(*PROGRAM, "-f -y"), repaired: &[1, 2, 3] }
+    Repair { tool: Tool::new(program, "-f -y"), repaired: &[1, 2, 3] }
 }

@@ -4,7 +4,6 @@
 
 pub mod ext2;
 pub mod ext4;
-mod floor;
 pub mod minix;
 mod no_sync;
 mod tool;
@@ -14,9 +13,8 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use explode_runtime::check::{Profile, Promise};
-use explode_runtime::recover::{Below, Component, Fault, Floor, Recovery, Surface};
+use explode_runtime::recover::{Below, Component, Fault, Recovery, Surface};
 use explode_runtime::run::{Mode, OptionDef};
-use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
 use super::mounted::MountedFiles;
@@ -24,9 +22,6 @@ use tool::Tool;
 
 /// Where these can run.
 const MODES: &[Mode] = &[Mode::Vm, Mode::Here];
-
-/// How they are mounted.
-const FLAGS: MsFlags = MsFlags::MS_NODEV.union(MsFlags::MS_NOSUID).union(MsFlags::MS_NOATIME);
 
 /// What is particular about a file system.
 struct System {
@@ -71,15 +66,10 @@ impl Component for KernelFs {
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
         let (node, at) = (below.block(0)?, below.place);
+        std::fs::create_dir_all(at).map_err(|error| Fault::new(format!("{}: {error}", at.display())))?;
         let System { driver, options, .. } = &self.system;
-        let mount = || mount(Some(&node), at, Some(*driver), FLAGS, Some(options.as_str()));
-        let mut mounted = mount();
-        if mounted == Err(Errno::ENOENT) {
-            std::fs::create_dir_all(at)
-                .map_err(|error| Fault::new(format!("{}: {error}", at.display())))?;
-            mounted = mount();
-        }
-        mounted
+        let flags = MsFlags::MS_NODEV | MsFlags::MS_NOSUID | MsFlags::MS_NOATIME;
+        mount(Some(&node), at, Some(*driver), flags, Some(options.as_str()))
             .map_err(|errno| Fault::new(format!("mount as {driver} failed: {}", errno.desc())))?;
         match MountedFiles::new(at) {
             Ok(files) => {
@@ -125,10 +115,6 @@ impl Component for KernelFs {
     fn version(&self) -> Option<(&'static str, String)> {
         let release = nix::sys::utsname::uname().ok()?.release().to_string_lossy().into_owned();
         Some(("linux", release))
-    }
-
-    fn floor(&self) -> Option<Floor> {
-        Some(floor::floor(&self.system))
     }
 
     fn hides(&self) -> Option<&'static str> {
