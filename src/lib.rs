@@ -1,5 +1,6 @@
 //! The command line of explode, as a library: a program with components and checkers of its own calls [`main`] with a registry
-//! that has them.
+//! that has them. It needs no other crate of ours: [`runtime`] has what components and checkers are made of, [`ramdisk`] the files
+//! and disks that they use. `tests/outside_crate/example` is such a program.
 
 mod cli;
 mod commands;
@@ -13,6 +14,8 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use explode_runtime::run::Registry;
 
+pub use explode_ramdisk as ramdisk;
+pub use explode_runtime as runtime;
 pub use registry::registry;
 
 /// Runs the command line: parses the process's arguments, does what they say, and returns the exit code.

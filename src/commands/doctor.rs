@@ -5,7 +5,7 @@ use explode_vm::{BuildOptions, Builder, Cache, Silent, State, VmError, doctor as
 use serde_json::json;
 
 use crate::cli::{DoctorArgs, Format};
-use crate::guest::host::run_error;
+use crate::guest::host::{kernel, run_error};
 use crate::output;
 
 /// Looks at the machine.
@@ -27,7 +27,7 @@ pub fn doctor(args: &DoctorArgs) -> Exit {
 
 fn checks(args: &DoctorArgs) -> Result<bool, VmError> {
     let (cache, options) = (Cache::of_user()?, BuildOptions::of_environment()?);
-    let checks = look(&Builder { cache: &cache, options: &options, progress: &Silent });
+    let checks = look(&Builder { cache: &cache, options: &options, progress: &Silent }, &kernel());
     for check in &checks {
         let word = match check.state {
             State::Ok => "ok",

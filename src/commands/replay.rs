@@ -17,10 +17,11 @@ pub fn replay(registry: &Registry, args: &ReplayArgs) -> Exit {
         Ok(trace) => trace,
         Err(error) => return output::fail(Exit::Usage, format!("{path}: {error}")),
     };
-    let outcome = match trace.mode {
+    // What is wrong with the trace is said before a guest is booted for it.
+    let outcome = trace.plan().check(registry).and_then(|()| match trace.mode {
         Mode::Vm => host::replay(&trace),
         mode => Lab::open(mode).and_then(|lab| replay_trace(registry, &trace, &lab)),
-    };
+    });
     match outcome {
         Err(error) => output::fail(error.exit(), format!("{path}: {error}")),
         Ok(outcome) => {

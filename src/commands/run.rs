@@ -20,7 +20,7 @@ use crate::output;
 pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
     let plan = match plan(registry, args) {
         Ok(plan) => plan,
-        Err(error) => return output::fail(Exit::Usage, error),
+        Err(error) => return output::fail(error.exit(), error),
     };
     let mut human = Human::new(std::io::stdout(), output::colour(), &output::program());
     let progress = std::io::stdout().is_terminal();
@@ -80,7 +80,7 @@ fn exit(summary: &Summary, require_complete: bool) -> Exit {
     }
 }
 
-fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, UsageError> {
+fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError> {
     let mut plan = match &args.stack {
         None => Plan::of(registry, registry.target(&args.target)?)?,
         Some(stack) => {

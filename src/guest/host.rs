@@ -7,6 +7,7 @@ use explode_runtime::run::{Audience, Plan, RunError, UsageError};
 use explode_runtime::trace::{Replay, Trace};
 use explode_vm::{
     Agent, BuildOptions, Builder, Cache, Guest, GuestReader, GuestSpec, GuestWriter, KernelSource, VmError,
+    qemu,
 };
 
 use super::wire::{Answer, Call, Done, Task, receive, send};
@@ -63,6 +64,8 @@ pub fn kernel() -> KernelSource {
 pub fn spec(source: &KernelSource) -> Result<GuestSpec, VmError> {
     let (cache, options, progress) = (Cache::of_user()?, BuildOptions::of_environment()?, Bar::default());
     let builder = Builder { cache: &cache, options: &options, progress: &progress };
+    // Before a kernel is built that nothing could run.
+    qemu()?;
     let kernel = builder.kernel(source)?;
     let mut spec = GuestSpec::new(&kernel, &builder.image()?);
     spec.modules = Some(builder.modules(&kernel)?);

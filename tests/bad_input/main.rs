@@ -1,9 +1,11 @@
-//! Damaged input and wrong usage: exit code 2, and a message that names the file, the place in it, and what is wanted.
+//! Damaged input and wrong usage: exit code 2, and a message that names the file, the place in it, and what is wanted. A guest that
+//! cannot be had, or is lost: exit codes 3 and 4.
 
 #[path = "../common/mod.rs"]
 mod common;
 
 mod arguments;
 mod dm_log_writes;
+mod guest;
 mod logs;
 mod traces;

@@ -9,7 +9,7 @@ use tempfile::tempdir;
 use crate::common::{Ran, explode, explode_in, file};
 
 /// The text of a real trace.
-fn trace() -> &'static str {
+pub fn trace() -> &'static str {
     static TRACE: OnceLock<String> = OnceLock::new();
     TRACE.get_or_init(|| {
         let folder = tempdir().unwrap();

@@ -1,8 +1,11 @@
 //! What the tests of the command line share: running the program as a user would, and reading what it says.
 #![allow(dead_code, reason = "each test program uses some of it")]
 
+pub mod guest;
 pub mod log;
 pub mod logwrites;
+pub mod processes;
+pub mod unsupported;
 
 use std::ffi::OsStr;
 use std::io::Read;

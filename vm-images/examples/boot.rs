@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (cache, options) = (Cache::of_user()?, BuildOptions::of_environment()?);
     let builder = Builder { cache: &cache, options: &options, progress: &lines };
     if has("--doctor") {
-        for check in doctor(&builder) {
+        for check in doctor(&builder, &source) {
             println!(
                 "{:15} {:10} {} {}",
                 check.name,

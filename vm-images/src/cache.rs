@@ -19,6 +19,10 @@ use crate::progress::Progress;
 /// The name of the file of an entry that lists what it was made from.
 const INPUTS: &str = "inputs";
 
+/// What to do where the cache cannot be written.
+const WRITABLE_CACHE: &str =
+    "set XDG_CACHE_HOME to a folder that can be written and has room (a kernel build needs about 4 GiB)";
+
 /// The cache, below one folder.
 #[derive(Clone, Debug)]
 pub struct Cache {
@@ -84,7 +88,7 @@ impl Cache {
             return Ok(path);
         }
         let folder = self.root.join(kind);
-        fs::create_dir_all(&folder).at("make the folder", &folder)?;
+        make_folder(&folder)?;
         let file = |end: &str| folder.join(format!("{}{end}", key.hash()));
         let _lock = lock(&file(".lock"), kind, progress)?;
         // Another builder may have been faster.
@@ -113,6 +117,14 @@ impl Cache {
         }
         Ok(path)
     }
+}
+
+/// Makes a folder of the cache.
+pub(crate) fn make_folder(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).map_err(|error| {
+        let folder = folder.display();
+        VmError::broken(format!("cannot make the folder {folder}: {error}; {WRITABLE_CACHE}"))
+    })
 }
 
 /// Takes the lock of an entry, and says so if that means to wait.
@@ -159,6 +171,14 @@ mod tests {
         let again = cache.entry("kernel", &key, &Silent, |_| panic!("it is there")).unwrap();
         assert_eq!(again, path);
         assert_eq!(cache.find("kernel", &key.with("another", "input")), None);
+    }
+
+    #[test]
+    fn a_cache_that_cannot_be_written_says_what_to_do() {
+        let build = |_: &Building<'_>| panic!("there is no place for it");
+        let error = Cache::at("/dev/null/explode").entry("image", &Key::new(1), &Silent, build).unwrap_err();
+        let words = ["/dev/null/explode/image: Not a directory", "set XDG_CACHE_HOME"];
+        assert!(words.iter().all(|word| error.to_string().contains(word)), "{error}");
     }
 
     #[test]

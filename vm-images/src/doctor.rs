@@ -5,11 +5,13 @@ use std::path::Path;
 use std::process::Command;
 
 use nix::sys::statvfs::statvfs;
-use nix::unistd::geteuid;
+use nix::unistd::{AccessFlags, access, geteuid};
 
 use crate::builder::Builder;
+use crate::error::Result;
 use crate::guest::{self, Accelerator};
-use crate::{KernelSource, command, host, image, kernel, modules, packages};
+use crate::kernel::{self, Kernel, KernelSource};
+use crate::{command, host, image, modules, packages};
 
 /// Free space that the first build of a kernel needs, in GiB.
 const DISK_GIB: u64 = 4;
@@ -56,18 +58,20 @@ impl Check {
     }
 }
 
-/// Looks at everything; nothing is built but the probe of /dev/kvm, if the kernel for it is there.
+/// Looks at everything that a guest of this kernel needs; nothing is built but the probe of /dev/kvm, if the kernel for it is
+/// there.
 #[must_use]
-pub fn doctor(builder: &Builder<'_>) -> Vec<Check> {
+pub fn doctor(builder: &Builder<'_>, source: &KernelSource) -> Vec<Check> {
+    let kernel = kernel::built(builder, source);
     let mut checks = vec![qemu(), host_tools(), lists(), disk(builder.cache.root()), memory()];
-    checks.extend(cached(builder));
-    checks.push(kvm(builder));
+    checks.extend(cached(builder, kernel.as_ref()));
+    checks.push(kvm(builder, kernel.and_then(Result::ok)));
     checks.extend(here());
     checks
 }
 
 fn qemu() -> Check {
-    match guest::qemu_program() {
+    match guest::qemu() {
         Ok(program) => {
             let version = command::output(Command::new(program).arg("--version")).unwrap_or_default();
             Check::new("QEMU", State::Ok, version.lines().next().unwrap_or("there, but tells no version"))
@@ -102,10 +106,14 @@ fn lists() -> Check {
 fn disk(cache: &Path) -> Check {
     // The cache may not be there yet: look at what it will be on.
     let folder = cache.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
-    let Ok(disk) = statvfs(folder) else {
-        return Check::new("disk space", State::Missing, format!("{} cannot be looked at", folder.display()))
-            .remedy("set XDG_CACHE_HOME to another folder");
+    let missing = |what| {
+        Check::new("disk space", State::Missing, format!("{} {what}", folder.display()))
+            .remedy("set XDG_CACHE_HOME to another folder")
     };
+    if !folder.is_dir() || access(folder, AccessFlags::W_OK).is_err() {
+        return missing("cannot be written, and the cache is there");
+    }
+    let Ok(disk) = statvfs(folder) else { return missing("cannot be looked at") };
     #[allow(clippy::useless_conversion, reason = "the width differs between targets")]
     let free = (u64::from(disk.blocks_available()) * u64::from(disk.fragment_size())) >> 30;
     let detail = format!("{free} GiB free for {}; a kernel build needs {DISK_GIB} GiB", cache.display());
@@ -132,7 +140,7 @@ fn memory() -> Check {
     }
 }
 
-fn cached(builder: &Builder<'_>) -> Vec<Check> {
+fn cached(builder: &Builder<'_>, kernel: Option<&Result<Kernel>>) -> Vec<Check> {
     let build = "run: explode vm build";
     let entry = |name, there, time: &str| {
         if there {
@@ -141,22 +149,25 @@ fn cached(builder: &Builder<'_>) -> Vec<Check> {
             Check::new(name, State::Later, format!("not built yet; takes {time}")).remedy(build)
         }
     };
-    let kernel = if kernel::is_cached(builder) { builder.kernel(&KernelSource::Debian).ok() } else { None };
-    let modules = kernel.as_ref().is_some_and(|kernel| modules::are_cached(builder, kernel));
+    let modules = matches!(kernel, Some(Ok(kernel)) if modules::are_cached(builder, kernel));
+    let kernel = match kernel {
+        Some(Ok(kernel)) => Check::new("kernel", State::Ok, format!("{} is built", kernel.release())),
+        Some(Err(error)) => Check::new("kernel", State::Missing, error.to_string()),
+        None => entry("kernel", false, "about ten minutes on two processors"),
+    };
     vec![
-        entry("kernel", kernel.is_some(), "about ten minutes on two processors"),
+        kernel,
         entry("kernel modules", modules, "some seconds"),
         entry("guest image", image::is_cached(builder), "some seconds"),
     ]
 }
 
-fn kvm(builder: &Builder<'_>) -> Check {
+fn kvm(builder: &Builder<'_>, kernel: Option<Kernel>) -> Check {
     const EMULATION: &str = "emulation will be used, about ten times slower";
     if !guest::can_open_kvm() {
         return Check::new("KVM", State::Slow, format!("/dev/kvm cannot be opened; {EMULATION}"))
             .remedy("if the machine has it, become a member of its group (kvm)");
     }
-    let kernel = if kernel::is_cached(builder) { builder.kernel(&KernelSource::Debian).ok() } else { None };
     let Some(kernel) = kernel else {
         return Check::new(
             "KVM",

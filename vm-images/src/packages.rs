@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::UNIX_EPOCH;
 
-use crate::cache::{Building, Cache};
+use crate::cache::{Building, Cache, make_folder};
 use crate::command;
 use crate::error::{Context, Result, VmError};
 use crate::key::Key;
@@ -143,7 +143,7 @@ fn keep(file: &Path, text: &str) -> Result<()> {
         return Ok(());
     }
     let folder = file.parent().unwrap_or(file);
-    fs::create_dir_all(folder).at("make the folder", folder)?;
+    make_folder(folder)?;
     let temporary = file.with_extension(format!("{}.tmp", std::process::id()));
     fs::write(&temporary, text).at("write", &temporary)?;
     fs::rename(&temporary, file).at("write", file)

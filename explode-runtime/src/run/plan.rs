@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::error::RunError;
 use super::options::{Options, UsageError};
 use super::registry::{Registry, Target};
 use crate::explore::{Dfs, Exhaust, Random, Strategy};
@@ -163,7 +164,39 @@ impl Plan {
     }
 
     /// Do all names and numbers make sense? What a run would find out late is found out here.
-    pub fn check(&self, registry: &Registry) -> Result<(), UsageError> {
+    ///
+    /// # Errors
+    /// What makes none; a kernel is missing where the stack needs one.
+    pub fn check(&self, registry: &Registry) -> Result<(), RunError> {
+        self.check_settings()?;
+        for (index, layer) in self.stack.0.iter().enumerate() {
+            let def = registry.component(&layer.component)?;
+            def.make(&layer.options)?;
+            if !def.modes.contains(&self.mode) {
+                let modes: Vec<&str> = def.modes.iter().map(|mode| mode.as_str()).collect();
+                let (name, mode, other) = (def.name, self.mode.as_str(), modes.join(" or --in "));
+                return Err(match self.mode {
+                    Mode::Mem => {
+                        RunError::Missing(format!("component '{name}' needs a kernel; use --in {other}"))
+                    }
+                    Mode::Vm | Mode::Here => {
+                        UsageError(format!("component '{name}' cannot run in {mode}; use --in {other}"))
+                            .into()
+                    }
+                });
+            }
+            let below: Vec<&str> = self.stack.names()[..index].to_vec();
+            if let Some(child) = layer.children.iter().find(|child| !below.contains(&child.as_str())) {
+                return Err(
+                    UsageError::unknown(&format!("layer below '{}'", layer.name), child, below).into()
+                );
+            }
+        }
+        registry.checker(&self.checker)?.make(&self.checker_options)?;
+        Ok(())
+    }
+
+    fn check_settings(&self) -> Result<(), UsageError> {
         let Settings { rules, samples, depth, strategy, states, budget_ms, .. } = &self.settings;
         if !rules.block_bytes.is_multiple_of(512) || !(512..=1 << 20).contains(&rules.block_bytes) {
             let bytes = rules.block_bytes;
@@ -181,23 +214,6 @@ impl Plan {
             let text = "random walks never end by themselves; say when to stop with --budget or --states";
             return Err(UsageError(text.to_owned()));
         }
-        for (index, layer) in self.stack.0.iter().enumerate() {
-            let def = registry.component(&layer.component)?;
-            def.make(&layer.options)?;
-            if !def.modes.contains(&self.mode) {
-                let modes: Vec<&str> = def.modes.iter().map(|mode| mode.as_str()).collect();
-                let (name, mode) = (def.name, self.mode.as_str());
-                return Err(UsageError(format!(
-                    "component '{name}' cannot run in {mode}; use --in {}",
-                    modes.join(" or --in ")
-                )));
-            }
-            let below: Vec<&str> = self.stack.names()[..index].to_vec();
-            if let Some(child) = layer.children.iter().find(|child| !below.contains(&child.as_str())) {
-                return Err(UsageError::unknown(&format!("layer below '{}'", layer.name), child, below));
-            }
-        }
-        registry.checker(&self.checker)?.make(&self.checker_options)?;
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use nix::sys::utsname::uname;
 
 use super::{Guest, GuestSpec};
 use crate::builder::Builder;
+use crate::cache::make_folder;
 use crate::error::{Context, Result};
 use crate::kernel::Kernel;
 use crate::key::Key;
@@ -49,7 +50,7 @@ pub(crate) fn get(builder: &Builder<'_>, kernel: &Kernel, image: &Path) -> Resul
         if can_open() && boots(builder, kernel, image)? { Accelerator::Kvm } else { Accelerator::Emulation };
     let file = memory(builder, kernel);
     let folder = file.parent().unwrap_or(&file);
-    fs::create_dir_all(folder).at("make the folder", folder)?;
+    make_folder(folder)?;
     fs::write(&file, answer.name()).at("write", &file)?;
     Ok(answer)
 }

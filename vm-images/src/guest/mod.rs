@@ -30,7 +30,7 @@ pub(crate) use accelerator::{
 };
 pub use agent::{Agent, FOLDER as AGENT_FOLDER, GuestFile};
 use memory::MemoryFile;
-pub(crate) use qemu::program as qemu_program;
+pub use qemu::program as qemu;
 pub use shell::shell;
 
 /// So many lines of the console go into an error.

@@ -28,7 +28,10 @@ pub(super) struct Machine<'a> {
 }
 
 /// The QEMU that is installed.
-pub(crate) fn program() -> Result<std::path::PathBuf> {
+///
+/// # Errors
+/// [`VmError::Missing`] if there is none.
+pub fn program() -> Result<std::path::PathBuf> {
     host::find_program(PROGRAM).ok_or_else(|| {
         VmError::missing(
             format!("{PROGRAM} is not there, and explode's guests run in it"),

@@ -60,9 +60,13 @@ pub(crate) fn get(builder: &Builder<'_>, source: &KernelSource) -> Result<Kernel
     }
 }
 
-/// Whether explode's own kernel is in the cache.
-pub(crate) fn is_cached(builder: &Builder<'_>) -> bool {
-    builder.cache.find("kernel", &debian::key(builder)).is_some()
+/// The kernel; none if it has yet to be built.
+pub(crate) fn built(builder: &Builder<'_>, source: &KernelSource) -> Option<Result<Kernel>> {
+    let is_there = match source {
+        KernelSource::Debian => builder.cache.find("kernel", &debian::key(builder)).is_some(),
+        KernelSource::Tree(_) => true,
+    };
+    is_there.then(|| get(builder, source))
 }
 
 /// The symbol tables of a built tree.

@@ -18,7 +18,9 @@ const PARTS: &[(&str, &str)] = &[
 
 /// Opens a built tree, or says what it lacks.
 pub(super) fn open(folder: &Path) -> Result<Kernel> {
-    let tree = folder.canonicalize().at("open the kernel tree", folder)?;
+    let tree = folder.canonicalize().map_err(|error| {
+        VmError::Usage(format!("the kernel tree {} cannot be opened: {error}", folder.display()))
+    })?;
     let shown = tree.display();
     let config = fs::read_to_string(tree.join(".config")).map_err(|_| {
         VmError::missing(
@@ -93,5 +95,13 @@ mod tests {
     fn an_empty_folder_is_no_tree() {
         let folder = tempfile::tempdir().unwrap();
         assert!(open(folder.path()).unwrap_err().to_string().contains("no .config"));
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_wrong_usage() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = open(&folder.path().join("absent")).unwrap_err();
+        assert_eq!(error.kind(), Kind::Usage);
+        assert!(error.to_string().contains("absent cannot be opened: No such file"), "{error}");
     }
 }
