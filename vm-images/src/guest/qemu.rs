@@ -47,9 +47,14 @@ pub(super) fn command(machine: &Machine<'_>) -> Result<Command> {
         arguments.push(clock::kernel_arguments());
     }
     arguments.extend(machine.kernel_arguments.iter().cloned());
+    let processor = match machine.accelerator {
+        // Emulated string instructions go byte by byte: the kernel is to copy by words.
+        Accelerator::Emulation => "max,-erms,-fsrm",
+        Accelerator::Kvm => "max",
+    };
     let mut qemu = Command::new(program()?);
     qemu.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"])
-        .args(["-M", "pc", "-cpu", "max", "-smp", "1"])
+        .args(["-M", "pc", "-cpu", processor, "-smp", "1"])
         .args(["-accel", machine.accelerator.name()])
         .args(["-m", &format!("{}M", machine.memory_mib)])
         // The same time at each boot (it stands still while the guest does), and the same numbers from the processor's generator.
