@@ -34,6 +34,8 @@ pub struct Machine {
     ekm: Ekm,
     live: RefCell<Bench>,
     crash: RefCell<Bench>,
+    /// Do its tasks take turns? It is ours alone then.
+    turns: bool,
     /// What makes this machine unfit for further runs: something that could not be unmounted.
     stuck: RefCell<Option<String>>,
 }
@@ -55,7 +57,7 @@ impl Machine {
     ///
     /// # Errors
     /// What is missing, and what to do.
-    pub fn open() -> Result<Machine, RunError> {
+    pub(super) fn open(turns: bool) -> Result<Machine, RunError> {
         let missing = |path: &str, error: io::Error| {
             RunError::Missing(match error.kind() {
                 io::ErrorKind::NotFound => {
@@ -81,8 +83,14 @@ impl Machine {
             ekm,
             live: RefCell::default(),
             crash: RefCell::default(),
+            turns,
             stuck: RefCell::default(),
         })
+    }
+
+    /// Do its tasks take turns?
+    pub(super) fn takes_turns(&self) -> bool {
+        self.turns
     }
 
     /// Something could not be put to rest: its disks must not be touched any more.

@@ -11,6 +11,7 @@ mod log;
 mod machine;
 mod map;
 mod rdd;
+mod turns;
 
 use std::rc::Rc;
 
@@ -56,8 +57,23 @@ impl Lab {
     /// The modules are missing, or of another version; not root.
     pub fn open(mode: Mode) -> Result<Lab, RunError> {
         match mode {
-            Mode::Mem => Ok(Lab::Mem),
-            Mode::Here | Mode::Vm => Ok(Lab::Kernel(Rc::new(Machine::open()?))),
+            Mode::Mem => return Ok(Lab::Mem),
+            Mode::Vm => turns::take_turns()
+                .map_err(|error| RunError::Missing(format!("a guest of ours, with root: {error}")))?,
+            Mode::Here => {}
+        }
+        Ok(Lab::Kernel(Rc::new(Machine::open(mode == Mode::Vm)?)))
+    }
+
+    /// A system was mounted, and is about to be driven: what it has started takes turns with whoever drives it.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn settle(&self) -> Result<(), Fault> {
+        match self {
+            Lab::Kernel(machine) if machine.takes_turns() => turns::threads_take_turns()
+                .map_err(|error| Fault::new(format!("sched_setscheduler: {error}")).blame(Blame::Tool)),
+            _ => Ok(()),
         }
     }
 

@@ -184,7 +184,7 @@ impl<'a> Runner<'a> {
         let Runner { registry, plan, lab, pristine, .. } = self;
         let stack = build(registry, plan, lab, pristine.clone(), Recording::On);
         let mut stack = stack.map_err(|error| broken(&error))?;
-        stack.start().map_err(|fault| broken(&fault))?;
+        stack.start().and_then(|()| lab.settle()).map_err(|fault| broken(&fault))?;
         let def = self.registry.checker(&self.plan.checker).map_err(|error| broken(&error))?;
         let mut checker = def.make(&self.plan.checker_options).map_err(|error| broken(&error))?;
         checker.init(&stack).map_err(|fault| broken(&fault))?;

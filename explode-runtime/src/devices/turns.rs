@@ -1,0 +1,43 @@
+//! Turns: in a guest each task runs until it waits, and then the one that has been waiting to run for the longest time.
+//!
+//! Otherwise it is a matter of microseconds whether the journal's thread or the syncfs(2) that has woken it is the first to write
+//! (`sync_filesystem` starts a commit, and goes on to the buffers), and the same way would not always give the same events.
+
+use std::{fs, io};
+
+use nix::libc::{ESRCH, SCHED_FIFO, SCHED_OTHER, sched_getscheduler, sched_param, sched_setscheduler};
+
+/// The calling thread and what it starts take turns from now on.
+///
+/// # Errors
+/// Not root.
+pub(super) fn take_turns() -> io::Result<()> {
+    // No exception for others after 0.95 s.
+    fs::write("/proc/sys/kernel/sched_rt_runtime_us", "-1")?;
+    enlist(0)
+}
+
+/// The kernel's threads do so too, those that are there. They begin without, whoever starts them.
+///
+/// # Errors
+/// Not root.
+pub(super) fn threads_take_turns() -> io::Result<()> {
+    for entry in fs::read_dir("/proc")? {
+        let pid = entry?.file_name().to_str().and_then(|name| name.parse().ok());
+        // SAFETY: a plain number.
+        let Some(pid) = pid.filter(|pid| unsafe { sched_getscheduler(*pid) } == SCHED_OTHER) else {
+            continue;
+        };
+        enlist(pid).or_else(|error| if error.raw_os_error() == Some(ESRCH) { Ok(()) } else { Err(error) })?;
+    }
+    Ok(())
+}
+
+fn enlist(pid: i32) -> io::Result<()> {
+    let lowest = sched_param { sched_priority: 1 };
+    // SAFETY: the kernel reads one sched_param.
+    match unsafe { sched_setscheduler(pid, SCHED_FIFO, &raw const lowest) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
