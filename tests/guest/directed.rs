@@ -1,6 +1,6 @@
 //! Going one way through a checker's steps, by their names, and looking at every crash disk on it.
 
-use explode_ramdisk::{Event, Recording};
+use explode_ramdisk::{Event, Recording, SECTOR_BYTES};
 use explode_runtime::check::{Ask, Failure, Violation};
 use explode_runtime::choose::{Choice, Point};
 use explode_runtime::crash::Kept;
@@ -22,6 +22,28 @@ pub struct Seen {
     pub checked: u64,
     /// Every event.
     pub events: Vec<Event>,
+}
+
+impl Seen {
+    /// Was a version that a crash disk has kept dirty, and never submitted? (What was submitted is flushed by the way's syncs.)
+    pub fn is_only_dirty(&self, kept: &Kept) -> bool {
+        let here = |dev: u32, sector: u64, bytes: u64| {
+            dev == kept.dev && (sector..sector + bytes / SECTOR_BYTES as u64).contains(&kept.sector)
+        };
+        let mut dirty_since = 0;
+        for event in &self.events {
+            match event {
+                Event::Dirty { dev, sector, data } if here(*dev, *sector, data.len() as u64) => {
+                    dirty_since += 1
+                }
+                Event::Submit { dev, sector, payload, .. } if here(*dev, *sector, payload.len()) => {
+                    dirty_since = 0
+                }
+                _ => {}
+            }
+        }
+        kept.version <= dirty_since
+    }
 }
 
 /// Goes the way of these steps, one a mutate; crashes are looked at in the last one.
