@@ -66,7 +66,7 @@ pub(crate) fn get(builder: &Builder<'_>, kernel: &Kernel, driver: &str) -> Resul
 
 fn build(building: &Building<'_>, tools: &Tools, kernel: &Kernel, parts: &[Part]) -> Result<()> {
     let overlay = building.dir.join("overlay");
-    let mut symbols = vec![kernel::symbols(&kernel.tree)];
+    let mut symbols = Vec::new();
     for part in parts {
         building.progress.step(&format!("building the driver {}", part.name));
         let folder = overlay.join(part.folder);

@@ -70,7 +70,7 @@ pub(crate) fn build(
             fs::create_dir_all(folder).at("make the folder", folder)?;
             fs::write(&path, bytes).at("write", &path)?;
         }
-        let mut symbols = vec![kernel::symbols(&kernel.tree)];
+        let mut symbols = Vec::new();
         for (name, folder) in modules {
             building.progress.step(&format!("building the kernel module {name}"));
             let folder = source.join(folder);
@@ -84,7 +84,8 @@ pub(crate) fn build(
     })
 }
 
-/// Builds the modules of a folder outside the kernel's tree, and writes nothing into the tree.
+/// Builds the modules of a folder outside the kernel's tree, and writes nothing into the tree. `symbols` are the tables of modules
+/// that were built before, those in the tree aside.
 pub(crate) fn make(
     building: &Building<'_>,
     tools: &Tools,
@@ -93,13 +94,12 @@ pub(crate) fn make(
     symbols: &[PathBuf],
     targets: &[&str],
 ) -> Result<()> {
-    let symbols: Vec<_> = symbols.iter().map(|path| path.display().to_string()).collect();
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     let mut make = tools.make();
     make.arg("-C")
         .arg(&kernel.tree)
         .arg(format!("M={}", folder.display()))
-        .arg(format!("KBUILD_EXTRA_SYMBOLS={}", symbols.join(" ")))
+        .arg(format!("KBUILD_EXTRA_SYMBOLS={}", tables(&kernel.tree, symbols)))
         .arg(format!("-j{jobs}"));
     if targets.is_empty() {
         make.arg("modules")
@@ -107,6 +107,14 @@ pub(crate) fn make(
         make.args(targets)
     };
     building.run_lines(&mut make, MAKE_LINES)
+}
+
+/// The symbol tables that make does not find by itself. A tree whose own modules are built has a table of all its symbols, which
+/// make finds; each of them twice would be an error.
+fn tables(tree: &Path, built: &[PathBuf]) -> String {
+    let own = (!tree.join("Module.symvers").exists()).then(|| kernel::symbols(tree));
+    let tables: Vec<_> = own.iter().chain(built).map(|path| path.display().to_string()).collect();
+    tables.join(" ")
 }
 
 /// Rust's metadata is read only by the compiler that has written it.
@@ -129,4 +137,19 @@ fn same_compiler(tools: &Tools, kernel: &Kernel) -> Result<()> {
         ),
         format!("build the kernel by that compiler: make RUSTC={0} HOSTRUSTC={0}", tools.rustc().display()),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_symbol_is_named_twice() {
+        let tree = tempfile::tempdir().expect("a temporary folder");
+        let built = [PathBuf::from("rdd/Module.symvers")];
+        let own = tree.path().join("vmlinux.symvers");
+        assert_eq!(tables(tree.path(), &built), format!("{} rdd/Module.symvers", own.display()));
+        fs::write(tree.path().join("Module.symvers"), "").expect("it is ours");
+        assert_eq!(tables(tree.path(), &built), "rdd/Module.symvers");
+    }
 }
