@@ -147,9 +147,9 @@ fn posix_promises() -> Vec<Promise> {
         ),
         line(
             "synced-by-sync",
-            "causes all pending modifications to filesystem metadata and cached file data to be written to the \
-             underlying filesystems",
-            "man-pages, sync(2), DESCRIPTION",
+            "sync() or syncfs() provide the same guarantees as fsync called on every file in the system or filesystem \
+             respectively",
+            "man-pages, sync(2), NOTES",
         ),
     ]
 }
