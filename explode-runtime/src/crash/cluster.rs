@@ -22,9 +22,20 @@ pub(super) struct Cluster {
 /// What one choice for a cluster does to an image.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outcome {
+    /// The difference to the disk's identity.
+    pub on_disk: Identity,
     /// The difference to the image's identity.
     pub identity: Identity,
     /// The instant from which on all that it keeps has been visible.
+    pub since: u64,
+}
+
+/// What choices for several clusters come to, that share no sector.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sum {
+    /// The image's identity.
+    pub identity: Identity,
+    /// The instant from which on all that is kept has been visible.
     pub since: u64,
 }
 
@@ -42,10 +53,10 @@ pub struct Kept {
 /// Which version of each slot is kept: 0 for none, 1 for the oldest visible one.
 pub(super) type Digits = Vec<usize>;
 
-impl Outcome {
-    /// Both changes, of clusters that share no sector.
-    pub fn and(self, other: &Outcome) -> Outcome {
-        Outcome { identity: self.identity + other.identity, since: self.since.max(other.since) }
+impl Sum {
+    /// With one more.
+    pub fn and(self, other: &Outcome) -> Sum {
+        Sum { identity: self.identity + other.identity, since: self.since.max(other.since) }
     }
 }
 
@@ -119,17 +130,18 @@ impl Cluster {
         for (slot, version) in kept {
             sectors.extend(slot.sectors.iter().cloned().flatten().map(|at| (at, version.identity(at))));
         }
-        let identity =
+        let on_disk =
             sectors.iter().fold(Identity::default(), |sum, (at, new)| sum + *new - self.durable[at]);
-        Outcome { identity: identity.on_device(self.dev), since }
+        Outcome { on_disk, identity: on_disk.on_device(self.dev), since }
     }
 
     /// Writes the kept versions to an image.
-    pub fn apply(&self, digits: &[usize], image: &mut Image) {
+    pub fn apply(&self, digits: &[usize], outcome: &Outcome, image: &mut Image) {
         let disk = image.disk_mut(self.dev);
+        let mut difference = outcome.on_disk;
         for (slot, version) in self.kept(digits) {
             for range in slot.sectors.iter() {
-                disk.write(range.start, version.bytes(range));
+                disk.write_known(range.start, version.bytes(range), std::mem::take(&mut difference));
             }
         }
     }

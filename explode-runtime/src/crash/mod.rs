@@ -9,6 +9,7 @@ mod cluster;
 mod emission;
 mod epoch;
 mod interval;
+mod number;
 mod sample;
 
 use std::collections::HashMap;
