@@ -1,6 +1,5 @@
 //! The programs that make and repair file systems.
 
-use std::ffi::OsString;
 use std::fmt;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
@@ -11,19 +10,41 @@ use explode_runtime::recover::{Blame, Fault};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_settime};
 
-use super::no_sync::without_sync;
+use super::no_sync::output_without_sync;
 
 /// A program and its arguments, but for the device.
 #[derive(Clone, Debug)]
 pub(super) struct Tool {
     program: &'static str,
-    arguments: Vec<OsString>,
+    /// Separated by spaces.
+    arguments: String,
 }
+
+/// Where programs are.
+const FOLDERS: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 impl Tool {
     /// The program, and its arguments separated by spaces.
     pub fn new(program: &'static str, arguments: &str) -> Tool {
-        Tool { program, arguments: arguments.split_whitespace().map(Into::into).collect() }
+        Tool { program, arguments: arguments.to_owned() }
+    }
+
+    /// What is to be started.
+    pub fn command(&self, device: &Path) -> Command {
+        // By its path: one that is looked for while it is started needs a real fork.
+        let paths = FOLDERS.iter().map(|folder| Path::new(folder).join(self.program));
+        let path = paths.into_iter().find(|path| path.exists());
+        let mut command = Command::new(path.unwrap_or_else(|| self.program.into()));
+        command
+            .args(self.arguments.split_whitespace())
+            .arg(device)
+            .env("PATH", FOLDERS.join(":"))
+            .env("LC_ALL", "C")
+            // The e2fsprogs take the time from here.
+            .env("E2FSPROGS_FAKE_TIME", NOW.to_string())
+            .env("E2FSCK_TIME", NOW.to_string())
+            .stdin(Stdio::null());
+        command
     }
 
     /// Runs it on a device; returns its exit code, and the end of what it said.
@@ -32,17 +53,7 @@ impl Tool {
     /// It cannot be started, or was killed.
     pub fn run(&self, device: &Path) -> Result<(i32, String), Fault> {
         hold_clock();
-        let mut command = Command::new(self.program);
-        let ran = without_sync(&mut command)
-            .args(&self.arguments)
-            .arg(device)
-            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
-            .env("LC_ALL", "C")
-            // The e2fsprogs take the time from here.
-            .env("E2FSPROGS_FAKE_TIME", NOW.to_string())
-            .env("E2FSCK_TIME", NOW.to_string())
-            .stdin(Stdio::null())
-            .output()
+        let ran = output_without_sync(self.command(device))
             .map_err(|error| Fault::new(format!("{self} cannot be started: {error}")).blame(Blame::Tool))?;
         let said = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).trim().to_owned();
         match (ran.status.code(), ran.status.signal()) {
