@@ -4,6 +4,7 @@
 
 pub mod ext2;
 pub mod ext4;
+mod floor;
 pub mod minix;
 mod no_sync;
 mod tool;
@@ -13,8 +14,9 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use explode_runtime::check::{Profile, Promise};
-use explode_runtime::recover::{Below, Component, Fault, Recovery, Surface};
+use explode_runtime::recover::{Below, Component, Fault, Floor, Recovery, Surface};
 use explode_runtime::run::{Mode, OptionDef};
+use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
 use super::mounted::MountedFiles;
@@ -22,6 +24,9 @@ use tool::Tool;
 
 /// Where these can run.
 const MODES: &[Mode] = &[Mode::Vm, Mode::Here];
+
+/// How they are mounted.
+const FLAGS: MsFlags = MsFlags::MS_NODEV.union(MsFlags::MS_NOSUID).union(MsFlags::MS_NOATIME);
 
 /// What is particular about a file system.
 struct System {
@@ -66,11 +71,14 @@ impl Component for KernelFs {
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
         let (node, at) = (below.block(0)?, below.place);
-        std::fs::create_dir_all(at).map_err(|error| Fault::new(format!("{}: {error}", at.display())))?;
         let System { driver, options, .. } = &self.system;
-        let flags = MsFlags::MS_NODEV | MsFlags::MS_NOSUID | MsFlags::MS_NOATIME;
-        mount(Some(&node), at, Some(*driver), flags, Some(options.as_str()))
-            .map_err(|errno| Fault::new(format!("mount as {driver} failed: {}", errno.desc())))?;
+        let mount = || mount(Some(&node), at, Some(*driver), FLAGS, Some(options.as_str()));
+        let mut mounted = mount();
+        if mounted == Err(Errno::ENOENT) {
+            std::fs::create_dir_all(at).map_err(|error| Fault::new(format!("{}: {error}", at.display())))?;
+            mounted = mount();
+        }
+        mounted.map_err(|errno| Fault::new(format!("mount as {driver} failed: {}", errno.desc())))?;
         match MountedFiles::new(at) {
             Ok(files) => {
                 self.mounted = Some((Rc::new(files), at.to_owned()));
@@ -115,6 +123,10 @@ impl Component for KernelFs {
     fn version(&self) -> Option<(&'static str, String)> {
         let release = nix::sys::utsname::uname().ok()?.release().to_string_lossy().into_owned();
         Some(("linux", release))
+    }
+
+    fn floor(&self) -> Option<Floor> {
+        Some(floor::floor(&self.system))
     }
 
     fn hides(&self) -> Option<&'static str> {
