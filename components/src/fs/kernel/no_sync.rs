@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 use std::io;
-use std::process::{Command, Output};
+use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread;
@@ -28,23 +28,23 @@ const fn instruction(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
     sock_filter { code: code as u16, jt, jf, k }
 }
 
-/// A command, and where its output goes.
-type Job = (Command, Sender<io::Result<Output>>);
+/// A command, and who waits for its end.
+type Job = (Command, Sender<io::Result<ExitStatus>>);
 
 /// Runs a command whose calls of sync(2) do nothing, and waits for it.
-pub(super) fn output_without_sync(command: Command) -> io::Result<Output> {
+pub(super) fn run_without_sync(command: Command) -> io::Result<ExitStatus> {
     static THREAD: LazyLock<Mutex<Sender<Job>>> = LazyLock::new(|| Mutex::new(start_thread()));
-    let (output, ran) = channel();
-    let sent = THREAD.lock().unwrap_or_else(PoisonError::into_inner).send((command, output));
+    let (status, ran) = channel();
+    let sent = THREAD.lock().unwrap_or_else(PoisonError::into_inner).send((command, status));
     sent.ok().and_then(|()| ran.recv().ok()).expect("the thread is there as long as the process")
 }
 
 fn start_thread() -> Sender<Job> {
     let (jobs, waiting) = channel::<Job>();
     thread::spawn(move || {
-        for (mut command, output) in waiting {
+        for (mut command, status) in waiting {
             // Whoever has asked waits for it.
-            output.send(forget_sync().and_then(|()| command.output())).ok();
+            status.send(forget_sync().and_then(|()| command.status())).ok();
         }
     });
     jobs
@@ -78,8 +78,8 @@ mod tests {
     #[test]
     fn a_program_without_sync_runs_on() {
         for _ in 0..2 {
-            let output = output_without_sync(Command::new("sync")).expect("sync(1) is there");
-            assert!(output.status.success());
+            let status = run_without_sync(Command::new("sync")).expect("sync(1) is there");
+            assert!(status.success());
         }
     }
 }

@@ -1,16 +1,19 @@
 //! The programs that make and repair file systems.
 
 use std::fmt;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use explode_runtime::devices::NOW;
 use explode_runtime::recover::{Blame, Fault};
+use nix::sys::memfd::{MemFdCreateFlag, memfd_create};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_settime};
 
-use super::no_sync::output_without_sync;
+use super::no_sync::run_without_sync;
 
 /// A program and its arguments, but for the device.
 #[derive(Clone, Debug)]
@@ -53,17 +56,43 @@ impl Tool {
     /// It cannot be started, or was killed.
     pub fn run(&self, device: &Path) -> Result<(i32, String), Fault> {
         hold_clock();
-        let ran = output_without_sync(self.command(device))
-            .map_err(|error| Fault::new(format!("{self} cannot be started: {error}")).blame(Blame::Tool))?;
-        let said = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).trim().to_owned();
-        match (ran.status.code(), ran.status.signal()) {
-            (Some(code), _) => Ok((code, last_lines(&said))),
+        let ran = Said::new().and_then(|said| {
+            let mut command = self.command(device);
+            command.stdout(said.writer()?).stderr(said.writer()?);
+            Ok((run_without_sync(command)?, said))
+        });
+        let failed = |error| Fault::new(format!("{self} cannot be started: {error}")).blame(Blame::Tool);
+        let (status, said) = ran.map_err(failed)?;
+        match (status.code(), status.signal()) {
+            (Some(0), _) => Ok((0, String::new())),
+            (Some(code), _) => Ok((code, said.last_lines())),
             (None, signal) => Err(Fault::new(format!(
                 "{self} was killed by signal {}: {}",
                 signal.unwrap_or(0),
-                last_lines(&said)
+                said.last_lines()
             ))),
         }
+    }
+}
+
+/// What a program says, in a file in memory: a pipe would wake us at each word of it.
+struct Said(File);
+
+impl Said {
+    fn new() -> io::Result<Said> {
+        Ok(Said(memfd_create(c"said", MemFdCreateFlag::MFD_CLOEXEC)?.into()))
+    }
+
+    /// Output and errors share one place in the file.
+    fn writer(&self) -> io::Result<Stdio> {
+        self.0.try_clone().map(Stdio::from)
+    }
+
+    fn last_lines(mut self) -> String {
+        let mut said = Vec::new();
+        // What cannot be read is only missed in a message.
+        self.0.seek(SeekFrom::Start(0)).and_then(|_| self.0.read_to_end(&mut said)).ok();
+        last_lines(String::from_utf8_lossy(&said).trim())
     }
 }
 
