@@ -19,7 +19,8 @@ pub const ZERO_SECTOR: [u8; SECTOR_BYTES] = [0; SECTOR_BYTES];
 const ZERO_BLOCK: [u8; BLOCK_BYTES] = [0; BLOCK_BYTES];
 const SECTORS_PER_BLOCK: u64 = (BLOCK_BYTES / SECTOR_BYTES) as u64;
 
-type Block = Arc<[u8; BLOCK_BYTES]>;
+/// The bytes of one block, which disks may share.
+pub type Block = Arc<[u8; BLOCK_BYTES]>;
 
 /// A sparse disk of any size, copy on write, with an incremental [`Identity`].
 #[derive(Clone, Debug, Default)]
@@ -104,6 +105,12 @@ impl Disk {
         self.identity += difference;
     }
 
+    /// Puts in a whole block, which is shared with whoever else has it; the same of its identity.
+    pub fn share_known(&mut self, block: u64, bytes: &Block, difference: Identity) {
+        self.blocks.insert(block, Arc::clone(bytes));
+        self.identity += difference;
+    }
+
     /// Writes zeroes to a range of sectors; costs what is there, not the length of the range.
     pub fn write_zeroes(&mut self, sectors: Range<u64>) {
         for sector in self.used_sectors(sectors).collect::<Vec<_>>() {
@@ -120,7 +127,7 @@ impl Disk {
         }
     }
 
-    /// The numbers of the blocks that ever held anything but zeroes, in order.
+    /// The numbers of the blocks that were ever written, in order; others hold zeroes.
     pub fn blocks(&self) -> impl Iterator<Item = u64> + '_ {
         self.blocks.keys().copied()
     }

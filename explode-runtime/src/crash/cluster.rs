@@ -138,8 +138,13 @@ impl Cluster {
     /// Writes the kept versions to an image.
     pub fn apply(&self, digits: &[usize], outcome: &Outcome, image: &mut Image) {
         let disk = image.disk_mut(self.dev);
+        // All of it is added with the first bytes.
         let mut difference = outcome.on_disk;
         for (slot, version) in self.kept(digits) {
+            if let Some((block, bytes)) = version.block() {
+                disk.share_known(block, bytes, std::mem::take(&mut difference));
+                continue;
+            }
             for range in slot.sectors.iter() {
                 disk.write_known(range.start, version.bytes(range), std::mem::take(&mut difference));
             }

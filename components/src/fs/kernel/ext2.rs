@@ -45,9 +45,9 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(KernelFs::component(System {
         driver,
         options: String::new(),
-        make: Tool::new("mke2fs", &format!("-t ext2 -b {bytes} {SAME}")),
+        make: Box::new(move || Tool::new("mke2fs", format!("-t ext2 -b {bytes} {SAME}"))),
         repair: e2fsck(options, true)?,
-        promises: posix_promises(),
+        promises: posix_promises,
         hides: (driver == "ext4").then_some("file data that has no block yet (delayed allocation)"),
     }))
 }

@@ -38,9 +38,11 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         driver: "ext4",
         // No commit that nobody asked for.
         options: format!("data={data},commit=100000,noinit_itable"),
-        make: Tool::new("mke2fs", &format!("-t ext4 -b {bytes} -J size={} {SAME}", bytes.div_ceil(1024))),
+        make: Box::new(move || {
+            Tool::new("mke2fs", format!("-t ext4 -b {bytes} -J size={} {SAME}", bytes.div_ceil(1024)))
+        }),
         repair: e2fsck(options, false)?,
-        promises: posix_promises(),
+        promises: posix_promises,
         hides: Some(
             "file data that has no block yet (delayed allocation), and buffers that the journal owns",
         ),

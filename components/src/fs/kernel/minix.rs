@@ -22,9 +22,9 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(KernelFs::component(System {
         driver: "minix",
         options: String::new(),
-        make: Tool::new("mkfs.minix", "-3"),
+        make: Box::new(|| Tool::new("mkfs.minix", "-3")),
         repair: options.bool("fsck", true)?.then(repair),
-        promises: posix_promises(),
+        promises: posix_promises,
         hides: None,
     }))
 }

@@ -34,11 +34,12 @@ struct System {
     driver: &'static str,
     /// The options of the mount.
     options: String,
-    /// Makes it; the device is appended to the arguments.
-    make: Tool,
+    /// What makes it; the device is appended to the arguments. Every crash disk has a `System`, and none is made again: what
+    /// only the first start needs is put together there.
+    make: Box<dyn Fn() -> Tool>,
     /// Repairs it, likewise; none where mounting has to do.
     repair: Option<Repair>,
-    promises: Vec<Promise>,
+    promises: fn() -> Vec<Promise>,
     hides: Option<&'static str>,
 }
 
@@ -63,9 +64,10 @@ impl KernelFs {
 impl Component for KernelFs {
     fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
         let node = below.block(0)?;
-        match self.system.make.run(&node)? {
+        let make = (self.system.make)();
+        match make.run(&node)? {
             (0, _) => Ok(()),
-            (code, said) => Err(Fault::new(format!("{} ended with {code}: {said}", self.system.make))),
+            (code, said) => Err(Fault::new(format!("{make} ended with {code}: {said}"))),
         }
     }
 
@@ -117,7 +119,7 @@ impl Component for KernelFs {
 
     fn profile(&self) -> Option<Profile> {
         let System { driver, promises, .. } = &self.system;
-        Some(Profile { system: format!("{driver} in Linux"), promises: promises.clone() })
+        Some(Profile { system: format!("{driver} in Linux"), promises: promises() })
     }
 
     fn version(&self) -> Option<(&'static str, String)> {

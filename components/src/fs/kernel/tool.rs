@@ -1,5 +1,6 @@
 //! The programs that make and repair file systems.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -9,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use explode_runtime::devices::NOW;
 use explode_runtime::recover::{Blame, Fault};
-use nix::sys::memfd::{MemFdCreateFlag, memfd_create};
+use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_settime};
 
@@ -20,7 +21,7 @@ use super::no_sync::run_without_sync;
 pub(super) struct Tool {
     program: &'static str,
     /// Separated by spaces.
-    arguments: String,
+    arguments: Cow<'static, str>,
 }
 
 /// Where programs are.
@@ -28,8 +29,8 @@ const FOLDERS: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 impl Tool {
     /// The program, and its arguments separated by spaces.
-    pub fn new(program: &'static str, arguments: &str) -> Tool {
-        Tool { program, arguments: arguments.to_owned() }
+    pub fn new(program: &'static str, arguments: impl Into<Cow<'static, str>>) -> Tool {
+        Tool { program, arguments: arguments.into() }
     }
 
     /// What is to be started.
@@ -80,7 +81,7 @@ struct Said(File);
 
 impl Said {
     fn new() -> io::Result<Said> {
-        Ok(Said(memfd_create(c"said", MemFdCreateFlag::MFD_CLOEXEC)?.into()))
+        Ok(Said(memfd_create(c"said", MFdFlags::MFD_CLOEXEC)?.into()))
     }
 
     /// Output and errors share one place in the file.
