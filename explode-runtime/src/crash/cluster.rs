@@ -53,6 +53,9 @@ pub struct Kept {
 /// Which version of each slot is kept: 0 for none, 1 for the oldest visible one.
 pub(super) type Digits = Vec<usize>;
 
+/// One choice for a cluster, and what comes of it.
+pub(super) type Choice = (Digits, Outcome);
+
 impl Sum {
     /// With one more.
     pub fn and(self, other: &Outcome) -> Sum {
@@ -97,7 +100,7 @@ impl Cluster {
     }
 
     /// All outcomes, in the order of their numbers; for counts that fit into memory.
-    pub fn outcomes(&self) -> Vec<(Digits, Outcome)> {
+    pub fn outcomes(&self) -> Vec<Choice> {
         let mut digits = vec![0; self.slots.len()];
         let mut outcomes = Vec::new();
         loop {

@@ -3,14 +3,12 @@
 //! Disks are numbered: world by world, and within a world like the numbers of an odometer whose last cluster turns fastest.
 //! Number 0 keeps nothing and has ended no flush; the last keeps the newest of everything and has ended all.
 
-use std::collections::BTreeMap;
-
 use explode_ramdisk::{Identity, Image};
 use num_bigint::BigUint;
 
-use super::cluster::{Cluster, Digits, Kept, Outcome, Sum};
+use super::cluster::{Choice, Cluster, Kept, Sum};
 use super::epoch::Epochs;
-use super::number::Number;
+use super::places::Places;
 use crate::writeset::{World, WriteSet};
 
 /// The disks of one instant.
@@ -28,9 +26,6 @@ struct Layout {
     clusters: Vec<Cluster>,
     count: BigUint,
 }
-
-/// One choice for a cluster, and what comes of it.
-type Choice = (Digits, Outcome);
 
 /// One crash disk, not yet built.
 #[derive(Debug)]
@@ -98,9 +93,9 @@ impl Emission {
         let mut before = BigUint::ZERO;
         for world in &self.worlds {
             let end = &before + &world.count;
-            let mut known: Vec<Known> = world.clusters.iter().map(Known::of).collect();
+            let mut places = Places::of(&world.clusters);
             while let Some(number) = numbers.next_if(|number| **number < end) {
-                world.visit_one(number - &before, &mut known, epochs, visit);
+                world.visit_one(&places.choices(number - &before), epochs, visit);
             }
             before = end;
         }
@@ -141,40 +136,12 @@ impl Layout {
 
     fn visit_one(
         &self,
-        number: BigUint,
-        known: &mut [Known],
+        chosen: &[&Choice],
         epochs: &dyn Fn(u64) -> Epochs,
         visit: &mut dyn FnMut(&CrashDisk<'_>),
     ) {
-        let mut rest = Number::from(number);
-        let clusters = self.clusters.iter().zip(known).rev();
-        let mut chosen: Vec<&Choice> =
-            clusters.map(|(cluster, known)| known.choice(cluster, &mut rest)).collect();
-        chosen.reverse();
         let start = Sum { identity: self.identity, since: self.since };
         let Sum { identity, since } = chosen.iter().fold(start, |sum, (_, outcome)| sum.and(outcome));
-        visit(&CrashDisk { layout: self, chosen: &chosen, identity, epochs: epochs(since) });
-    }
-}
-
-/// The choices for a cluster that were met before.
-struct Known {
-    count: Number,
-    choices: BTreeMap<Number, Choice>,
-}
-
-impl Known {
-    fn of(cluster: &Cluster) -> Known {
-        Known { count: Number::from(cluster.count()), choices: BTreeMap::new() }
-    }
-
-    /// The choice that the last digit of `rest` names; it is taken off.
-    fn choice(&mut self, cluster: &Cluster, rest: &mut Number) -> &Choice {
-        let index = rest.take_digit(&self.count);
-        self.choices.entry(index).or_insert_with_key(|index| {
-            let digits = cluster.digits(index.clone().into());
-            let outcome = cluster.outcome(&digits);
-            (digits, outcome)
-        })
+        visit(&CrashDisk { layout: self, chosen, identity, epochs: epochs(since) });
     }
 }

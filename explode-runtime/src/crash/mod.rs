@@ -10,6 +10,7 @@ mod emission;
 mod epoch;
 mod interval;
 mod number;
+mod places;
 mod sample;
 
 use std::collections::HashMap;

@@ -5,14 +5,14 @@ use num_bigint::BigUint;
 /// A number of any size; equal ones are equal, and small ones come before large ones.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Number {
-    Small(u128),
+    Small(u64),
     /// One that is not small.
     Large(BigUint),
 }
 
 impl From<BigUint> for Number {
     fn from(number: BigUint) -> Number {
-        u128::try_from(&number).map_or(Number::Large(number), Number::Small)
+        u64::try_from(&number).map_or(Number::Large(number), Number::Small)
     }
 }
 
@@ -30,13 +30,7 @@ impl Number {
     pub fn take_digit(&mut self, base: &Number) -> Number {
         let (rest, digit) = match (&*self, base) {
             (Number::Small(number), Number::Small(base)) => {
-                match (u64::try_from(*number), u64::try_from(*base)) {
-                    // What machines are fast at.
-                    (Ok(number), Ok(base)) => {
-                        (Number::Small((number / base).into()), Number::Small((number % base).into()))
-                    }
-                    _ => (Number::Small(number / base), Number::Small(number % base)),
-                }
+                (Number::Small(number / base), Number::Small(number % base))
             }
             (Number::Small(number), Number::Large(_)) => (Number::Small(0), Number::Small(*number)),
             (Number::Large(number), base) => {
