@@ -89,9 +89,10 @@ pub fn bench(registry: &Registry, plan: &Plan, lab: &Lab, disks: u64) -> Result<
         strategy.observe(&Finished { unit: &unit, choices: &ended.choices, reached: Reached::New });
     }
     let (target, depth, most) = (&plan.target, plan.settings.depth, bencher.most);
+    let fewer = if most < 2 { String::new() } else { format!("--checks {most} or ") };
     Err(UsageError(format!(
         "no request for crash checks of {target}, {depth} mutates deep, has {disks} disks, the largest has {most}; \
-         use --checks {most} or a larger --depth"
+         use {fewer}a larger --depth"
     ))
     .into())
 }
