@@ -69,8 +69,8 @@ pub struct BenchReport {
 pub fn bench(registry: &Registry, plan: &Plan, lab: &Lab, disks: u64) -> Result<BenchReport, RunError> {
     let started = Instant::now();
     let mut plan = plan.clone();
-    // A sample has enough as well.
-    plan.settings.samples = plan.settings.samples.max(disks);
+    // No more than are checked are enumerated: a sample has enough.
+    (plan.settings.limit, plan.settings.samples) = (disks, disks);
     let runner = Runner::start(registry, &plan, lab)?;
     let mut bencher = Bencher { wanted: disks, most: 0, measured: None };
     let mut strategy = plan.strategy();
