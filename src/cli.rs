@@ -18,6 +18,8 @@ pub enum Command {
     Run(RunArgs),
     /// Run a trace again: does the finding show itself once more?
     Replay(ReplayArgs),
+    /// How many crash disks a second are checked, and how many a plain loop without explode would.
+    Bench(BenchArgs),
     /// What can be named.
     List(ListArgs),
     /// The disks that a crash can leave, from an event log alone.
@@ -96,10 +98,9 @@ pub struct DeviceArgs {
     pub replace_versions: bool,
 }
 
+/// On what a target or a checker stands, and where.
 #[derive(Debug, Args)]
-pub struct RunArgs {
-    /// A target, or with --stack a checker; `explode list` names them.
-    pub target: String,
+pub struct StackArgs {
     /// A component for the checker to stand on; what that needs is put below it.
     #[arg(long, value_name = "COMPONENT")]
     pub stack: Option<String>,
@@ -109,6 +110,14 @@ pub struct RunArgs {
     /// An option of a component of the stack.
     #[arg(long, value_name = "COMPONENT.KEY=VALUE")]
     pub set: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// A target, or with --stack a checker; `explode list` names them.
+    pub target: String,
+    #[command(flatten)]
+    pub stack: StackArgs,
     /// What to try next.
     #[arg(long, value_enum, default_value = "exhaust")]
     pub strategy: Strategy,
@@ -144,6 +153,27 @@ pub struct RunArgs {
     /// Write the events of each unit of work to this file, as JSON lines.
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
+    /// How to say it.
+    #[arg(long, value_enum, default_value = "human")]
+    pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// Targets, or with --stack checkers; `explode list` names them.
+    #[arg(required = true)]
+    pub targets: Vec<String>,
+    #[command(flatten)]
+    pub stack: StackArgs,
+    /// Measure each target that has this component once for each of these values.
+    #[arg(long, value_name = "COMPONENT.KEY=VALUE,...")]
+    pub each: Vec<String>,
+    /// Crash disks of a round: a request for crash checks that has so many is looked for.
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    pub checks: u32,
+    /// Mutates on the way to it; by default the target's.
+    #[arg(long, value_name = "N")]
+    pub depth: Option<u32>,
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,

@@ -69,6 +69,25 @@ fn emission(c: &mut Criterion) {
     group.finish();
 }
 
+/// A sample of an emission whose number of disks is huge: each is named.
+fn sample(c: &mut Criterion) {
+    let mut group = c.benchmark_group("sample");
+    group.sample_size(10);
+    for pieces in [100, 1000] {
+        let (set, limits) = (write_set(pieces), Limits::default());
+        group.throughput(Throughput::Elements(limits.samples));
+        group.bench_function(BenchmarkId::new("identities", format!("{pieces} blocks")), |b| {
+            b.iter(|| {
+                walk(&mut set.clone(), &[], When::Now, &limits, |disk| {
+                    black_box(disk.identity());
+                })
+                .expect("a sound log")
+            });
+        });
+    }
+    group.finish();
+}
+
 /// Disks a second that are built too.
 fn build(c: &mut Criterion) {
     let set = write_set(10);
@@ -88,5 +107,5 @@ fn build(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, choice, emission, build);
+criterion_group!(benches, choice, emission, sample, build);
 criterion_main!(benches);

@@ -22,6 +22,7 @@ use crate::run::{Plan, Registry, Settings};
 use crate::writeset::WriteSet;
 
 /// The stages behind one running system.
+#[derive(Clone)]
 pub struct Pipeline<'a> {
     judge: Judge<'a>,
     /// What could be on disk after the events before `log`.
@@ -175,7 +176,8 @@ impl<'a> Pipeline<'a> {
         self.judge
     }
 
-    fn follow(&mut self, devices: &Devices) -> Result<(), Fault> {
+    /// Takes the events that the devices have logged.
+    pub(crate) fn follow(&mut self, devices: &Devices) -> Result<(), Fault> {
         let events = devices.take_log()?;
         for event in &events {
             hash_event(event, &mut self.log_hash);

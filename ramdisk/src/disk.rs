@@ -3,7 +3,7 @@
 //! Blocks of 4096 bytes hang in a persistent map, so a snapshot (`clone`) is a pointer, a restore is an assignment, and a write
 //! copies one block and a few map nodes: all independent of the size of the disk. A block that is not there is zeroes.
 
-use std::ops::Range;
+use std::ops::{Add as _, Range};
 use std::sync::Arc;
 
 use imbl::OrdMap;
@@ -19,7 +19,8 @@ pub const ZERO_SECTOR: [u8; SECTOR_BYTES] = [0; SECTOR_BYTES];
 const ZERO_BLOCK: [u8; BLOCK_BYTES] = [0; BLOCK_BYTES];
 const SECTORS_PER_BLOCK: u64 = (BLOCK_BYTES / SECTOR_BYTES) as u64;
 
-type Block = Arc<[u8; BLOCK_BYTES]>;
+/// The bytes of one block, which disks may share.
+pub type Block = Arc<[u8; BLOCK_BYTES]>;
 
 /// A sparse disk of any size, copy on write, with an incremental [`Identity`].
 #[derive(Clone, Debug, Default)]
@@ -73,21 +74,41 @@ impl Disk {
         }
     }
 
+    /// One block's bytes.
+    pub fn block(&self, block: u64) -> &[u8; BLOCK_BYTES] {
+        self.blocks.get(&block).map_or(&ZERO_BLOCK, |bytes| &**bytes)
+    }
+
     /// Writes whole sectors, the first at `sector`.
     ///
     /// # Panics
     /// If `data` is not whole sectors.
     pub fn write(&mut self, sector: u64, data: &[u8]) {
-        assert!(data.len().is_multiple_of(SECTOR_BYTES), "{} bytes are not whole sectors", data.len());
-        let mut data = data;
-        let mut at = sector;
-        while !data.is_empty() {
-            let (block, within) = locate(at * SECTOR_BYTES as u64);
-            let (now, rest) = data.split_at((BLOCK_BYTES - within).min(data.len()));
-            self.write_within(block, within, now);
-            at += (now.len() / SECTOR_BYTES) as u64;
-            data = rest;
-        }
+        each_block(sector, data, |block, within, new| {
+            let old = &self.block(block)[within..within + new.len()];
+            let first = block * SECTORS_PER_BLOCK + (within / SECTOR_BYTES) as u64;
+            let sectors = old.chunks_exact(SECTOR_BYTES).zip(new.chunks_exact(SECTOR_BYTES));
+            let changes = (first..).zip(sectors).filter(|(_, (old, new))| old != new);
+            let difference =
+                |(sector, (old, new))| sector_identity(sector, new) - sector_identity(sector, old);
+            self.identity += changes.map(difference).fold(Identity::default(), Identity::add);
+            self.put(block, within, new);
+        });
+    }
+
+    /// The same, where somebody knows what it adds to the identity: hashing takes longer than writing.
+    ///
+    /// # Panics
+    /// If `data` is not whole sectors.
+    pub fn write_known(&mut self, sector: u64, data: &[u8], difference: Identity) {
+        each_block(sector, data, |block, within, new| self.put(block, within, new));
+        self.identity += difference;
+    }
+
+    /// Puts in a whole block, which is shared with whoever else has it; the same of its identity.
+    pub fn share_known(&mut self, block: u64, bytes: &Block, difference: Identity) {
+        self.blocks.insert(block, Arc::clone(bytes));
+        self.identity += difference;
     }
 
     /// Writes zeroes to a range of sectors; costs what is there, not the length of the range.
@@ -98,23 +119,15 @@ impl Disk {
     }
 
     /// Writes sectors of one block. What does not change anything copies nothing.
-    fn write_within(&mut self, block: u64, within: usize, new: &[u8]) {
+    fn put(&mut self, block: u64, within: usize, new: &[u8]) {
         let range = within..within + new.len();
-        let old = self.blocks.get(&block).map_or(&ZERO_BLOCK[range.clone()], |bytes| &bytes[range.clone()]);
-        if old == new {
-            return;
+        if self.block(block)[range.clone()] != *new {
+            let bytes = self.blocks.entry(block).or_insert_with(|| Arc::new(ZERO_BLOCK));
+            Arc::make_mut(bytes)[range].copy_from_slice(new);
         }
-        let first = block * SECTORS_PER_BLOCK + (within / SECTOR_BYTES) as u64;
-        let sectors = old.chunks_exact(SECTOR_BYTES).zip(new.chunks_exact(SECTOR_BYTES));
-        for (sector, (old, new)) in (first..).zip(sectors).filter(|(_, (old, new))| old != new) {
-            self.identity -= sector_identity(sector, old);
-            self.identity += sector_identity(sector, new);
-        }
-        let bytes = self.blocks.entry(block).or_insert_with(|| Arc::new(ZERO_BLOCK));
-        Arc::make_mut(bytes)[range].copy_from_slice(new);
     }
 
-    /// The numbers of the blocks that ever held anything but zeroes, in order.
+    /// The numbers of the blocks that were ever written, in order; others hold zeroes.
     pub fn blocks(&self) -> impl Iterator<Item = u64> + '_ {
         self.blocks.keys().copied()
     }
@@ -146,6 +159,20 @@ impl Disk {
 impl PartialEq for Disk {
     fn eq(&self, other: &Disk) -> bool {
         self.identity == other.identity
+    }
+}
+
+/// Cuts whole sectors at the blocks' borders: the block, where in it, the bytes.
+fn each_block(sector: u64, data: &[u8], mut each: impl FnMut(u64, usize, &[u8])) {
+    assert!(data.len().is_multiple_of(SECTOR_BYTES), "{} bytes are not whole sectors", data.len());
+    let mut data = data;
+    let mut at = sector;
+    while !data.is_empty() {
+        let (block, within) = locate(at * SECTOR_BYTES as u64);
+        let (now, rest) = data.split_at((BLOCK_BYTES - within).min(data.len()));
+        each(block, within, now);
+        at += (now.len() / SECTOR_BYTES) as u64;
+        data = rest;
     }
 }
 

@@ -13,7 +13,7 @@ mod image;
 mod ramdisk;
 mod storage;
 
-pub use disk::{BLOCK_BYTES, Disk, SECTOR_BYTES, ZERO_SECTOR};
+pub use disk::{BLOCK_BYTES, Block, Disk, SECTOR_BYTES, ZERO_SECTOR};
 pub use event::{DecodeError, Event, Flags, Payload};
 pub use files::{Files, SimFiles};
 pub use identity::{Identity, sector_identity};

@@ -1,6 +1,7 @@
 //! Disks and images against flat bytes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use explode_ramdisk::{
     BLOCK_BYTES, Disk, Flags, Identity, Image, Payload, RamDisk, Recording, SECTOR_BYTES, Storage,
@@ -37,6 +38,22 @@ fn identity(flat: &[u8]) -> Identity {
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_known_need_not_be_hashed(before in write(), after in write(), shared in 0..SECTORS as u64 / 8) {
+        let mut hashed = Disk::new();
+        hashed.write(before.0 as u64, &before.1);
+        let (mut known, old) = (hashed.clone(), hashed.identity());
+        hashed.write(after.0 as u64, &after.1);
+        known.write_known(after.0 as u64, &after.1, hashed.identity() - old);
+        prop_assert_eq!((bytes(&known), known.identity()), (bytes(&hashed), hashed.identity()));
+
+        let (old, block) = (hashed.identity(), Arc::new([after.1[0]; BLOCK_BYTES]));
+        hashed.write(shared * 8, &block[..]);
+        known.share_known(shared, &block, hashed.identity() - old);
+        prop_assert_eq!((bytes(&known), known.identity()), (bytes(&hashed), hashed.identity()));
+        prop_assert_eq!(&known, &hashed);
+    }
 
     #[test]
     fn a_disk_is_its_bytes(

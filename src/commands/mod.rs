@@ -1,8 +1,10 @@
 //! One file a command.
 
+mod bench;
 mod crash_disks;
 mod doctor;
 mod list;
+mod plan;
 mod replay;
 mod run;
 mod vm;
@@ -17,6 +19,7 @@ use crate::guest::agent;
 pub fn dispatch(registry: &Registry, command: &Command) -> Exit {
     match command {
         Command::Run(args) => run::run(registry, args),
+        Command::Bench(args) => bench::bench(registry, args),
         Command::Replay(args) => replay::replay(registry, args),
         Command::List(args) => list::list(registry, args),
         Command::CrashDisks(args) => crash_disks::crash_disks(args),

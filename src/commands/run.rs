@@ -5,14 +5,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use explode_runtime::devices::Lab;
-use explode_runtime::recover::StackSpec;
 use explode_runtime::report::{Human, Message, Summary};
 use explode_runtime::run::{
-    Confirmation, Exit, Local, Mode, OptionValue, Plan, Registry, RunError, StrategyName, UsageError, explore,
+    Confirmation, Exit, Local, Mode, Plan, Registry, RunError, StrategyName, explore,
 };
 use explode_runtime::trace::Trace;
 
-use crate::cli::{self, Format, RunArgs, Strategy};
+use crate::cli::{Format, RunArgs, Strategy};
 use crate::guest::host;
 use crate::output;
 
@@ -81,20 +80,7 @@ fn exit(summary: &Summary, require_complete: bool) -> Exit {
 }
 
 fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError> {
-    let mut plan = match &args.stack {
-        None => Plan::of(registry, registry.target(&args.target)?)?,
-        Some(stack) => {
-            let checker = registry.checker(&args.target)?.name;
-            Plan::of_parts(registry, checker, registry.stack_of(stack)?)?
-        }
-    };
-    plan.mode = match args.mode {
-        None => plan.mode,
-        Some(cli::Mode::Mem) => Mode::Mem,
-        Some(cli::Mode::Vm) => Mode::Vm,
-        Some(cli::Mode::Here) => Mode::Here,
-    };
-    args.set.iter().try_for_each(|setting| set(&mut plan.stack, setting))?;
+    let mut plan = super::plan::plan(registry, &args.target, &args.stack)?;
     let settings = &mut plan.settings;
     settings.strategy = match args.strategy {
         Strategy::Exhaust => StrategyName::Exhaust,
@@ -111,23 +97,6 @@ fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError> {
     settings.rules = super::rules(&args.device);
     plan.check(registry)?;
     Ok(plan)
-}
-
-/// Applies `COMPONENT.KEY=VALUE` to the layer of that name.
-fn set(stack: &mut StackSpec, setting: &str) -> Result<(), UsageError> {
-    let parts = setting.split_once('=').and_then(|(path, value)| Some((path.split_once('.')?, value)));
-    let wrong = || UsageError(format!("--set {setting}: write it as COMPONENT.KEY=VALUE"));
-    let ((layer, key), value) = parts.ok_or_else(wrong)?;
-    let names: Vec<String> = stack.0.iter().map(|layer| layer.name.clone()).collect();
-    let unknown = || UsageError::unknown("component of the stack", layer, names.iter().map(String::as_str));
-    let found = stack.0.iter_mut().find(|candidate| candidate.name == layer).ok_or_else(unknown)?;
-    let value = match (value.parse(), value.parse()) {
-        (Ok(yes), _) => OptionValue::Bool(yes),
-        (_, Ok(number)) => OptionValue::Int(number),
-        _ => OptionValue::Text(value.to_owned()),
-    };
-    found.options = std::mem::take(&mut found.options).with(key, value);
-    Ok(())
 }
 
 /// Replays a trace in a fresh process of this program.

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use explode_ramdisk::Event;
 use explode_runtime::devices::Lab;
 use explode_runtime::report::Message;
-use explode_runtime::run::{Audience, Confirmation, Exit, Mode, Registry, RunError, explore};
+use explode_runtime::run::{
+    Audience, Confirmation, Exit, Mode, Registry, RunError, bench, bench_restore, explore,
+};
 use explode_runtime::trace::{Trace, replay};
 
 use super::wire::{Answer, Call, Done, Failed, Task, receive, send};
@@ -44,6 +46,11 @@ fn perform(registry: &Registry, lab: &Lab, task: Task, host: &mut Host) -> Resul
             Ok(explore(registry, &plan, lab, host).map(|_| Done::Run)?)
         }
         Task::Replay(trace) => Ok(replay(registry, &trace, lab).map(Done::Replay)?),
+        Task::Bench(plan, disks) => {
+            let report = bench(registry, &plan, lab, disks)?;
+            Ok(Done::Bench(Box::new(report)))
+        }
+        Task::BenchRestore => Ok(bench_restore(lab).map(Done::BenchRestore)?),
     }
 }
 

@@ -1,9 +1,11 @@
 //! The host's side of a guest: boots it, gives it tasks, and answers its calls.
 
 use std::io::{self, BufReader, BufWriter};
+use std::time::Instant;
 
+use explode_runtime::recover::StackSpec;
 use explode_runtime::report::{Message, Summary};
-use explode_runtime::run::{Audience, Plan, RunError, UsageError};
+use explode_runtime::run::{Audience, BenchReport, Plan, RESTORE_MIB, Restore, RunError, UsageError};
 use explode_runtime::trace::{Replay, Trace};
 use explode_vm::{
     Agent, BuildOptions, Builder, Cache, Guest, GuestReader, GuestSpec, GuestWriter, KernelSource, VmError,
@@ -23,7 +25,7 @@ const CONSOLE_LINES: usize = 25;
 /// # Errors
 /// Those of the run; what a guest needs is missing; the guest was lost.
 pub fn run(plan: &Plan, audience: &mut dyn Audience) -> Result<Summary, RunError> {
-    let mut remote = Remote::boot()?;
+    let mut remote = Remote::boot(0)?;
     let mut summary = None;
     match remote.perform(
         &Task::Run(Box::new(plan.clone()), audience.wants_events()),
@@ -33,7 +35,7 @@ pub fn run(plan: &Plan, audience: &mut dyn Audience) -> Result<Summary, RunError
         Done::Run => {
             summary.ok_or_else(|| RunError::Broken("the guest ended its run without a summary".to_owned()))
         }
-        Done::Replay(_) => Err(RunError::Broken("the guest has done another task".to_owned())),
+        _ => Err(another_task()),
     }
 }
 
@@ -42,11 +44,61 @@ pub fn run(plan: &Plan, audience: &mut dyn Audience) -> Result<Summary, RunError
 /// # Errors
 /// As [`run`].
 pub fn replay(trace: &Trace) -> Result<Replay, RunError> {
-    let mut remote = Remote::boot()?;
+    let mut remote = Remote::boot(0)?;
     match remote.perform(&Task::Replay(Box::new(trace.clone())), &mut Nobody, &mut None)? {
         Done::Replay(outcome) => Ok(outcome),
-        Done::Run => Err(RunError::Broken("the guest has done another task".to_owned())),
+        _ => Err(another_task()),
     }
+}
+
+/// A guest in which plans are measured, one after the other.
+pub struct Bench(Remote);
+
+impl Bench {
+    /// With memory for the disks of these stacks.
+    ///
+    /// # Errors
+    /// As [`run`].
+    pub fn boot<'a>(stacks: impl Iterator<Item = &'a StackSpec>) -> Result<Bench, RunError> {
+        let restore = RESTORE_MIB.into_iter().max().unwrap_or_default();
+        let disks = stacks.map(memory_of_disks_mib).max().unwrap_or_default();
+        let more = u32::try_from(restore + disks).unwrap_or(u32::MAX);
+        Remote::boot(more).map(Bench)
+    }
+
+    /// Measures a plan; also returns how many seconds that took by this machine's clock.
+    ///
+    /// # Errors
+    /// As [`run`].
+    pub fn bench(&mut self, plan: &Plan, disks: u64) -> Result<(BenchReport, f64), RunError> {
+        let started = Instant::now();
+        match self.0.perform(&Task::Bench(Box::new(plan.clone()), disks), &mut Nobody, &mut None)? {
+            Done::Bench(report) => Ok((*report, started.elapsed().as_secs_f64())),
+            _ => Err(another_task()),
+        }
+    }
+
+    /// Measures restoring disks.
+    ///
+    /// # Errors
+    /// As [`run`].
+    pub fn restore(&mut self) -> Result<Vec<Restore>, RunError> {
+        match self.0.perform(&Task::BenchRestore, &mut Nobody, &mut None)? {
+            Done::BenchRestore(restores) => Ok(restores),
+            _ => Err(another_task()),
+        }
+    }
+}
+
+/// What the disks of a stack take, where it says how large they are: those of the live stack, of the crash disk's, and the plain
+/// loop's.
+fn memory_of_disks_mib(stack: &StackSpec) -> u64 {
+    let sectors = stack.0.iter().map(|layer| layer.options.int("sectors", 0).unwrap_or(0));
+    sectors.sum::<u64>().div_ceil(2048) * 3
+}
+
+fn another_task() -> RunError {
+    RunError::Broken("the guest has done another task".to_owned())
 }
 
 /// The kernel that runs in guests: the tree that `EXPLODE_KERNEL` names, else explode's own.
@@ -81,8 +133,10 @@ struct Remote {
 }
 
 impl Remote {
-    fn boot() -> Result<Remote, RunError> {
+    /// With so many MiB of memory more than usual.
+    fn boot(more_mib: u32) -> Result<Remote, RunError> {
         let mut spec = spec(&kernel()).map_err(run_error)?;
+        spec.memory_mib = spec.memory_mib.saturating_add(more_mib);
         spec.agent = Some(Agent::this_program(["agent", PORT]));
         let mut guest = Guest::boot(&spec).map_err(run_error)?;
         let (reader, writer) = guest.take_stream().expect("nobody has taken it yet");
@@ -143,7 +197,7 @@ impl Remote {
     }
 }
 
-/// A replay has nothing to tell.
+/// A replay has nothing to tell, nor has a measurement.
 struct Nobody;
 
 impl Audience for Nobody {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use explode_ramdisk::Event;
 use explode_runtime::report::Message;
-use explode_runtime::run::{Confirmation, Plan, RunError, UsageError};
+use explode_runtime::run::{BenchReport, Confirmation, Plan, Restore, RunError, UsageError};
 use explode_runtime::trace::{Replay, Trace};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,10 @@ pub enum Task {
     Run(Box<Plan>, bool),
     /// Replay this trace.
     Replay(Box<Trace>),
+    /// Measure this plan, by rounds of so many crash disks.
+    Bench(Box<Plan>, u64),
+    /// Measure restoring disks.
+    BenchRestore,
 }
 
 /// What the agent says.
@@ -56,6 +60,10 @@ pub enum Done {
     Run,
     /// What the replay came to.
     Replay(Replay),
+    /// What was measured.
+    Bench(Box<BenchReport>),
+    /// What was measured of each size.
+    BenchRestore(Vec<Restore>),
 }
 
 /// Why a task could not be done.

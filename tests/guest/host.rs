@@ -9,6 +9,8 @@ use explode_vm::{
     Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestSpec, KernelSource, Kind, Silent, VmError,
 };
 
+use serde_json::{Value, json};
+
 use crate::IN_GUEST;
 use crate::common::explode_in;
 use crate::report::Line;
@@ -42,6 +44,7 @@ pub fn main(only: Option<String>) -> ExitCode {
     }
     tally.case("one workload has the same log in every guest", || same_log(folder.path()));
     tally.case("MINIX 3: what fsck.minix ruins replays as it is kept", || kept_bug(folder.path()));
+    tally.case("one guest measures several targets, and restoring", || measured(folder.path()));
     let Tally { passed, failed, .. } = tally;
     let word = if failed == 0 { "ok" } else { "FAILED" };
     println!(
@@ -167,4 +170,35 @@ fn same_log(folder: &Path) -> Result<(), String> {
     let equal = logs.iter().all(|log| log == &logs[0]);
     let lines = logs[0].iter().filter(|byte| **byte == b'\n').count();
     (equal && lines > 100).then_some(()).ok_or(format!("{lines} lines, equal: {equal}"))
+}
+
+/// What `explode bench` says, but for how long anything took.
+fn measured(folder: &Path) -> Result<(), String> {
+    let arguments = "bench fs-sync-ext4 fs-sync-vfat --each vfat.fsck=true,false --checks 2 --format jsonl"
+        .split_whitespace();
+    let ran = explode_in(folder, arguments);
+    let lines = ran.json();
+    let is_time = |line: &Value, key: &str| line[key].as_f64().is_some_and(|time| time > 0.0);
+    let checks = |line: &Value| {
+        let keys = ["type", "target", "in", "set", "disks", "violations"];
+        let times = ["explode_us", "floor_us", "share", "recovery_us", "host_seconds"];
+        (keys.map(|key| line[key].clone()), times.iter().all(|key| is_time(line, key)))
+    };
+    let expected = |target: &str, set: Value| {
+        ([json!("bench"), json!(target), json!("vm"), set, json!(2), json!(0)], true)
+    };
+    let restores = |line: &Value| {
+        let keys = ["type", "mib", "blocks"];
+        (keys.map(|key| line[key].clone()), is_time(line, "restore_us"))
+    };
+    let restored = [16, 64, 256, 1024].map(|mib| ([json!("restore"), json!(mib), json!(20)], true));
+    let (benches, rest) = lines.split_at(lines.len().min(3));
+    let right = ran.code == 0
+        && benches.iter().map(checks).eq([
+            expected("fs-sync-ext4", json!([])),
+            expected("fs-sync-vfat", json!(["vfat.fsck=true"])),
+            expected("fs-sync-vfat", json!(["vfat.fsck=false"])),
+        ])
+        && rest.iter().map(restores).eq(restored);
+    right.then_some(()).ok_or(format!("{ran:?}"))
 }

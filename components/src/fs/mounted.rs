@@ -34,8 +34,16 @@ pub struct MountedFiles {
 
 /// A name in a directory.
 struct Place<'p> {
-    directory: OwnedFd,
+    root: Ref<'p, OwnedFd>,
+    /// If it is not the root.
+    parent: Option<OwnedFd>,
     name: &'p str,
+}
+
+impl Place<'_> {
+    fn directory(&self) -> &OwnedFd {
+        self.parent.as_ref().unwrap_or(&self.root)
+    }
 }
 
 impl MountedFiles {
@@ -62,26 +70,26 @@ impl MountedFiles {
     }
 
     /// Where a path ends; [`HERE`] for the root. `EINVAL` for a path that is not plainly one, as simulated files have it.
-    fn place<'p>(&self, path: &'p str) -> Result<Place<'p>> {
+    fn place<'p>(&'p self, path: &'p str) -> Result<Place<'p>> {
         let on_the_way = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-        let mut directory = openat(&*self.root()?, HERE, on_the_way, Mode::empty())?;
+        let mut place = Place { root: self.root()?, parent: None, name: HERE };
         let names = path.strip_prefix('/').ok_or(Errno::EINVAL)?;
         if names.is_empty() {
-            return Ok(Place { directory, name: HERE });
+            return Ok(place);
         }
         if names.split('/').any(|name| matches!(name, "" | "." | "..")) {
             return Err(Errno::EINVAL);
         }
         let (parents, name) = names.rsplit_once('/').map_or((None, names), |(all, last)| (Some(all), last));
         for parent in parents.into_iter().flat_map(|parents| parents.split('/')) {
-            directory = openat(&directory, parent, on_the_way, Mode::empty())?;
+            place.parent = Some(openat(place.directory(), parent, on_the_way, Mode::empty())?);
         }
-        Ok(Place { directory, name })
+        Ok(Place { name, ..place })
     }
 
     fn open_directory(&self, path: &str) -> Result<OwnedFd> {
         let at = self.place(path)?;
-        openat(&at.directory, at.name, directory_flags() | OFlag::O_NOFOLLOW, Mode::empty())
+        openat(at.directory(), at.name, directory_flags() | OFlag::O_NOFOLLOW, Mode::empty())
     }
 }
 
@@ -119,7 +127,7 @@ impl Files for MountedFiles {
         how.set(OFlag::O_CREAT, flags.create);
         how.set(OFlag::O_EXCL, flags.create && flags.exclusive);
         how.set(OFlag::O_TRUNC, flags.truncate);
-        let open = || openat(&at.directory, at.name, how, Mode::from_bits_truncate(0o644));
+        let open = || openat(at.directory(), at.name, how, Mode::from_bits_truncate(0o644));
         let file = if flags.create { unmasked(open)? } else { open()? };
         let mut open = self.open.borrow_mut();
         let fd = open.iter().position(Option::is_none).unwrap_or(open.len());
@@ -179,7 +187,7 @@ impl Files for MountedFiles {
 
     fn stat(&self, path: &str) -> Result<Stat> {
         let at = self.place(path)?;
-        stat_of(&fstatat(&at.directory, at.name, AtFlags::AT_SYMLINK_NOFOLLOW)?)
+        stat_of(&fstatat(at.directory(), at.name, AtFlags::AT_SYMLINK_NOFOLLOW)?)
     }
 
     /// Everything but `.` and `..`: a `lost+found` is a name like any other.
@@ -205,30 +213,30 @@ impl Files for MountedFiles {
 
     fn mkdir(&self, path: &str) -> Result<()> {
         let at = self.place(path)?;
-        unmasked(|| mkdirat(&at.directory, at.name, Mode::from_bits_truncate(0o755)))
+        unmasked(|| mkdirat(at.directory(), at.name, Mode::from_bits_truncate(0o755)))
     }
 
     fn rmdir(&self, path: &str) -> Result<()> {
         match self.place(path)? {
             Place { name: HERE, .. } => Err(Errno::EBUSY),
-            Place { directory, name } => unlinkat(&directory, name, UnlinkatFlags::RemoveDir),
+            place => unlinkat(place.directory(), place.name, UnlinkatFlags::RemoveDir),
         }
     }
 
     fn link(&self, from: &str, to: &str) -> Result<()> {
         let (from, to) = (self.place(from)?, self.place(to)?);
-        linkat(&from.directory, from.name, &to.directory, to.name, AtFlags::empty())
+        linkat(from.directory(), from.name, to.directory(), to.name, AtFlags::empty())
     }
 
     fn unlink(&self, path: &str) -> Result<()> {
         let at = self.place(path)?;
-        unlinkat(&at.directory, at.name, UnlinkatFlags::NoRemoveDir)
+        unlinkat(at.directory(), at.name, UnlinkatFlags::NoRemoveDir)
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         match (self.place(from)?, self.place(to)?) {
             (Place { name: HERE, .. }, _) | (_, Place { name: HERE, .. }) => Err(Errno::EBUSY),
-            (from, to) => renameat(&from.directory, from.name, &to.directory, to.name),
+            (from, to) => renameat(from.directory(), from.name, to.directory(), to.name),
         }
     }
 

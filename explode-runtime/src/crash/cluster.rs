@@ -22,9 +22,20 @@ pub(super) struct Cluster {
 /// What one choice for a cluster does to an image.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outcome {
+    /// The difference to the disk's identity.
+    pub on_disk: Identity,
     /// The difference to the image's identity.
     pub identity: Identity,
     /// The instant from which on all that it keeps has been visible.
+    pub since: u64,
+}
+
+/// What choices for several clusters come to, that share no sector.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sum {
+    /// The image's identity.
+    pub identity: Identity,
+    /// The instant from which on all that is kept has been visible.
     pub since: u64,
 }
 
@@ -42,10 +53,13 @@ pub struct Kept {
 /// Which version of each slot is kept: 0 for none, 1 for the oldest visible one.
 pub(super) type Digits = Vec<usize>;
 
-impl Outcome {
-    /// Both changes, of clusters that share no sector.
-    pub fn and(self, other: &Outcome) -> Outcome {
-        Outcome { identity: self.identity + other.identity, since: self.since.max(other.since) }
+/// One choice for a cluster, and what comes of it.
+pub(super) type Choice = (Digits, Outcome);
+
+impl Sum {
+    /// With one more.
+    pub fn and(self, other: &Outcome) -> Sum {
+        Sum { identity: self.identity + other.identity, since: self.since.max(other.since) }
     }
 }
 
@@ -86,7 +100,7 @@ impl Cluster {
     }
 
     /// All outcomes, in the order of their numbers; for counts that fit into memory.
-    pub fn outcomes(&self) -> Vec<(Digits, Outcome)> {
+    pub fn outcomes(&self) -> Vec<Choice> {
         let mut digits = vec![0; self.slots.len()];
         let mut outcomes = Vec::new();
         loop {
@@ -119,17 +133,23 @@ impl Cluster {
         for (slot, version) in kept {
             sectors.extend(slot.sectors.iter().cloned().flatten().map(|at| (at, version.identity(at))));
         }
-        let identity =
+        let on_disk =
             sectors.iter().fold(Identity::default(), |sum, (at, new)| sum + *new - self.durable[at]);
-        Outcome { identity: identity.on_device(self.dev), since }
+        Outcome { on_disk, identity: on_disk.on_device(self.dev), since }
     }
 
     /// Writes the kept versions to an image.
-    pub fn apply(&self, digits: &[usize], image: &mut Image) {
+    pub fn apply(&self, digits: &[usize], outcome: &Outcome, image: &mut Image) {
         let disk = image.disk_mut(self.dev);
+        // All of it is added with the first bytes.
+        let mut difference = outcome.on_disk;
         for (slot, version) in self.kept(digits) {
+            if let Some((block, bytes)) = version.block() {
+                disk.share_known(block, bytes, std::mem::take(&mut difference));
+                continue;
+            }
             for range in slot.sectors.iter() {
-                disk.write(range.start, version.bytes(range));
+                disk.write_known(range.start, version.bytes(range), std::mem::take(&mut difference));
             }
         }
     }

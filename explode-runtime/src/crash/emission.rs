@@ -3,13 +3,12 @@
 //! Disks are numbered: world by world, and within a world like the numbers of an odometer whose last cluster turns fastest.
 //! Number 0 keeps nothing and has ended no flush; the last keeps the newest of everything and has ended all.
 
-use std::collections::HashMap;
-
 use explode_ramdisk::{Identity, Image};
 use num_bigint::BigUint;
 
-use super::cluster::{Cluster, Digits, Kept, Outcome};
+use super::cluster::{Choice, Cluster, Kept, Sum};
 use super::epoch::Epochs;
+use super::places::Places;
 use crate::writeset::{World, WriteSet};
 
 /// The disks of one instant.
@@ -33,7 +32,7 @@ struct Layout {
 pub struct CrashDisk<'a> {
     layout: &'a Layout,
     /// One choice per cluster.
-    chosen: &'a [&'a Digits],
+    chosen: &'a [&'a Choice],
     identity: Identity,
     epochs: Epochs,
 }
@@ -52,8 +51,8 @@ impl CrashDisk<'_> {
     /// Builds it.
     pub fn image(&self) -> Image {
         let mut image = self.layout.durable.clone();
-        for (cluster, digits) in self.layout.clusters.iter().zip(self.chosen) {
-            cluster.apply(digits, &mut image);
+        for (cluster, (digits, outcome)) in self.layout.clusters.iter().zip(self.chosen) {
+            cluster.apply(digits, outcome, &mut image);
         }
         image
     }
@@ -61,7 +60,7 @@ impl CrashDisk<'_> {
     /// What of the write set it has kept.
     pub fn kept(&self) -> Vec<Kept> {
         let clusters = self.layout.clusters.iter().zip(self.chosen);
-        clusters.flat_map(|(cluster, digits)| cluster.names(digits)).collect()
+        clusters.flat_map(|(cluster, (digits, _))| cluster.names(digits)).collect()
     }
 }
 
@@ -94,9 +93,9 @@ impl Emission {
         let mut before = BigUint::ZERO;
         for world in &self.worlds {
             let end = &before + &world.count;
-            let mut known: Vec<HashMap<Digits, Outcome>> = vec![HashMap::new(); world.clusters.len()];
+            let mut places = Places::of(&world.clusters);
             while let Some(number) = numbers.next_if(|number| **number < end) {
-                world.visit_one(number - &before, &mut known, epochs, visit);
+                world.visit_one(&places.choices(number - &before), epochs, visit);
             }
             before = end;
         }
@@ -112,20 +111,19 @@ impl Layout {
     }
 
     fn each(&self, epochs: &dyn Fn(u64) -> Epochs, visit: &mut dyn FnMut(&CrashDisk<'_>)) {
-        let tables: Vec<Vec<(Digits, Outcome)>> = self.clusters.iter().map(Cluster::outcomes).collect();
-        let start = Outcome { identity: self.identity, since: self.since };
+        let tables: Vec<Vec<Choice>> = self.clusters.iter().map(Cluster::outcomes).collect();
+        let start = Sum { identity: self.identity, since: self.since };
         // The odometer: `sums[k]` is what the first k clusters' choices, `turn[..k]`, add up to.
         let mut turn = vec![0; tables.len()];
-        let mut chosen: Vec<&Digits> = tables.iter().map(|table| &table[0].0).collect();
+        let mut chosen: Vec<&Choice> = tables.iter().map(|table| &table[0]).collect();
         let mut sums = vec![start; tables.len() + 1];
         let mut changed = 0;
         loop {
             for k in changed..tables.len() {
-                let (digits, outcome) = &tables[k][turn[k]];
-                chosen[k] = digits;
-                sums[k + 1] = sums[k].and(outcome);
+                chosen[k] = &tables[k][turn[k]];
+                sums[k + 1] = sums[k].and(&chosen[k].1);
             }
-            let Outcome { identity, since } = sums[tables.len()];
+            let Sum { identity, since } = sums[tables.len()];
             visit(&CrashDisk { layout: self, chosen: &chosen, identity, epochs: epochs(since) });
             let Some(turning) = (0..tables.len()).rev().find(|k| turn[*k] + 1 < tables[*k].len()) else {
                 return;
@@ -138,25 +136,12 @@ impl Layout {
 
     fn visit_one(
         &self,
-        number: BigUint,
-        known: &mut [HashMap<Digits, Outcome>],
+        chosen: &[&Choice],
         epochs: &dyn Fn(u64) -> Epochs,
         visit: &mut dyn FnMut(&CrashDisk<'_>),
     ) {
-        let mut rest = number;
-        let mut digits: Vec<Digits> = Vec::with_capacity(self.clusters.len());
-        for cluster in self.clusters.iter().rev() {
-            let base = cluster.count();
-            digits.push(cluster.digits(&rest % &base));
-            rest /= base;
-        }
-        digits.reverse();
-        let mut sum = Outcome { identity: self.identity, since: self.since };
-        for ((cluster, digits), known) in self.clusters.iter().zip(&digits).zip(known) {
-            sum = sum.and(known.entry(digits.clone()).or_insert_with(|| cluster.outcome(digits)));
-        }
-        let chosen: Vec<&Digits> = digits.iter().collect();
-        let Outcome { identity, since } = sum;
-        visit(&CrashDisk { layout: self, chosen: &chosen, identity, epochs: epochs(since) });
+        let start = Sum { identity: self.identity, since: self.since };
+        let Sum { identity, since } = chosen.iter().fold(start, |sum, (_, outcome)| sum.and(outcome));
+        visit(&CrashDisk { layout: self, chosen, identity, epochs: epochs(since) });
     }
 }

@@ -9,6 +9,8 @@ mod cluster;
 mod emission;
 mod epoch;
 mod interval;
+mod number;
+mod places;
 mod sample;
 
 use std::collections::HashMap;

@@ -14,6 +14,9 @@ pub(super) struct Map {
     len: usize,
 }
 
+// SAFETY: the mapping is the process's, and has one owner at a time.
+unsafe impl Send for Map {}
+
 impl Map {
     /// Maps `len` bytes; `writable` or not.
     pub fn new(device: &File, offset: i64, len: usize, writable: bool) -> Result<Map, Errno> {

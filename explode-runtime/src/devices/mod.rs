@@ -10,6 +10,7 @@ mod kernel;
 mod log;
 mod machine;
 mod map;
+mod plain;
 mod rdd;
 mod turns;
 
@@ -22,6 +23,7 @@ use crate::run::{Mode, RunError};
 
 pub use kernel::{DiskModel, KernelDisks};
 pub use machine::{Machine, NOW};
+pub use plain::PlainDisk;
 
 /// Where devices come from.
 #[derive(Clone, Debug)]

@@ -19,6 +19,8 @@ pub(super) struct RddDisk {
     map: Map,
     /// Its contents, but for the blocks that the driver has listed as changed since.
     known: Disk,
+    /// Blocks that have changed, as the driver listed them last.
+    changed: Vec<u32>,
 }
 
 impl RddDisk {
@@ -27,7 +29,8 @@ impl RddDisk {
         let spec = user::create(control.as_fd(), sectors)?;
         let bytes = usize::try_from(sectors * explode_ekm_abi::wire::SECTOR).map_err(|_| Errno::EFBIG)?;
         let map = Map::new(control, i64::from(spec.disk) << RDD_MMAP_SHIFT, bytes, true)?;
-        Ok(RddDisk { spec, path: PathBuf::from(format!("/dev/rdd{}", spec.disk)), map, known: Disk::new() })
+        let path = PathBuf::from(format!("/dev/rdd{}", spec.disk));
+        Ok(RddDisk { spec, path, map, known: Disk::new(), changed: Vec::new() })
     }
 
     /// Takes it away.
@@ -49,9 +52,10 @@ impl RddDisk {
     /// What is on it now; costs what was written since the last call.
     pub fn contents(&mut self, control: &File) -> Result<&Disk, Errno> {
         let mut bytes = [0; BLOCK_BYTES];
-        for block in self.changed(control)? {
-            self.map.read(block as usize * BLOCK_BYTES, &mut bytes);
-            self.known.write(u64::from(block) * (BLOCK_BYTES / 512) as u64, &bytes);
+        self.take_changed(control)?;
+        for block in &self.changed {
+            self.map.read(*block as usize * BLOCK_BYTES, &mut bytes);
+            self.known.write(u64::from(*block) * (BLOCK_BYTES / 512) as u64, &bytes);
         }
         Ok(&self.known)
     }
@@ -59,20 +63,19 @@ impl RddDisk {
     /// Makes it hold `wanted`; costs what was written since, and what differs from what it held then. Nobody may have it open:
     /// the page cache of a block device ends with its last user.
     pub fn restore(&mut self, control: &File, wanted: &Disk) -> Result<(), Errno> {
-        let written = self.changed(control)?;
+        self.take_changed(control)?;
+        self.changed.sort_unstable();
         let differing = self.known.changed_blocks(wanted);
-        let mut bytes = [0; BLOCK_BYTES];
-        for block in written.into_iter().map(u64::from).chain(differing) {
-            wanted.read(block * BLOCK_BYTES as u64, &mut bytes);
-            self.map.write(block as usize * BLOCK_BYTES, &bytes);
+        let only_differing = |block: &u64| self.changed.binary_search(&(*block as u32)).is_err();
+        let blocks = self.changed.iter().copied().map(u64::from);
+        for block in blocks.chain(differing.into_iter().filter(only_differing)) {
+            self.map.write(block as usize * BLOCK_BYTES, wanted.block(block));
         }
         self.known = wanted.clone();
         Ok(())
     }
 
-    fn changed(&self, control: &File) -> Result<Vec<u32>, Errno> {
-        let mut blocks = Vec::new();
-        user::take_blocks(control.as_fd(), self.spec.disk, BLOCKS_CHANGED, &mut blocks)?;
-        Ok(blocks)
+    fn take_changed(&mut self, control: &File) -> Result<(), Errno> {
+        user::take_blocks(control.as_fd(), self.spec.disk, BLOCKS_CHANGED, &mut self.changed)
     }
 }

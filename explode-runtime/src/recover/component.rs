@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -156,6 +157,10 @@ impl fmt::Display for Missing<'_> {
     }
 }
 
+/// One check of a crash disk as a plain loop would do it: repair, mount, read everything, unmount, on the block device at this
+/// node; for measuring. It is called on a thread of its own, whose sync(2) it may switch off.
+pub type Floor = Box<dyn FnMut(&Path) -> io::Result<()> + Send>;
+
 /// One layer of storage (EX-26 to EX-32). Every method may be absent.
 pub trait Component {
     /// Makes the system for the first time; its children are mounted.
@@ -200,6 +205,11 @@ pub trait Component {
 
     /// The system's name and version, where that decides what happens.
     fn version(&self) -> Option<(&'static str, String)> {
+        None
+    }
+
+    /// What a check of its system costs without us, if it can be said.
+    fn floor(&self) -> Option<Floor> {
         None
     }
 

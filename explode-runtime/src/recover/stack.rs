@@ -10,7 +10,7 @@ use std::rc::Rc;
 use explode_ramdisk::{Files, RamDisk};
 use serde::{Deserialize, Serialize};
 
-use super::component::{Below, Blame, Component, Fault, Recovery, Surface};
+use super::component::{Below, Blame, Component, Fault, Floor, Recovery, Surface};
 use crate::check::{Failure, Profile, Verdict, Violation};
 use crate::devices::{Devices, Side};
 use crate::run::{Options, Registry, UsageError};
@@ -206,6 +206,16 @@ impl Stack {
     pub fn hides(&self) -> Vec<(String, &'static str)> {
         let hidden = |level: &Level| Some((level.name.clone(), level.component.hides()?));
         self.levels.iter().filter_map(hidden).collect()
+    }
+
+    /// What checking a crash disk costs without us, and the block device below: if the stack is one component on one of these,
+    /// mounted, and that can say.
+    pub fn floor(&self) -> Option<(PathBuf, Floor)> {
+        let [device, system] = &self.levels[..] else { return None };
+        match device.component.surface() {
+            Surface::Block(node) => Some((node, system.component.floor()?)),
+            _ => None,
+        }
     }
 
     fn bottom_up(

@@ -1,5 +1,6 @@
 //! Running: what is to be run (registry, plan), how (units of work, the loop over them), and what stays (run folder, exit code).
 
+mod bench;
 mod error;
 mod exit;
 mod explore;
@@ -12,6 +13,7 @@ mod seen;
 mod tell;
 mod unit;
 
+pub use bench::{BenchReport, RESTORE_MIB, Restore, bench, bench_restore};
 pub use error::{Confirm, Confirmation, RunError};
 pub use exit::Exit;
 pub use explore::explore;

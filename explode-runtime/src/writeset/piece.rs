@@ -2,12 +2,15 @@
 
 use std::cell::OnceCell;
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use explode_ramdisk::{Identity, Payload, SECTOR_BYTES, sector_identity};
+use explode_ramdisk::{BLOCK_BYTES, Block, Identity, Payload, SECTOR_BYTES, sector_identity};
 use rangemap::RangeSet;
 
 use super::{Atom, Rules};
+
+const SECTORS_PER_BLOCK: u64 = (BLOCK_BYTES / SECTOR_BYTES) as u64;
 
 /// One pending piece of a device, and what has happened to it.
 #[derive(Clone, Debug)]
@@ -19,6 +22,8 @@ pub(super) struct Piece {
     data: Bytes,
     /// Each sector's share of an identity, computed when first asked for.
     identities: OnceCell<Box<[Identity]>>,
+    /// The bytes as a block of a disk, if they are just one; made when first asked for.
+    block: OnceCell<Option<Block>>,
     /// No request has ever carried it.
     pub only_dirty: bool,
     /// A request that carried it has completed without an error.
@@ -41,6 +46,7 @@ impl Piece {
             first,
             data,
             identities: OnceCell::new(),
+            block: OnceCell::new(),
             only_dirty: true,
             acknowledged: false,
             failed: false,
@@ -54,6 +60,15 @@ impl Piece {
     pub fn bytes(&self, sectors: &Range<u64>) -> &[u8] {
         let at = |sector: u64| (sector - self.first) as usize * SECTOR_BYTES;
         &self.data[at(sectors.start)..at(sectors.end)]
+    }
+
+    /// The number and the bytes of the block that it is, if it still has all of one and no more.
+    pub fn block(&self) -> Option<(u64, &Block)> {
+        let block =
+            self.block.get_or_init(|| Some(Arc::new(<[u8; BLOCK_BYTES]>::try_from(&self.data[..]).ok()?)));
+        let whole = |range: &Range<u64>| *range == self.made_with();
+        let aligned = self.first.is_multiple_of(SECTORS_PER_BLOCK) && self.sectors.first().is_some_and(whole);
+        Some((self.first / SECTORS_PER_BLOCK, block.as_ref().filter(|_| aligned)?))
     }
 
     /// The share of one of its sectors in the identity of a disk.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use explode_ramdisk::{Identity, Image};
+use explode_ramdisk::{Block, Identity, Image};
 use rangemap::RangeSet;
 
 use super::piece::Piece;
@@ -49,6 +49,11 @@ impl Version {
     /// The bytes of some of its sectors.
     pub fn bytes(&self, sectors: &Range<u64>) -> &[u8] {
         self.piece.bytes(sectors)
+    }
+
+    /// The number and the bytes of the block that it is, if it is just one.
+    pub fn block(&self) -> Option<(u64, &Block)> {
+        self.piece.block()
     }
 
     /// The share of one of its sectors in the identity of a disk.

@@ -1,5 +1,8 @@
 //! ext2: the kernel's own driver of it, without a journal. After a crash e2fsck has to repair it.
 
+use std::path::Path;
+use std::sync::LazyLock;
+
 use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
@@ -16,6 +19,7 @@ pub const DEF: ComponentDef = ComponentDef {
         OptionDef { name: "driver", about: "who mounts it: ext2, ext4", default: "ext2" },
         BLOCK_SIZE,
         FSCK,
+        E2FSCK,
     ],
     build,
 };
@@ -23,6 +27,13 @@ pub const DEF: ComponentDef = ComponentDef {
 /// The option of the ext family.
 pub(super) const BLOCK_SIZE: OptionDef =
     OptionDef { name: "block_size", about: "bytes of a block: 1024, 2048, 4096", default: "4096" };
+
+/// Another one.
+pub(super) const E2FSCK: OptionDef = OptionDef {
+    name: "e2fsck",
+    about: "which e2fsck: static, where there is one; shared",
+    default: "static",
+};
 
 /// What is fixed in every file system of the family, so that making it twice gives the same disk.
 pub(super) const SAME: &str = "-q -F -m 0 -U 12345678-1234-1234-1234-123456789abc \
@@ -34,9 +45,9 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(KernelFs::component(System {
         driver,
         options: String::new(),
-        make: Tool::new("mke2fs", &format!("-t ext2 -b {bytes} {SAME}")),
-        repair: options.bool("fsck", true)?.then(e2fsck),
-        promises: posix_promises(),
+        make: Box::new(move || Tool::new("mke2fs", format!("-t ext2 -b {bytes} {SAME}"))),
+        repair: e2fsck(options, true)?,
+        promises: posix_promises,
         hides: (driver == "ext4").then_some("file data that has no block yet (delayed allocation)"),
     }))
 }
@@ -48,10 +59,17 @@ pub(super) fn block_size(options: &Options) -> Result<u64, UsageError> {
     }
 }
 
-/// Checks even what looks clean, and repairs all it can. The static one starts faster.
-pub(super) fn e2fsck() -> Repair {
-    let quick = ["/sbin/e2fsck.static", "/usr/sbin/e2fsck.static"];
-    let program = quick.into_iter().find(|path| std::path::Path::new(path).exists()).unwrap_or("e2fsck");
+/// Checks even what looks clean, and repairs all it can; if wanted at all. The static one starts faster.
+pub(super) fn e2fsck(options: &Options, wanted: bool) -> Result<Option<Repair>, UsageError> {
+    static QUICK: LazyLock<&str> = LazyLock::new(|| {
+        let quick = ["/sbin/e2fsck.static", "/usr/sbin/e2fsck.static"];
+        quick.into_iter().find(|path| Path::new(path).exists()).unwrap_or("e2fsck")
+    });
+    let program = match options.one_of("e2fsck", &[("static", true), ("shared", false)])? {
+        true => *QUICK,
+        false => "e2fsck",
+    };
     // 1: errors corrected; 2: corrected, and the system should be rebooted (e2fsck(8)).
-    Repair { tool: Tool::new(program, "-f -y"), repaired: &[1, 2, 3] }
+    let repair = || Repair { tool: Tool::new(program, "-f -y"), repaired: &[1, 2, 3] };
+    Ok(options.bool("fsck", wanted)?.then(repair))
 }

@@ -3,7 +3,7 @@
 use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
-use super::ext2::{BLOCK_SIZE, SAME, block_size, e2fsck};
+use super::ext2::{BLOCK_SIZE, E2FSCK, SAME, block_size, e2fsck};
 use super::tool::Tool;
 use super::{KernelFs, MODES, System, posix_promises};
 
@@ -25,6 +25,7 @@ pub const DEF: ComponentDef = ComponentDef {
             about: "repair with e2fsck before each mount after a crash: true, false",
             default: "false",
         },
+        E2FSCK,
     ],
     build,
 };
@@ -37,9 +38,11 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         driver: "ext4",
         // No commit that nobody asked for.
         options: format!("data={data},commit=100000,noinit_itable"),
-        make: Tool::new("mke2fs", &format!("-t ext4 -b {bytes} -J size={} {SAME}", bytes.div_ceil(1024))),
-        repair: options.bool("fsck", false)?.then(e2fsck),
-        promises: posix_promises(),
+        make: Box::new(move || {
+            Tool::new("mke2fs", format!("-t ext4 -b {bytes} -J size={} {SAME}", bytes.div_ceil(1024)))
+        }),
+        repair: e2fsck(options, false)?,
+        promises: posix_promises,
         hides: Some(
             "file data that has no block yet (delayed allocation), and buffers that the journal owns",
         ),

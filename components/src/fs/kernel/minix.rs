@@ -31,9 +31,9 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(KernelFs::component(System {
         driver: "minix",
         options: String::new(),
-        make: Tool::new("mkfs.minix", make),
+        make: Box::new(move || Tool::new("mkfs.minix", make)),
         repair: options.bool("fsck", true)?.then(repair),
-        promises: posix_promises(),
+        promises: posix_promises,
         hides: None,
     }))
 }

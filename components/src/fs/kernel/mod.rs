@@ -4,6 +4,7 @@
 
 pub mod ext2;
 pub mod ext4;
+mod floor;
 pub mod minix;
 mod no_sync;
 mod tool;
@@ -13,8 +14,9 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use explode_runtime::check::{Profile, Promise};
-use explode_runtime::recover::{Below, Component, Fault, Recovery, Surface};
+use explode_runtime::recover::{Below, Component, Fault, Floor, Recovery, Surface};
 use explode_runtime::run::{Mode, OptionDef};
+use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
 use super::mounted::MountedFiles;
@@ -23,17 +25,21 @@ use tool::Tool;
 /// Where these can run.
 const MODES: &[Mode] = &[Mode::Vm, Mode::Here];
 
+/// How they are mounted.
+const FLAGS: MsFlags = MsFlags::MS_NODEV.union(MsFlags::MS_NOSUID).union(MsFlags::MS_NOATIME);
+
 /// What is particular about a file system.
 struct System {
     /// Its name for mount(2).
     driver: &'static str,
     /// The options of the mount.
     options: String,
-    /// Makes it; the device is appended to the arguments.
-    make: Tool,
+    /// What makes it; the device is appended to the arguments. Every crash disk has a `System`, and none is made again: what
+    /// only the first start needs is put together there.
+    make: Box<dyn Fn() -> Tool>,
     /// Repairs it, likewise; none where mounting has to do.
     repair: Option<Repair>,
-    promises: Vec<Promise>,
+    promises: fn() -> Vec<Promise>,
     hides: Option<&'static str>,
 }
 
@@ -58,19 +64,23 @@ impl KernelFs {
 impl Component for KernelFs {
     fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
         let node = below.block(0)?;
-        match self.system.make.run(&node)? {
+        let make = (self.system.make)();
+        match make.run(&node)? {
             (0, _) => Ok(()),
-            (code, said) => Err(Fault::new(format!("{} ended with {code}: {said}", self.system.make))),
+            (code, said) => Err(Fault::new(format!("{make} ended with {code}: {said}"))),
         }
     }
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
         let (node, at) = (below.block(0)?, below.place);
-        std::fs::create_dir_all(at).map_err(|error| Fault::new(format!("{}: {error}", at.display())))?;
         let System { driver, options, .. } = &self.system;
-        let flags = MsFlags::MS_NODEV | MsFlags::MS_NOSUID | MsFlags::MS_NOATIME;
-        mount(Some(&node), at, Some(*driver), flags, Some(options.as_str()))
-            .map_err(|errno| Fault::new(format!("mount as {driver} failed: {}", errno.desc())))?;
+        let mount = || mount(Some(&node), at, Some(*driver), FLAGS, Some(options.as_str()));
+        let mut mounted = mount();
+        if mounted == Err(Errno::ENOENT) {
+            std::fs::create_dir_all(at).map_err(|error| Fault::new(format!("{}: {error}", at.display())))?;
+            mounted = mount();
+        }
+        mounted.map_err(|errno| Fault::new(format!("mount as {driver} failed: {}", errno.desc())))?;
         match MountedFiles::new(at) {
             Ok(files) => {
                 self.mounted = Some((Rc::new(files), at.to_owned()));
@@ -109,12 +119,16 @@ impl Component for KernelFs {
 
     fn profile(&self) -> Option<Profile> {
         let System { driver, promises, .. } = &self.system;
-        Some(Profile { system: format!("{driver} in Linux"), promises: promises.clone() })
+        Some(Profile { system: format!("{driver} in Linux"), promises: promises() })
     }
 
     fn version(&self) -> Option<(&'static str, String)> {
         let release = nix::sys::utsname::uname().ok()?.release().to_string_lossy().into_owned();
         Some(("linux", release))
+    }
+
+    fn floor(&self) -> Option<Floor> {
+        Some(floor::floor(&self.system))
     }
 
     fn hides(&self) -> Option<&'static str> {

@@ -1,10 +1,15 @@
 //! Keeps sync(2) from programs that repair a crash disk: it would write back the file system that is driven beside it, too.
 //!
-//! Such a program's own device is flushed when it is closed; the call returns, and does nothing (seccomp(2)).
+//! Such a program's own device is flushed when it is closed; the call returns, and does nothing (seccomp(2)). The programs have
+//! this from the thread that starts them. Doing it between fork and exec would need a real fork, which copies the page tables of
+//! all that this process has mapped, disks and all; without it none are copied (posix_spawn(3)).
 
+use std::cell::Cell;
 use std::io;
-use std::os::unix::process::CommandExt as _;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::thread;
 
 use nix::libc::{
     BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP,
@@ -23,18 +28,47 @@ const fn instruction(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
     sock_filter { code: code as u16, jt, jf, k }
 }
 
-/// The command, whose calls of sync(2) do nothing.
-pub(super) fn without_sync(command: &mut Command) -> &mut Command {
-    let install = || {
-        let program = sock_fprog { len: FILTER.len() as u16, filter: FILTER.as_ptr().cast_mut() };
-        // SAFETY: plain numbers.
-        let privileges = unsafe { prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
-        // SAFETY: the kernel copies the filter, which is static, and does not change it.
-        let filter = unsafe { prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &raw const program) };
-        if privileges != 0 || filter != 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-    };
-    // SAFETY: between fork and exec it makes two system calls, and nothing else.
-    unsafe { command.pre_exec(install) }
+/// A command, and who waits for its end.
+type Job = (Command, Sender<io::Result<ExitStatus>>);
+
+/// Runs a command whose calls of sync(2) do nothing, and waits for it.
+pub(super) fn run_without_sync(command: Command) -> io::Result<ExitStatus> {
+    static THREAD: LazyLock<Mutex<Sender<Job>>> = LazyLock::new(|| Mutex::new(start_thread()));
+    let (status, ran) = channel();
+    let sent = THREAD.lock().unwrap_or_else(PoisonError::into_inner).send((command, status));
+    sent.ok().and_then(|()| ran.recv().ok()).expect("the thread is there as long as the process")
+}
+
+fn start_thread() -> Sender<Job> {
+    let (jobs, waiting) = channel::<Job>();
+    thread::spawn(move || {
+        for (mut command, status) in waiting {
+            // Whoever has asked waits for it.
+            status.send(forget_sync().and_then(|()| command.status())).ok();
+        }
+    });
+    jobs
+}
+
+/// From now on the calling thread's sync(2) does nothing, nor that of what it starts.
+pub(super) fn forget_sync() -> io::Result<()> {
+    thread_local! {
+        static FORGOTTEN: Cell<bool> = const { Cell::new(false) };
+    }
+    if !FORGOTTEN.get() {
+        install()?;
+        FORGOTTEN.set(true);
+    }
+    Ok(())
+}
+
+fn install() -> io::Result<()> {
+    let program = sock_fprog { len: FILTER.len() as u16, filter: FILTER.as_ptr().cast_mut() };
+    // SAFETY: plain numbers.
+    let privileges = unsafe { prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
+    // SAFETY: the kernel copies the filter, which is static, and does not change it.
+    let filter = unsafe { prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &raw const program) };
+    if privileges != 0 || filter != 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -43,7 +77,9 @@ mod tests {
 
     #[test]
     fn a_program_without_sync_runs_on() {
-        let status = without_sync(Command::new("sync").env_clear()).status().expect("sync(1) is there");
-        assert!(status.success());
+        for _ in 0..2 {
+            let status = run_without_sync(Command::new("sync")).expect("sync(1) is there");
+            assert!(status.success());
+        }
     }
 }

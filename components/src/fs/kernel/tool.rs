@@ -1,29 +1,54 @@
 //! The programs that make and repair file systems.
 
-use std::ffi::OsString;
+use std::borrow::Cow;
 use std::fmt;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use explode_runtime::devices::NOW;
 use explode_runtime::recover::{Blame, Fault};
+use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_settime};
 
-use super::no_sync::without_sync;
+use super::no_sync::run_without_sync;
 
 /// A program and its arguments, but for the device.
 #[derive(Clone, Debug)]
 pub(super) struct Tool {
     program: &'static str,
-    arguments: Vec<OsString>,
+    /// Separated by spaces.
+    arguments: Cow<'static, str>,
 }
+
+/// Where programs are.
+const FOLDERS: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 impl Tool {
     /// The program, and its arguments separated by spaces.
-    pub fn new(program: &'static str, arguments: &str) -> Tool {
-        Tool { program, arguments: arguments.split_whitespace().map(Into::into).collect() }
+    pub fn new(program: &'static str, arguments: impl Into<Cow<'static, str>>) -> Tool {
+        Tool { program, arguments: arguments.into() }
+    }
+
+    /// What is to be started.
+    pub fn command(&self, device: &Path) -> Command {
+        // By its path: one that is looked for while it is started needs a real fork.
+        let paths = FOLDERS.iter().map(|folder| Path::new(folder).join(self.program));
+        let path = paths.into_iter().find(|path| path.exists());
+        let mut command = Command::new(path.unwrap_or_else(|| self.program.into()));
+        command
+            .args(self.arguments.split_whitespace())
+            .arg(device)
+            .env("PATH", FOLDERS.join(":"))
+            .env("LC_ALL", "C")
+            // The e2fsprogs take the time from here.
+            .env("E2FSPROGS_FAKE_TIME", NOW.to_string())
+            .env("E2FSCK_TIME", NOW.to_string())
+            .stdin(Stdio::null());
+        command
     }
 
     /// Runs it on a device; returns its exit code, and the end of what it said.
@@ -32,27 +57,43 @@ impl Tool {
     /// It cannot be started, or was killed.
     pub fn run(&self, device: &Path) -> Result<(i32, String), Fault> {
         hold_clock();
-        let mut command = Command::new(self.program);
-        let ran = without_sync(&mut command)
-            .args(&self.arguments)
-            .arg(device)
-            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
-            .env("LC_ALL", "C")
-            // The e2fsprogs take the time from here.
-            .env("E2FSPROGS_FAKE_TIME", NOW.to_string())
-            .env("E2FSCK_TIME", NOW.to_string())
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| Fault::new(format!("{self} cannot be started: {error}")).blame(Blame::Tool))?;
-        let said = String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).trim().to_owned();
-        match (ran.status.code(), ran.status.signal()) {
-            (Some(code), _) => Ok((code, last_lines(&said))),
+        let ran = Said::new().and_then(|said| {
+            let mut command = self.command(device);
+            command.stdout(said.writer()?).stderr(said.writer()?);
+            Ok((run_without_sync(command)?, said))
+        });
+        let failed = |error| Fault::new(format!("{self} cannot be started: {error}")).blame(Blame::Tool);
+        let (status, said) = ran.map_err(failed)?;
+        match (status.code(), status.signal()) {
+            (Some(0), _) => Ok((0, String::new())),
+            (Some(code), _) => Ok((code, said.last_lines())),
             (None, signal) => Err(Fault::new(format!(
                 "{self} was killed by signal {}: {}",
                 signal.unwrap_or(0),
-                last_lines(&said)
+                said.last_lines()
             ))),
         }
+    }
+}
+
+/// What a program says, in a file in memory: a pipe would wake us at each word of it.
+struct Said(File);
+
+impl Said {
+    fn new() -> io::Result<Said> {
+        Ok(Said(memfd_create(c"said", MFdFlags::MFD_CLOEXEC)?.into()))
+    }
+
+    /// Output and errors share one place in the file.
+    fn writer(&self) -> io::Result<Stdio> {
+        self.0.try_clone().map(Stdio::from)
+    }
+
+    fn last_lines(mut self) -> String {
+        let mut said = Vec::new();
+        // What cannot be read is only missed in a message.
+        self.0.seek(SeekFrom::Start(0)).and_then(|_| self.0.read_to_end(&mut said)).ok();
+        last_lines(String::from_utf8_lossy(&said).trim())
     }
 }
 

@@ -22,9 +22,9 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(KernelFs::component(System {
         driver: "vfat",
         options: "codepage=437,iocharset=iso8859-1,tz=UTC".to_owned(),
-        make: Tool::new("mkfs.fat", "--invariant"),
+        make: Box::new(|| Tool::new("mkfs.fat", "--invariant")),
         repair: options.bool("fsck", true)?.then(repair),
-        promises: posix_promises(),
+        promises: posix_promises,
         hides: None,
     }))
 }

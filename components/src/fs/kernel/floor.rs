@@ -1,0 +1,66 @@
+//! What checking a file system of the kernel costs without explode: the same programs and calls, one after the other.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use explode_runtime::recover::Floor;
+use nix::mount::{MntFlags, mount, umount2};
+
+use super::no_sync::forget_sync;
+use super::{FLAGS, System};
+
+/// Where it is mounted.
+const PLACE: &str = "/run/explode/floor";
+/// What is read at a time.
+const CHUNK: usize = 64 << 10;
+/// A recovered file may claim any size.
+const MOST: usize = 64 << 20;
+
+/// Repairs, mounts, reads every file, unmounts. What cannot be repaired, mounted or read is left.
+pub(super) fn floor(system: &System) -> Floor {
+    let (driver, options) = (system.driver, system.options.clone());
+    let repair = system.repair.as_ref().map(|repair| repair.tool.clone());
+    let at = PathBuf::from(PLACE);
+    let mut buffer = vec![0; CHUNK];
+    Box::new(move |node| {
+        if let Some(repair) = &repair {
+            forget_sync()?;
+            repair.command(node).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+        }
+        fs::create_dir_all(&at)?;
+        if mount(Some(node), &at, Some(driver), FLAGS, Some(options.as_str())).is_ok() {
+            // A damaged file system may refuse anything.
+            read_all(&at, &mut buffer).ok();
+            umount2(&at, MntFlags::empty())?;
+        }
+        Ok(())
+    })
+}
+
+fn read_all(directory: &Path, buffer: &mut [u8]) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        // No checker looks into what a repair has found.
+        if kind.is_dir() && entry.file_name() != "lost+found" {
+            read_all(&entry.path(), buffer)?;
+        } else if kind.is_file() {
+            read_file(&entry.path(), buffer)?;
+        }
+    }
+    Ok(())
+}
+
+fn read_file(path: &Path, buffer: &mut [u8]) -> io::Result<()> {
+    let mut file = File::open(path)?;
+    let mut left = MOST;
+    while left > 0 {
+        match file.read(buffer)? {
+            0 => break,
+            read => left = left.saturating_sub(read),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! How fast crash disks are checked, and what of that time is the checked system's own (`explode bench`, docs/benchmarks.md).
+//!
+//! A target is explored without checks until one request for crash checks has disks enough. There rounds over these disks
+//! alternate in one process: [`explode`] checks them as a run does, [`floor`] is a plain loop that restores, repairs, mounts,
+//! reads and unmounts. Whatever slows the machine down meanwhile slows both, so that their ratio means something where neither
+//! time does. [`restore`] measures by itself the part that depends on the size of a disk in other tools.
+
+mod explode;
+mod floor;
+mod restore;
+mod rounds;
+
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::RunError;
+use super::options::UsageError;
+use super::plan::{Mode, Plan};
+use super::registry::Registry;
+use super::unit::{Early, Place, Runner, Work};
+use crate::check::{Ask, Failure};
+use crate::crash::When;
+use crate::devices::Lab;
+use crate::explore::{Finished, Reached};
+use crate::pipeline::Pipeline;
+use crate::recover::{Fault, Stack};
+use rounds::Measured;
+
+pub use restore::{RESTORE_MIB, Restore, bench_restore};
+
+/// What was measured. Times are medians, in microseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BenchReport {
+    /// The target's name.
+    pub target: String,
+    /// Where.
+    #[serde(rename = "in")]
+    pub mode: Mode,
+    /// Crash disks of a round.
+    pub disks: u64,
+    /// How many of them show an error.
+    pub violations: u64,
+    /// Rounds of each kind.
+    pub rounds: usize,
+    /// A check by explode.
+    pub explode_us: f64,
+    /// How many blocks the plain loop restores for a disk, on average: what differs from the one before, and what the check of
+    /// that has written.
+    pub blocks: Option<f64>,
+    /// A check by a plain loop, if the stack's top can say what that is.
+    pub floor_us: Option<f64>,
+    /// The plain loop's time divided by explode's: 1 if explode adds nothing. The median over the rounds.
+    pub share: Option<f64>,
+    /// A check by explode with crashes during recovery, one deep: of the crash disks, and of those that their recovery leaves.
+    pub recovery_us: f64,
+    /// How many disks that were.
+    pub recovery_disks: u64,
+    /// How many disks of crashes during recovery.
+    pub recovery_crash_crash_disks: u64,
+    /// How long all this took, by the clock of the machine it ran on.
+    pub seconds: f64,
+}
+
+/// Measures a plan in a lab, by rounds of `disks` crash disks.
+///
+/// # Errors
+/// Wrong usage; a component or a check that fails; no request for crash checks has so many disks.
+pub fn bench(registry: &Registry, plan: &Plan, lab: &Lab, disks: u64) -> Result<BenchReport, RunError> {
+    let started = Instant::now();
+    let mut plan = plan.clone();
+    // No more than are checked are enumerated: a sample has enough.
+    (plan.settings.limit, plan.settings.samples) = (disks, disks);
+    let runner = Runner::start(registry, &plan, lab)?;
+    let mut bencher = Bencher { wanted: disks, most: 0, measured: None };
+    let mut strategy = plan.strategy();
+    while let Some(unit) = strategy.next() {
+        let ended = runner.run(&unit, &mut |point| strategy.fallback(point), &mut bencher);
+        if let Some(measured) = bencher.measured {
+            let measured = measured.map_err(|fault| RunError::Broken(fault.to_string()))?;
+            return Ok(measured.report(&plan, started.elapsed()));
+        }
+        match ended.early {
+            Some(Early::Broken(why)) => return Err(RunError::Broken(why)),
+            Some(Early::Diverged(divergence)) => return Err(RunError::Broken(divergence.to_string())),
+            Some(Early::Violated(..) | Early::Stopped) | None => {}
+        }
+        // Without checks every state is explored further; the plan's depth ends it.
+        strategy.observe(&Finished { unit: &unit, choices: &ended.choices, reached: Reached::New });
+    }
+    let (target, depth, most) = (&plan.target, plan.settings.depth, bencher.most);
+    let fewer = if most < 2 { String::new() } else { format!("--checks {most} or ") };
+    Err(UsageError(format!(
+        "no request for crash checks of {target}, {depth} mutates deep, has {disks} disks, the largest has {most}; \
+         use {fewer}a larger --depth"
+    ))
+    .into())
+}
+
+/// Looks for a request for crash checks that is large enough, and measures there.
+struct Bencher {
+    wanted: u64,
+    /// The largest so far.
+    most: u64,
+    measured: Option<Result<Measured, Fault>>,
+}
+
+impl Work for Bencher {
+    fn crashes(
+        &mut self,
+        pipeline: &mut Pipeline<'_>,
+        stack: &Stack,
+        ask: &Ask<'_>,
+        place: Place,
+    ) -> Result<(), Failure> {
+        let devices = stack.devices();
+        let crashes = explode::Crashes { stack, ask, interval: place.interval };
+        // Copies do not read the log: this one has.
+        pipeline.follow(devices)?;
+        let images = crashes.images(pipeline, self.wanted)?;
+        if (images.len() as u64) < self.wanted {
+            self.most = self.most.max(images.len() as u64);
+            pipeline.candidates(devices, ask, place.interval, |_| ())?;
+            return Ok(());
+        }
+        // What happened before the request is looked at once, however many disks there are: it is in no round.
+        let mut pipeline = pipeline.clone();
+        if ask.when == When::Now {
+            pipeline.candidates(devices, ask, place.interval, |_| ())?;
+        }
+        self.measured = Some(rounds::measure(&pipeline, &crashes, &images));
+        Err(Failure::Stop)
+    }
+
+    fn reached(&mut self, _signature: u128, _depth: u32) -> bool {
+        self.measured.is_none()
+    }
+}

@@ -1,0 +1,55 @@
+//! `explode bench`: how fast crash disks are checked, beside what a plain loop without explode takes for the same disks.
+
+mod plans;
+mod say;
+
+use explode_runtime::devices::Lab;
+use explode_runtime::run::{
+    BenchReport, Exit, Mode, Registry, Restore, RunError, bench as measure, bench_restore,
+};
+
+use crate::cli::{BenchArgs, Format};
+use crate::guest::host;
+use crate::output;
+use plans::{Variant, variants};
+
+/// Measures targets one after the other, all of them in one guest, or in this process.
+pub fn bench(registry: &Registry, args: &BenchArgs) -> Exit {
+    let say = |measured: &Measured<'_>| match args.format {
+        Format::Jsonl => output::line(&say::json(measured).to_string()),
+        Format::Human => say::text(measured).iter().for_each(|line| output::line(line)),
+    };
+    match measure_all(registry, args, &say) {
+        Ok(()) => Exit::Clean,
+        Err(error) => output::fail(error.exit(), error),
+    }
+}
+
+/// What is told as soon as it is known.
+enum Measured<'a> {
+    /// Checks of a target; with how long they took by the host's clock, if they were measured by that of a guest.
+    Checks(&'a Variant, &'a BenchReport, Option<f64>),
+    /// Restoring disks of a kernel.
+    Restore(&'a Restore),
+}
+
+fn measure_all(registry: &Registry, args: &BenchArgs, say: &dyn Fn(&Measured<'_>)) -> Result<(), RunError> {
+    let (disks, variants) = (u64::from(args.checks), variants(registry, args)?);
+    // All run where the first one does: it is one machine that is measured.
+    let mode = variants[0].plan.mode;
+    if mode == Mode::Vm {
+        let mut guest = host::Bench::boot(variants.iter().map(|variant| &variant.plan.stack))?;
+        for variant in &variants {
+            let (report, host_seconds) = guest.bench(&variant.plan, disks)?;
+            say(&Measured::Checks(variant, &report, Some(host_seconds)));
+        }
+        guest.restore()?.iter().for_each(|restore| say(&Measured::Restore(restore)));
+    } else {
+        let lab = Lab::open(mode)?;
+        for variant in &variants {
+            say(&Measured::Checks(variant, &measure(registry, &variant.plan, &lab, disks)?, None));
+        }
+        bench_restore(&lab)?.iter().for_each(|restore| say(&Measured::Restore(restore)));
+    }
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! What is measured: each target, once for each combination of the values that `--each` gives.
+
+use explode_runtime::run::{Plan, Registry, RunError, UsageError};
+
+use crate::cli::BenchArgs;
+use crate::commands::plan::{Setting, bare};
+
+/// A plan, and the options in which it differs from its target.
+pub struct Variant {
+    pub plan: Plan,
+    pub set: Vec<String>,
+}
+
+/// At least one, in the order of the targets; all in one place.
+pub fn variants(registry: &Registry, args: &BenchArgs) -> Result<Vec<Variant>, RunError> {
+    let bare =
+        |target: &String| bare(registry, target, &args.stack).map(|plan| Variant { plan, set: Vec::new() });
+    let mut variants = args.targets.iter().map(bare).collect::<Result<Vec<_>, _>>()?;
+    for setting in &args.stack.set {
+        variants = spread(variants, &[Setting::parse("--set", setting)?])?;
+    }
+    for setting in &args.each {
+        let each: Vec<Setting<'_>> = Setting::parse("--each", setting)?.each().collect();
+        variants = spread(variants, &each)?;
+    }
+    let first = variants[0].plan.mode;
+    for Variant { plan, .. } in &mut variants {
+        plan.settings.depth = args.depth.unwrap_or(plan.settings.depth);
+        if plan.mode != first {
+            let (one, other) = (first.as_str(), plan.mode.as_str());
+            let text = format!(
+                "{} runs in {other}, what is named before it in {one}; measure them apart",
+                plan.target
+            );
+            return Err(UsageError(text).into());
+        }
+        plan.check(registry)?;
+    }
+    Ok(variants)
+}
+
+/// Each variant that has the component, with each of the settings; the others as they are.
+fn spread(variants: Vec<Variant>, settings: &[Setting<'_>]) -> Result<Vec<Variant>, UsageError> {
+    let mut all = Vec::new();
+    let mut found = false;
+    for Variant { plan, set } in &variants {
+        let before = all.len();
+        for setting in settings {
+            let (mut plan, mut set) = (plan.clone(), set.clone());
+            if setting.apply(&mut plan.stack) {
+                set.push(setting.to_string());
+                all.push(Variant { plan, set });
+            }
+        }
+        found |= all.len() > before;
+        if all.len() == before {
+            all.push(Variant { plan: plan.clone(), set: set.clone() });
+        }
+    }
+    if found { Ok(all) } else { Err(settings[0].unknown(variants.iter().map(|variant| &variant.plan.stack))) }
+}

@@ -1,0 +1,73 @@
+//! How measurements are told.
+
+use explode_runtime::run::{BenchReport, Restore};
+use serde_json::{Value, json};
+
+use super::Measured;
+use super::plans::Variant;
+
+/// The clocks of guest and host may differ by this share, and a second, before that is said.
+const CLOCKS: f64 = 0.02;
+
+/// One object (docs/interfaces.md).
+pub fn json(measured: &Measured<'_>) -> Value {
+    match measured {
+        Measured::Checks(variant, report, host_seconds) => {
+            let mut line = json!(report);
+            line["type"] = json!("bench");
+            line["set"] = json!(variant.set);
+            line["host_seconds"] = json!(host_seconds);
+            line
+        }
+        Measured::Restore(restore) => {
+            let mut line = json!(restore);
+            line["type"] = json!("restore");
+            line
+        }
+    }
+}
+
+/// Lines for a person.
+pub fn text(measured: &Measured<'_>) -> Vec<String> {
+    match measured {
+        Measured::Checks(variant, report, host_seconds) => checks(variant, report, *host_seconds),
+        Measured::Restore(Restore { mib, blocks, restore_us }) => {
+            let text = format!("{restore_us:>8.1} us for {blocks} blocks on {mib} MiB");
+            vec![word("restore", &text)]
+        }
+    }
+}
+
+fn checks(variant: &Variant, report: &BenchReport, host_seconds: Option<f64>) -> Vec<String> {
+    let rate = |us: f64| format!("{:>8.1} disks a second, {:.3} ms each", 1e6 / us, us / 1000.0);
+    let BenchReport { target, mode, disks, violations, rounds, .. } = report;
+    let version = env!("CARGO_PKG_VERSION");
+    let set: String = variant.set.iter().map(|setting| format!("  {setting}")).collect();
+    let mut lines = vec![
+        word("Explode", &format!("{version}  bench {target} in {}{set}", mode.as_str())),
+        word("Stack", &format!("{} < {}", variant.plan.stack.names().join(" < "), variant.plan.checker)),
+        word("Disks", &format!("{disks}, {violations} with an error; {rounds} rounds")),
+        word("explode", &rate(report.explode_us)),
+    ];
+    match (report.floor_us, report.blocks, report.share) {
+        (Some(floor), Some(blocks), Some(share)) => {
+            lines.push(word("floor", &format!("{}; {blocks:.1} blocks restored", rate(floor))));
+            lines.push(word("share", &format!("{share:>8.3}")));
+        }
+        _ => lines.push(word("floor", "no component has said what a plain loop does for this stack")),
+    }
+    let BenchReport { recovery_us, recovery_disks, recovery_crash_crash_disks, .. } = report;
+    let more =
+        format!("; {recovery_disks}, and {recovery_crash_crash_disks} of crashes during their recovery");
+    lines.push(word("crash-depth", &(rate(*recovery_us) + &more)));
+    if let Some(host) = host_seconds.filter(|host| (host - report.seconds).abs() > CLOCKS * host + 1.0) {
+        let text =
+            format!("{:.1} s by the guest, {host:.1} s by the host: do not trust these", report.seconds);
+        lines.push(word("CLOCKS", &text));
+    }
+    lines
+}
+
+fn word(word: &str, text: &str) -> String {
+    format!("{word:>12} {text}")
+}

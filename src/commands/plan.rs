@@ -1,0 +1,86 @@
+//! The plan that the arguments name: a target, or a checker on a stack, with options of its components.
+
+use explode_runtime::recover::{Layer, StackSpec};
+use explode_runtime::run::{Mode, OptionValue, Plan, Registry, UsageError};
+
+use crate::cli::{self, StackArgs};
+
+/// The plan with its options set; how it is run is left at its defaults, and nothing is looked at yet that [`Plan::check`] looks
+/// at.
+pub fn plan(registry: &Registry, target: &str, args: &StackArgs) -> Result<Plan, UsageError> {
+    let mut plan = bare(registry, target, args)?;
+    for setting in &args.set {
+        let setting = Setting::parse("--set", setting)?;
+        if !setting.apply(&mut plan.stack) {
+            return Err(setting.unknown([&plan.stack]));
+        }
+    }
+    Ok(plan)
+}
+
+/// The same without the options.
+pub fn bare(registry: &Registry, target: &str, args: &StackArgs) -> Result<Plan, UsageError> {
+    let mut plan = match &args.stack {
+        None => Plan::of(registry, registry.target(target)?)?,
+        Some(stack) => {
+            let checker = registry.checker(target)?.name;
+            Plan::of_parts(registry, checker, registry.stack_of(stack)?)?
+        }
+    };
+    plan.mode = match args.mode {
+        None => plan.mode,
+        Some(cli::Mode::Mem) => Mode::Mem,
+        Some(cli::Mode::Vm) => Mode::Vm,
+        Some(cli::Mode::Here) => Mode::Here,
+    };
+    Ok(plan)
+}
+
+/// An option of a component: `COMPONENT.KEY=VALUE`.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting<'a> {
+    layer: &'a str,
+    key: &'a str,
+    value: &'a str,
+}
+
+impl<'a> Setting<'a> {
+    /// What an option of the command line, `name`, says.
+    pub fn parse(name: &str, text: &'a str) -> Result<Setting<'a>, UsageError> {
+        let parts = text.split_once('=').and_then(|(path, value)| Some((path.split_once('.')?, value)));
+        let wrong = || UsageError(format!("{name} {text}: write it as COMPONENT.KEY=VALUE"));
+        let ((layer, key), value) = parts.ok_or_else(wrong)?;
+        Ok(Setting { layer, key, value })
+    }
+
+    /// One for each of the values, which commas separate.
+    pub fn each(self) -> impl Iterator<Item = Setting<'a>> {
+        self.value.split(',').map(move |value| Setting { value, ..self })
+    }
+
+    /// Sets it in the layer of that name, if there is one.
+    pub fn apply(&self, stack: &mut StackSpec) -> bool {
+        let Some(found) = stack.0.iter_mut().find(|layer| layer.name == self.layer) else { return false };
+        let value = match (self.value.parse(), self.value.parse()) {
+            (Ok(yes), _) => OptionValue::Bool(yes),
+            (_, Ok(number)) => OptionValue::Int(number),
+            _ => OptionValue::Text(self.value.to_owned()),
+        };
+        found.options = std::mem::take(&mut found.options).with(self.key, value);
+        true
+    }
+
+    /// None of these stacks has the layer.
+    pub fn unknown<'s>(&self, stacks: impl IntoIterator<Item = &'s StackSpec>) -> UsageError {
+        let layers = stacks.into_iter().flat_map(|stack| &stack.0);
+        let names = layers.map(|Layer { name, .. }| name.as_str());
+        UsageError::unknown("component of the stack", self.layer, names)
+    }
+}
+
+impl std::fmt::Display for Setting<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Setting { layer, key, value } = self;
+        write!(f, "{layer}.{key}={value}")
+    }
+}

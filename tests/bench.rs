@@ -1,0 +1,107 @@
+//! `explode bench`: what it says, but for how long anything takes (in a guest: `tests/guest`).
+
+#[path = "common/mod.rs"]
+mod common;
+
+use serde_json::{Value, json};
+
+use common::explode;
+
+fn bench(args: &str) -> Vec<Value> {
+    let args = format!("bench {args} --format jsonl");
+    explode(args.split_whitespace()).expect(0).json()
+}
+
+fn is_time(value: &Value) -> bool {
+    value.as_f64().is_some_and(|time| time > 0.0)
+}
+
+#[test]
+fn targets_in_process_have_a_line_each() {
+    let lines = bench("sqlite-full-wal fs-sync");
+    let counted = |line: &Value| {
+        let keys = [
+            "type",
+            "target",
+            "in",
+            "set",
+            "disks",
+            "violations",
+            "recovery_disks",
+            "recovery_crash_crash_disks",
+        ];
+        keys.map(|key| line[key].clone())
+    };
+    let expected = |target: &str, recovery: u64| {
+        [
+            json!("bench"),
+            json!(target),
+            json!("mem"),
+            json!([]),
+            json!(30),
+            json!(0),
+            json!(30),
+            json!(recovery),
+        ]
+    };
+    assert_eq!(
+        lines.iter().map(counted).collect::<Vec<_>>(),
+        [expected("sqlite-full-wal", 5), expected("fs-sync", 0)]
+    );
+    for line in &lines {
+        assert!(["explode_us", "recovery_us", "seconds"].iter().all(|key| is_time(&line[key])), "{line}");
+        assert!(line["rounds"].as_u64().is_some_and(|rounds| rounds >= 15), "{line}");
+        // Nothing says what a plain loop is in process.
+        for key in ["floor_us", "share", "blocks", "host_seconds"] {
+            assert_eq!(line[key], Value::Null, "{key}");
+        }
+    }
+}
+
+#[test]
+fn values_multiply_what_has_the_component() {
+    let lines = bench("sqlite-full fs-sync --each sqlite.journal=delete,wal --checks 2");
+    let sets: Vec<(&str, &Value)> =
+        lines.iter().map(|line| (line["target"].as_str().unwrap(), &line["set"])).collect();
+    assert_eq!(
+        sets,
+        [
+            ("sqlite-full", &json!(["sqlite.journal=delete"])),
+            ("sqlite-full", &json!(["sqlite.journal=wal"])),
+            ("fs-sync", &json!([])),
+        ]
+    );
+}
+
+#[test]
+fn a_person_sees_rates() {
+    let text = explode(["bench", "fs-sync", "--checks", "2"]).expect(0).out;
+    let words: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(words, ["Explode", "Stack", "Disks", "explode", "floor", "crash-depth"], "{text}");
+    assert!(text.contains(" disks a second, ") && text.contains("Disks 2, 0 with an error; "), "{text}");
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused() {
+    let refused = |args: &str, words: &[&str]| {
+        let ran = explode(["bench"].into_iter().chain(args.split_whitespace()));
+        ran.refused(words);
+    };
+    refused("", &["<TARGETS>"]);
+    refused("fs-sink", &["unknown target 'fs-sink'", "did you mean 'fs-sync'?"]);
+    refused("fs-sync --checks 1", &["--checks", "1"]);
+    refused(
+        "fs-sync --checks 1000 --depth 1",
+        &["fs-sync, 1 mutates deep,", "has 1000 disks", "use --checks 2"],
+    );
+    refused("fs-sync fs-sync-ext2", &["fs-sync-ext2 runs in vm", "in mem", "apart"]);
+    refused("fs-sync --set ext2.fsck=false", &["unknown component of the stack 'ext2'"]);
+    refused(
+        "fs-sync --each simfile.x=1",
+        &["unknown component of the stack 'simfile'", "did you mean 'simfiles'?"],
+    );
+    refused("fs-sync --each simfiles=1", &["--each simfiles=1", "COMPONENT.KEY=VALUE"]);
+    refused("fs-sync-ext2 --each ext2.e2fsck=static,neither", &["'neither'", "shared"]);
+    let ran = explode(["bench", "fs-sync-ext2", "--in", "mem"]).expect(3);
+    assert!(ran.err.contains("needs a kernel"), "{ran:#?}");
+}
