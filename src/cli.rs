@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::stack_file::StackFile;
+
 /// Finds the crash and failure bugs of storage systems before their users lose data.
 #[derive(Debug, Parser)]
 #[command(name = "explode", version, arg_required_else_help = true)]
@@ -98,11 +100,14 @@ pub struct DeviceArgs {
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// A target, or with --stack a checker; `explode list` names them.
+    /// A target, a stack file (*.toml), or with --stack a checker; `explode list` names them.
     pub target: String,
-    /// A component for the checker to stand on; what that needs is put below it.
-    #[arg(long, value_name = "COMPONENT")]
+    /// A component for the checker to stand on, what that needs is put below it; or a stack file.
+    #[arg(long, value_name = "COMPONENT | FILE.toml")]
     pub stack: Option<String>,
+    /// The stack file that one of the two names, read before.
+    #[arg(skip)]
+    pub file: Option<StackFile>,
     /// Where to run it; by default in process if all of the stack can, else in a guest.
     #[arg(long = "in", value_enum)]
     pub mode: Option<Mode>,
@@ -144,6 +149,9 @@ pub struct RunArgs {
     /// Write the events of each unit of work to this file, as JSON lines.
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
+    /// Write what came of the run to this file, as JUnit's XML.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,
@@ -192,6 +200,8 @@ pub struct AgentArgs {
 pub enum What {
     /// What `explode run` takes.
     Targets,
+    /// What targets run on.
+    Stacks,
     /// What stacks are made of.
     Components,
     /// What drives a stack and judges it.

@@ -8,13 +8,14 @@ use explode_runtime::devices::Lab;
 use explode_runtime::recover::StackSpec;
 use explode_runtime::report::{Human, Message, Summary};
 use explode_runtime::run::{
-    Confirmation, Exit, Local, Mode, OptionValue, Plan, Registry, RunError, StrategyName, UsageError, explore,
+    Confirmation, Exit, Local, Mode, OptionValue, Options, Plan, Registry, RunError, StrategyName,
+    UsageError, explore,
 };
 use explode_runtime::trace::Trace;
 
 use crate::cli::{self, Format, RunArgs, Strategy};
 use crate::guest::host;
-use crate::output;
+use crate::{output, programs};
 
 /// Runs a target.
 pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
@@ -82,6 +83,7 @@ fn exit(summary: &Summary, require_complete: bool) -> Exit {
 
 fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError> {
     let mut plan = match &args.stack {
+        _ if args.file.is_some() => of_file(registry, args)?,
         None => Plan::of(registry, registry.target(&args.target)?)?,
         Some(stack) => {
             let checker = registry.checker(&args.target)?.name;
@@ -110,7 +112,20 @@ fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError> {
     settings.crash_depth = args.crash_depth.unwrap_or(settings.crash_depth);
     settings.rules = super::rules(&args.device);
     plan.check(registry)?;
+    programs::check(&plan)?;
     Ok(plan)
+}
+
+/// The plan of a stack file: with its own checker, or on its stack the one that was named.
+fn of_file(registry: &Registry, args: &RunArgs) -> Result<Plan, UsageError> {
+    let file = args.file.as_ref().expect("the caller has looked");
+    let stack = file.stack.clone();
+    if args.stack.is_none() {
+        let (checker, options) = file.checker()?;
+        return Plan::of_file(registry, file.name(), checker, options.clone(), stack);
+    }
+    let checker = registry.checker(&args.target)?.name;
+    Plan::of_file(registry, format!("{checker}-{}", file.name()), checker, Options::none(), stack)
 }
 
 /// Applies `COMPONENT.KEY=VALUE` to the layer of that name.

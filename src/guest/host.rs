@@ -11,6 +11,7 @@ use explode_vm::{
 };
 
 use super::wire::{Answer, Call, Done, Task, receive, send};
+use crate::programs;
 use crate::progress::Bar;
 
 /// The port that leads from the agent to the host.
@@ -23,7 +24,7 @@ const CONSOLE_LINES: usize = 25;
 /// # Errors
 /// Those of the run; what a guest needs is missing; the guest was lost.
 pub fn run(plan: &Plan, audience: &mut dyn Audience) -> Result<Summary, RunError> {
-    let mut remote = Remote::boot()?;
+    let mut remote = Remote::boot(plan)?;
     let mut summary = None;
     match remote.perform(
         &Task::Run(Box::new(plan.clone()), audience.wants_events()),
@@ -42,7 +43,7 @@ pub fn run(plan: &Plan, audience: &mut dyn Audience) -> Result<Summary, RunError
 /// # Errors
 /// As [`run`].
 pub fn replay(trace: &Trace) -> Result<Replay, RunError> {
-    let mut remote = Remote::boot()?;
+    let mut remote = Remote::boot(&trace.plan())?;
     match remote.perform(&Task::Replay(Box::new(trace.clone())), &mut Nobody, &mut None)? {
         Done::Replay(outcome) => Ok(outcome),
         Done::Run => Err(RunError::Broken("the guest has done another task".to_owned())),
@@ -81,8 +82,9 @@ struct Remote {
 }
 
 impl Remote {
-    fn boot() -> Result<Remote, RunError> {
+    fn boot(plan: &Plan) -> Result<Remote, RunError> {
         let mut spec = spec(&kernel()).map_err(run_error)?;
+        spec.add_programs(&programs::wanted(plan)).map_err(run_error)?;
         spec.agent = Some(Agent::this_program(["agent", PORT]));
         let mut guest = Guest::boot(&spec).map_err(run_error)?;
         let (reader, writer) = guest.take_stream().expect("nobody has taken it yet");

@@ -5,7 +5,6 @@
 pub mod ext2;
 pub mod ext4;
 pub mod minix;
-mod no_sync;
 mod tool;
 pub mod vfat;
 
@@ -105,6 +104,10 @@ impl Component for KernelFs {
     fn surface(&self) -> Surface {
         let files = self.mounted.as_ref().map(|(files, _)| Rc::clone(files));
         files.map_or(Surface::Child, |files| Surface::Files(files))
+    }
+
+    fn path(&self) -> Option<PathBuf> {
+        self.mounted.as_ref().map(|(_, at)| at.clone())
     }
 
     fn profile(&self) -> Option<Profile> {

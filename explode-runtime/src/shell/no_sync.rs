@@ -24,7 +24,7 @@ const fn instruction(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
 }
 
 /// The command, whose calls of sync(2) do nothing.
-pub(super) fn without_sync(command: &mut Command) -> &mut Command {
+pub fn without_sync(command: &mut Command) -> &mut Command {
     let install = || {
         let program = sock_fprog { len: FILTER.len() as u16, filter: FILTER.as_ptr().cast_mut() };
         // SAFETY: plain numbers.
