@@ -5,6 +5,7 @@
 mod cli;
 mod commands;
 mod guest;
+mod junit;
 mod output;
 mod programs;
 mod progress;

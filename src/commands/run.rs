@@ -11,10 +11,12 @@ use explode_runtime::run::{
     Confirmation, Exit, Local, Mode, OptionValue, Options, Plan, Registry, RunError, StrategyName,
     UsageError, explore,
 };
+use explode_runtime::shell::{COMMANDS, COMPONENT};
 use explode_runtime::trace::Trace;
 
 use crate::cli::{self, Format, RunArgs, Strategy};
 use crate::guest::host;
+use crate::junit::Junit;
 use crate::{output, programs};
 
 /// Runs a target.
@@ -32,7 +34,9 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
     };
     let mut findings = false;
     let mut unsaid = None;
+    let mut junit = Junit::new(&plan.target);
     let mut sink = |message: &Message| {
+        junit.hear(message);
         findings |= matches!(message, Message::Finding(found) if found.replayed && !found.by_design);
         // Without a reader, or with no room for what it reads, the run goes on: its folder has everything.
         if unsaid.is_none() {
@@ -47,11 +51,24 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
         mode => Lab::open(mode).and_then(|lab| explore(registry, &plan, &lab, &mut audience)),
     });
     unsaid.iter().for_each(output::unsaid);
+    result.as_ref().err().into_iter().for_each(|error| junit.stopped(error.to_string()));
     let exit = match result {
         Ok(summary) => exit(&summary, args.require_complete),
         Err(error) => stopped(&error, findings),
     };
-    if unsaid.is_some() && matches!(exit, Exit::Clean | Exit::Incomplete) { Exit::Broken } else { exit }
+    let written =
+        args.junit.as_deref().map_or(Ok(()), |path| junit.write(path).map_err(|error| (path, error)));
+    if let Err((path, error)) = &written {
+        output::fail(
+            Exit::Broken,
+            format!("cannot write {}: {error}; name another file with --junit", path.display()),
+        );
+    }
+    if (unsaid.is_some() || written.is_err()) && matches!(exit, Exit::Clean | Exit::Incomplete) {
+        Exit::Broken
+    } else {
+        exit
+    }
 }
 
 /// An error ends the run; what was found before counts all the same, and what could not be written is said.
@@ -136,7 +153,9 @@ fn set(stack: &mut StackSpec, setting: &str) -> Result<(), UsageError> {
     let names: Vec<String> = stack.0.iter().map(|layer| layer.name.clone()).collect();
     let unknown = || UsageError::unknown("component of the stack", layer, names.iter().map(String::as_str));
     let found = stack.0.iter_mut().find(|candidate| candidate.name == layer).ok_or_else(unknown)?;
+    let command = found.component == COMPONENT.name && COMMANDS.contains(&key);
     let value = match (value.parse(), value.parse()) {
+        _ if command => value.into(),
         (Ok(yes), _) => OptionValue::Bool(yes),
         (_, Ok(number)) => OptionValue::Int(number),
         _ => OptionValue::Text(value.to_owned()),

@@ -17,7 +17,7 @@ pub struct Source<'a> {
 impl Source<'_> {
     /// What is wrong at a place.
     pub fn error(&self, at: Range<usize>, what: impl Display) -> UsageError {
-        let before = &self.text[..self.text.floor_char_boundary(at.start)];
+        let before = self.text.get(..at.start).unwrap_or(self.text);
         let line = 1 + before.matches('\n').count();
         let column = 1 + before.chars().rev().take_while(|letter| *letter != '\n').count();
         UsageError(format!("{}:{line}:{column}: {what}", self.path.display()))

@@ -139,10 +139,10 @@ impl Options {
         wrong.map_or(Ok(()), |name| Err(UsageError::unknown(&format!("option of {what}"), name, names())))
     }
 
-    /// All of them, as a structure that has their names.
-    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, UsageError> {
-        let value = serde_json::to_value(self).map_err(|error| UsageError(error.to_string()))?;
-        serde_json::from_value(value).map_err(|error| UsageError(error.to_string()))
+    /// All of them, as a structure that has their names; `what` has them.
+    pub fn parse<T: DeserializeOwned>(&self, what: &str) -> Result<T, UsageError> {
+        let value = serde_json::to_value(self).expect("options are plain data");
+        serde_json::from_value(value).map_err(|error| UsageError(format!("{what}: {error}")))
     }
 
     /// A number, or the default.

@@ -40,7 +40,7 @@ struct CommandChecker {
 }
 
 fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
-    let definition: Definition = options.parse()?;
+    let definition: Definition = options.parse("a checker made of commands")?;
     definition.check()?;
     let names = definition.mutate.iter().map(|alternative| alternative.name.clone()).collect();
     Ok(Box::new(CommandChecker { definition, names, mutates: 0, done: String::new(), signature: None }))

@@ -68,7 +68,7 @@ impl Home {
 }
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
-    let commands = options.parse()?;
+    let commands = options.parse("a component made of commands")?;
     Ok(Box::new(CommandComponent { commands, home: None, mounted: false, threads: Vec::new() }))
 }
 

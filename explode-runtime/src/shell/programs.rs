@@ -196,7 +196,9 @@ impl Words {
         let assigns = word.split_once('=').is_some_and(|(name, _)| {
             !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         });
-        if assigns || is(BEFORE) || is(AFTER) {
+        // Options of what stands before, and their numbers.
+        let option = word.starts_with('-') || word.bytes().all(|byte| byte.is_ascii_digit());
+        if assigns || option || is(BEFORE) || is(AFTER) {
             return;
         }
         self.at_command = false;
@@ -237,6 +239,7 @@ mod tests {
             ("( cd x && tar cf - . )", "tar"),
             ("put() { dd of=\"$1\"; }; put x", "dd"),
             ("'quoted program' a; \"$tool\" b; {child}/bin/tool c; exec notes", "notes"),
+            ("command -v tool; nice -n 5 other", "tool other"),
         ] {
             assert_eq!(names(text).join(" "), expected, "{text}");
         }
