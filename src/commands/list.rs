@@ -1,11 +1,14 @@
 //! `explode list`: what can be named, with the default bounds of each target.
 
 use explode_runtime::recover::{Layer, StackSpec};
-use explode_runtime::run::{CheckerDef, Exit, Mode, OptionDef, Registry, Target};
+use explode_runtime::run::{CheckerDef, Exit, Mode, OptionDef, OptionValue, Registry, Target};
 use serde_json::{Value, json};
 
 use crate::cli::{Format, ListArgs, What};
 use crate::output;
+
+/// A text of more bytes is not shown in a line.
+const LONG: usize = 32;
 
 /// Lists what can be named.
 pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
@@ -82,8 +85,11 @@ fn stacks(registry: &Registry) -> Vec<Value> {
     stacks.into_iter().map(line).collect()
 }
 
+/// A layer with its options; of long texts only that they are there.
 fn layer(layer: &Layer) -> String {
-    let options: Vec<String> = layer.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let short = |value: String| if value.len() > LONG { "...".to_owned() } else { value };
+    let option = |(name, value): (&str, &OptionValue)| format!("{name}={}", short(value.to_string()));
+    let options: Vec<String> = layer.options.iter().map(option).collect();
     if options.is_empty() { layer.name.clone() } else { format!("{}({})", layer.name, options.join(", ")) }
 }
 

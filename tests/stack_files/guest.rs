@@ -9,6 +9,32 @@ use crate::page::examples;
 const SYNCED: &str = "notes add {path}";
 const BUG: &str = "notes add --no-sync {path}";
 
+/// A file system made of commands on a disk of its own, and notes on both.
+const MADE: &str = r#"
+[[component]]
+name = "d1"
+use = "ramdisk"
+
+[[component]]
+name = "made"
+init = "mke2fs -q -t ext2 -U 6c1f2a3e-1111-4222-8333-444455556666 {dev}"
+mount = "mount -t ext2 {dev} {path}"
+unmount = "umount {path}"
+recover = "e2fsck -fy {dev}"
+recover_ok = [0, 1]
+threads = "echo 1"
+
+[[component]]
+name = "notes"
+children = ["ext4", "made"]
+init = "notes create {child}/db && notes create {child.2}/db && test -b {dev.2}"
+"#;
+const NOTES: &str = r#"
+[[component]]
+name = "notes"
+init = "notes create {child}/db"
+"#;
+
 /// One boot for the run; `notes` is no program of the guest, so it comes along with its libraries.
 #[test]
 fn a_program_that_syncs_keeps_its_promise_on_ext4() {
@@ -16,8 +42,12 @@ fn a_program_that_syncs_keeps_its_promise_on_ext4() {
         return;
     }
     let desk = Desk::new();
-    desk.write(examples()[0]);
-    let ran = desk.explode("run test.toml --format jsonl --out run").expect(0);
+    assert!(examples()[0].contains(NOTES));
+    let stack = examples()[0]
+        .replace(NOTES, MADE)
+        .replace("check = \"", "check = \"test -f /run/explode/crash/made/db && ");
+    desk.write(&stack);
+    let ran = desk.explode("run test.toml --crash-depth 0 --format jsonl --out run").expect(0);
     let lines = ran.json();
     let summary = lines.last().unwrap();
     assert_eq!((&lines[0]["in"], &summary["broken"]), (&"vm".into(), &0.into()), "{ran:?}");

@@ -92,6 +92,8 @@ pub(super) fn run(
     if std::process::id() == 1 {
         let path = std::env::var("PATH").unwrap_or_default();
         shell.env("PATH", format!("{GUEST_PROGRAMS}:{path}"));
+        // The e2fsprogs take the time from here: a second may pass while they run.
+        shell.env("E2FSPROGS_FAKE_TIME", NOW.to_string()).env("E2FSCK_TIME", NOW.to_string());
     }
     if devices.kernel().is_some_and(|disks| disks.side() == Side::Crash) {
         without_sync(&mut shell);
