@@ -67,6 +67,8 @@ pub fn of_text(text: &str) -> Vec<Program> {
             }
             '(' => words.function_or_subshell(),
             ';' | '&' | '|' | '\n' | '`' => words.next_command(),
+            // After a pattern of `case` comes a command.
+            ')' if words.unsure => words.next_command(),
             ')' => words.end(),
             letter if letter.is_whitespace() => words.end(),
             letter => words.push(letter),
@@ -197,7 +199,8 @@ impl Words {
             !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         });
         // Options of what stands before, and their numbers.
-        let option = word.starts_with('-') || word.bytes().all(|byte| byte.is_ascii_digit());
+        let option =
+            word.starts_with('-') || (!word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()));
         if assigns || option || is(BEFORE) || is(AFTER) {
             return;
         }
