@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::stack_file::StackFile;
+
 /// Finds the crash and failure bugs of storage systems before their users lose data.
 #[derive(Debug, Parser)]
 #[command(name = "explode", version, arg_required_else_help = true)]
@@ -101,9 +103,12 @@ pub struct DeviceArgs {
 /// On what a target or a checker stands, and where.
 #[derive(Debug, Args)]
 pub struct StackArgs {
-    /// A component for the checker to stand on; what that needs is put below it.
-    #[arg(long, value_name = "COMPONENT")]
+    /// A component for the checker to stand on, what that needs is put below it; of run, or a stack file.
+    #[arg(long, value_name = "COMPONENT | FILE.toml")]
     pub stack: Option<String>,
+    /// The stack file that one of the two names, read before.
+    #[arg(skip)]
+    pub file: Option<StackFile>,
     /// Where to run it; by default in process if all of the stack can, else in a guest.
     #[arg(long = "in", value_enum)]
     pub mode: Option<Mode>,
@@ -114,7 +119,7 @@ pub struct StackArgs {
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// A target, or with --stack a checker; `explode list` names them.
+    /// A target, a stack file (*.toml), or with --stack a checker; `explode list` names them.
     pub target: String,
     #[command(flatten)]
     pub stack: StackArgs,
@@ -153,6 +158,9 @@ pub struct RunArgs {
     /// Write the events of each unit of work to this file, as JSON lines.
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
+    /// Write what came of the run to this file, as JUnit's XML.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,
@@ -222,6 +230,8 @@ pub struct AgentArgs {
 pub enum What {
     /// What `explode run` takes.
     Targets,
+    /// What targets run on.
+    Stacks,
     /// What stacks are made of.
     Components,
     /// What drives a stack and judges it.

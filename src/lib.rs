@@ -5,14 +5,16 @@
 mod cli;
 mod commands;
 mod guest;
+mod junit;
 mod output;
+mod programs;
 mod progress;
 mod registry;
+mod stack_file;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-use explode_runtime::run::Registry;
+use explode_runtime::run::{Exit, Registry};
 
 pub use explode_ramdisk as ramdisk;
 pub use explode_runtime as runtime;
@@ -20,6 +22,9 @@ pub use registry::registry;
 
 /// Runs the command line: parses the process's arguments, does what they say, and returns the exit code.
 pub fn main(registry: &Registry) -> ExitCode {
-    let cli = cli::Cli::parse();
-    commands::dispatch(registry, &cli.command).into()
+    let exit = match stack_file::command_line(registry, std::env::args_os().collect()) {
+        Ok(cli) => commands::dispatch(registry, &cli.command),
+        Err(error) => output::fail(Exit::Usage, error),
+    };
+    exit.into()
 }

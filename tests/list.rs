@@ -23,6 +23,7 @@ fn each_line_has_its_keys() {
     for line in &lines {
         let expected = match line["type"].as_str().unwrap() {
             "target" => "type name in about seeded expect stack checker depth limit samples crash_depth",
+            "stack" => "type name in about stack targets",
             "component" | "checker" => "type name in about options",
             other => panic!("{other}"),
         };
@@ -33,7 +34,7 @@ fn each_line_has_its_keys() {
             assert_eq!(keys(option), words("name about default"));
         }
     }
-    for kind in ["target", "component", "checker"] {
+    for kind in ["target", "stack", "component", "checker"] {
         let found = names(&of_type(&lines, kind));
         assert_eq!(found.iter().collect::<BTreeSet<_>>().len(), found.len(), "each {kind} once");
         assert_eq!(names(&list(&format!("{kind}s")).iter().collect::<Vec<_>>()), found);
@@ -99,10 +100,26 @@ fn every_target_keeps_its_word() {
     }
 }
 
+/// What a target stands on is one of the stacks; what has a component's name is what `--stack` makes of it.
+#[test]
+fn stacks_are_those_of_the_targets() {
+    let lines = list("");
+    let stacks = of_type(&lines, "stack");
+    for target in of_type(&lines, "target") {
+        let here = |stack: &&&Value| stack["targets"].as_array().unwrap().contains(&target["name"]);
+        let found: Vec<_> = stacks.iter().filter(here).collect();
+        assert_eq!(found.len(), 1, "{target}");
+        assert_eq!((&found[0]["stack"], &found[0]["in"]), (&target["stack"], &target["in"]));
+    }
+    let ext4 = stacks.iter().find(|stack| stack["name"] == "ext4").unwrap();
+    assert_eq!(ext4["stack"], json!(["ramdisk", "ext4"]));
+    assert_eq!(ext4["about"], "ramdisk < ext4");
+}
+
 #[test]
 fn a_person_sees_names_bounds_and_options() {
     let text = explode(["list"]).expect(0).out;
-    assert!(text.contains("target     sqlite-off           mem  SQLite without syncs\n"), "{text}");
+    assert!(text.contains("target     sqlite-off           mem         SQLite without syncs\n"), "{text}");
     assert!(text.contains("expect lost; depth 4, limit 20000, samples 2000, crash-depth 1\n"), "{text}");
     assert!(text.contains("checker    fs-basic             mem,vm,here a file"), "{text}");
     assert!(text.contains("sectors=32768  "), "{text}");

@@ -13,6 +13,7 @@ pub fn register(registry: &mut Registry) {
     registry.components.extend([
         vdisk::ramdisk::DEF,
         fs::simfiles::DEF,
+        explode_runtime::shell::FOLDER,
         fs::kernel::ext2::DEF,
         fs::kernel::ext4::DEF,
         fs::kernel::vfat::DEF,

@@ -11,6 +11,7 @@
 //! recover -> check       stacks, checkers, verdicts
 //! trace -> report        what is found replays, and is told
 //! run                    plans, units of work, the run folder, exit codes
+//! shell                  components and checkers made of shell commands
 //! ```
 //!
 //! What a crash can leave is written down in `docs/fault-model.md`.
@@ -25,5 +26,6 @@ pub mod pipeline;
 pub mod recover;
 pub mod report;
 pub mod run;
+pub mod shell;
 pub mod trace;
 pub mod writeset;

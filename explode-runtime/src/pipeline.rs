@@ -121,7 +121,7 @@ impl<'a> Pipeline<'a> {
     /// # Errors
     /// The log cannot be read.
     pub fn skip(&mut self, devices: &Devices, when: When) -> Result<(), Fault> {
-        self.in_interval &= when == When::Now;
+        self.in_interval &= when != When::Between;
         self.follow(devices)
     }
 
@@ -137,7 +137,7 @@ impl<'a> Pipeline<'a> {
         mut visit: impl FnMut(&Candidate<'_>),
     ) -> Result<Counts, Fault> {
         self.follow(devices)?;
-        if ask.when == When::Now && !self.in_interval {
+        if ask.when != When::Between && !self.in_interval {
             self.advance()?;
         }
         let settings = &self.judge.plan.settings;

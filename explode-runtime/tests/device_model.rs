@@ -136,6 +136,6 @@ fn simulated_epoch(epoch: crash::Epoch) -> Epoch {
         crash::Epoch::Begin => Epoch::Begin,
         crash::Epoch::InBetween => Epoch::InBetween,
         crash::Epoch::End => Epoch::End,
-        crash::Epoch::Now => panic!("an interval has no epoch now"),
+        crash::Epoch::Now | crash::Epoch::Soft => panic!("an interval has no epoch now, and none soft"),
     }
 }

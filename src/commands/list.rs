@@ -1,10 +1,14 @@
 //! `explode list`: what can be named, with the default bounds of each target.
 
-use explode_runtime::run::{CheckerDef, Exit, Mode, OptionDef, Registry, Target};
+use explode_runtime::recover::{Layer, StackSpec};
+use explode_runtime::run::{CheckerDef, Exit, Mode, OptionDef, OptionValue, Registry, Target};
 use serde_json::{Value, json};
 
 use crate::cli::{Format, ListArgs, What};
 use crate::output;
+
+/// A text of more bytes is not shown in a line.
+const LONG: usize = 32;
 
 /// Lists what can be named.
 pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
@@ -12,6 +16,9 @@ pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
     let mut lines = Vec::new();
     if wanted(|what| matches!(what, What::Targets)) {
         lines.extend(registry.targets.iter().map(|each| target(registry, each)));
+    }
+    if wanted(|what| matches!(what, What::Stacks)) {
+        lines.extend(stacks(registry));
     }
     if wanted(|what| matches!(what, What::Components)) {
         lines.extend(registry.components.iter().map(|def| {
@@ -52,6 +59,40 @@ fn target(registry: &Registry, target: &Target) -> Value {
     })
 }
 
+/// The distinct stacks of the targets. One that a component needs anyway has that component's name, as `--stack` takes it; any other
+/// the name of the first target that runs on it.
+fn stacks(registry: &Registry) -> Vec<Value> {
+    let mut stacks: Vec<(&StackSpec, Vec<&str>)> = Vec::new();
+    for target in &registry.targets {
+        match stacks.iter_mut().find(|(stack, _)| **stack == target.stack) {
+            Some((_, targets)) => targets.push(target.name),
+            None => stacks.push((&target.stack, vec![target.name])),
+        }
+    }
+    let line = |(stack, targets): (&StackSpec, Vec<&str>)| {
+        let top = stack.0.last().map_or("", |layer| layer.component.as_str());
+        let plain = registry.stack_of(top).is_ok_and(|plain| plain == *stack);
+        let layers: Vec<String> = stack.0.iter().map(layer).collect();
+        json!({
+            "type": "stack",
+            "name": if plain { top } else { targets[0] },
+            "in": registry.mode_of(stack).map_or("", Mode::as_str),
+            "about": layers.join(" < "),
+            "stack": stack.names(),
+            "targets": targets,
+        })
+    };
+    stacks.into_iter().map(line).collect()
+}
+
+/// A layer with its options; of long texts only that they are there.
+fn layer(layer: &Layer) -> String {
+    let short = |value: String| if value.len() > LONG { "...".to_owned() } else { value };
+    let option = |(name, value): (&str, &OptionValue)| format!("{name}={}", short(value.to_string()));
+    let options: Vec<String> = layer.options.iter().map(option).collect();
+    if options.is_empty() { layer.name.clone() } else { format!("{}({})", layer.name, options.join(", ")) }
+}
+
 fn named(kind: &str, name: &str, modes: &str, about: &str, options: &[OptionDef]) -> Value {
     let option = |def: &OptionDef| json!({ "name": def.name, "about": def.about, "default": def.default });
     let options: Vec<Value> = options.iter().map(option).collect();
@@ -60,18 +101,18 @@ fn named(kind: &str, name: &str, modes: &str, about: &str, options: &[OptionDef]
 
 fn text(line: &Value) -> String {
     let word = |key: &str| line[key].as_str().unwrap_or_default();
-    let head = format!("{:<10} {:<20} {:<4} {}", word("type"), word("name"), word("in"), word("about"));
+    let head = format!("{:<10} {:<20} {:<11} {}", word("type"), word("name"), word("in"), word("about"));
     match (line["depth"].as_u64(), line["options"].as_array()) {
         (Some(depth), _) => {
             let (expect, limit, samples) = (word("expect"), &line["limit"], &line["samples"]);
             format!(
-                "{head}\n{:36} expect {expect}; depth {depth}, limit {limit}, samples {samples}, crash-depth {}",
+                "{head}\n{:44}expect {expect}; depth {depth}, limit {limit}, samples {samples}, crash-depth {}",
                 "", line["crash_depth"]
             )
         }
         (None, Some(options)) => options.iter().fold(head, |text, option| {
             let word = |key: &str| option[key].as_str().unwrap_or_default();
-            format!("{text}\n{:36} {}={}  {}", "", word("name"), word("default"), word("about"))
+            format!("{text}\n{:44}{}={}  {}", "", word("name"), word("default"), word("about"))
         }),
         (None, None) => head,
     }

@@ -1,7 +1,8 @@
 //! The plan that the arguments name: a target, or a checker on a stack, with options of its components.
 
 use explode_runtime::recover::{Layer, StackSpec};
-use explode_runtime::run::{Mode, OptionValue, Plan, Registry, UsageError};
+use explode_runtime::run::{Mode, OptionValue, Options, Plan, Registry, UsageError};
+use explode_runtime::shell::{COMMANDS, COMPONENT};
 
 use crate::cli::{self, StackArgs};
 
@@ -21,6 +22,7 @@ pub fn plan(registry: &Registry, target: &str, args: &StackArgs) -> Result<Plan,
 /// The same without the options.
 pub fn bare(registry: &Registry, target: &str, args: &StackArgs) -> Result<Plan, UsageError> {
     let mut plan = match &args.stack {
+        _ if args.file.is_some() => of_file(registry, target, args)?,
         None => Plan::of(registry, registry.target(target)?)?,
         Some(stack) => {
             let checker = registry.checker(target)?.name;
@@ -34,6 +36,18 @@ pub fn bare(registry: &Registry, target: &str, args: &StackArgs) -> Result<Plan,
         Some(cli::Mode::Here) => Mode::Here,
     };
     Ok(plan)
+}
+
+/// The plan of a stack file: with its own checker, or on its stack the one that was named.
+fn of_file(registry: &Registry, target: &str, args: &StackArgs) -> Result<Plan, UsageError> {
+    let file = args.file.as_ref().expect("the caller has looked");
+    let stack = file.stack.clone();
+    if args.stack.is_none() {
+        let (checker, options) = file.checker()?;
+        return Plan::of_file(registry, file.name(), checker, options.clone(), stack);
+    }
+    let checker = registry.checker(target)?.name;
+    Plan::of_file(registry, format!("{checker}-{}", file.name()), checker, Options::none(), stack)
 }
 
 /// An option of a component: `COMPONENT.KEY=VALUE`.
@@ -61,7 +75,9 @@ impl<'a> Setting<'a> {
     /// Sets it in the layer of that name, if there is one.
     pub fn apply(&self, stack: &mut StackSpec) -> bool {
         let Some(found) = stack.0.iter_mut().find(|layer| layer.name == self.layer) else { return false };
+        let command = found.component == COMPONENT.name && COMMANDS.contains(&self.key);
         let value = match (self.value.parse(), self.value.parse()) {
+            _ if command => self.value.into(),
             (Ok(yes), _) => OptionValue::Bool(yes),
             (_, Ok(number)) => OptionValue::Int(number),
             _ => OptionValue::Text(self.value.to_owned()),

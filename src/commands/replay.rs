@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::cli::{Format, ReplayArgs};
 use crate::guest::host;
-use crate::output;
+use crate::{output, programs};
 
 /// Replays a trace.
 pub fn replay(registry: &Registry, args: &ReplayArgs) -> Exit {
@@ -18,10 +18,12 @@ pub fn replay(registry: &Registry, args: &ReplayArgs) -> Exit {
         Err(error) => return output::fail(Exit::Usage, format!("{path}: {error}")),
     };
     // What is wrong with the trace is said before a guest is booted for it.
-    let outcome = trace.plan().check(registry).and_then(|()| match trace.mode {
-        Mode::Vm => host::replay(&trace),
-        mode => Lab::open(mode).and_then(|lab| replay_trace(registry, &trace, &lab)),
-    });
+    let plan = trace.plan();
+    let outcome =
+        plan.check(registry).and_then(|()| programs::check(&plan)).and_then(|()| match trace.mode {
+            Mode::Vm => host::replay(&trace),
+            mode => Lab::open(mode).and_then(|lab| replay_trace(registry, &trace, &lab)),
+        });
     match outcome {
         Err(error) => output::fail(error.exit(), format!("{path}: {error}")),
         Ok(outcome) => {

@@ -13,7 +13,8 @@ use explode_runtime::trace::Trace;
 
 use crate::cli::{Format, RunArgs, Strategy};
 use crate::guest::host;
-use crate::output;
+use crate::junit::Junit;
+use crate::{output, programs};
 
 /// Runs a target.
 pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
@@ -30,7 +31,9 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
     };
     let mut findings = false;
     let mut unsaid = None;
+    let mut junit = Junit::new(&plan.target);
     let mut sink = |message: &Message| {
+        junit.hear(message);
         findings |= matches!(message, Message::Finding(found) if found.replayed && !found.by_design);
         // Without a reader, or with no room for what it reads, the run goes on: its folder has everything.
         if unsaid.is_none() {
@@ -45,11 +48,24 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
         mode => Lab::open(mode).and_then(|lab| explore(registry, &plan, &lab, &mut audience)),
     });
     unsaid.iter().for_each(output::unsaid);
+    result.as_ref().err().into_iter().for_each(|error| junit.stopped(error.to_string()));
     let exit = match result {
         Ok(summary) => exit(&summary, args.require_complete),
         Err(error) => stopped(&error, findings),
     };
-    if unsaid.is_some() && matches!(exit, Exit::Clean | Exit::Incomplete) { Exit::Broken } else { exit }
+    let written =
+        args.junit.as_deref().map_or(Ok(()), |path| junit.write(path).map_err(|error| (path, error)));
+    if let Err((path, error)) = &written {
+        output::fail(
+            Exit::Broken,
+            format!("cannot write {}: {error}; name another file with --junit", path.display()),
+        );
+    }
+    if (unsaid.is_some() || written.is_err()) && matches!(exit, Exit::Clean | Exit::Incomplete) {
+        Exit::Broken
+    } else {
+        exit
+    }
 }
 
 /// An error ends the run; what was found before counts all the same, and what could not be written is said.
@@ -96,6 +112,7 @@ fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError> {
     settings.crash_depth = args.crash_depth.unwrap_or(settings.crash_depth);
     settings.rules = super::rules(&args.device);
     plan.check(registry)?;
+    programs::check(&plan)?;
     Ok(plan)
 }
 

@@ -9,10 +9,11 @@ use explode_runtime::run::{Audience, BenchReport, Plan, RESTORE_MIB, Restore, Ru
 use explode_runtime::trace::{Replay, Trace};
 use explode_vm::{
     Agent, BuildOptions, Builder, Cache, Guest, GuestReader, GuestSpec, GuestWriter, KernelSource, VmError,
-    qemu,
+    Wanted, qemu,
 };
 
 use super::wire::{Answer, Call, Done, Task, receive, send};
+use crate::programs;
 use crate::progress::Bar;
 
 /// The port that leads from the agent to the host.
@@ -25,7 +26,7 @@ const CONSOLE_LINES: usize = 25;
 /// # Errors
 /// Those of the run; what a guest needs is missing; the guest was lost.
 pub fn run(plan: &Plan, audience: &mut dyn Audience) -> Result<Summary, RunError> {
-    let mut remote = Remote::boot(0)?;
+    let mut remote = Remote::boot(0, &programs::wanted(plan))?;
     let mut summary = None;
     match remote.perform(
         &Task::Run(Box::new(plan.clone()), audience.wants_events()),
@@ -44,7 +45,7 @@ pub fn run(plan: &Plan, audience: &mut dyn Audience) -> Result<Summary, RunError
 /// # Errors
 /// As [`run`].
 pub fn replay(trace: &Trace) -> Result<Replay, RunError> {
-    let mut remote = Remote::boot(0)?;
+    let mut remote = Remote::boot(0, &programs::wanted(&trace.plan()))?;
     match remote.perform(&Task::Replay(Box::new(trace.clone())), &mut Nobody, &mut None)? {
         Done::Replay(outcome) => Ok(outcome),
         _ => Err(another_task()),
@@ -63,7 +64,7 @@ impl Bench {
         let restore = RESTORE_MIB.into_iter().max().unwrap_or_default();
         let disks = stacks.map(memory_of_disks_mib).max().unwrap_or_default();
         let more = u32::try_from(restore + disks).unwrap_or(u32::MAX);
-        Remote::boot(more).map(Bench)
+        Remote::boot(more, &[]).map(Bench)
     }
 
     /// Measures a plan; also returns how many seconds that took by this machine's clock.
@@ -133,10 +134,11 @@ struct Remote {
 }
 
 impl Remote {
-    /// With so many MiB of memory more than usual.
-    fn boot(more_mib: u32) -> Result<Remote, RunError> {
+    /// With so many MiB of memory more than usual, and these programs of the host's.
+    fn boot(more_mib: u32, wanted: &[Wanted]) -> Result<Remote, RunError> {
         let mut spec = spec(&kernel()).map_err(run_error)?;
         spec.memory_mib = spec.memory_mib.saturating_add(more_mib);
+        spec.add_programs(wanted).map_err(run_error)?;
         spec.agent = Some(Agent::this_program(["agent", PORT]));
         let mut guest = Guest::boot(&spec).map_err(run_error)?;
         let (reader, writer) = guest.take_stream().expect("nobody has taken it yet");

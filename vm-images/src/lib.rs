@@ -47,7 +47,8 @@ pub use cache::Cache;
 pub use doctor::{Check, State, doctor};
 pub use error::{Kind, Result, VmError};
 pub use guest::{
-    AGENT_FOLDER, Accelerator, Agent, Guest, GuestFile, GuestReader, GuestSpec, GuestWriter, qemu, shell,
+    AGENT_FOLDER, Accelerator, Agent, Guest, GuestFile, GuestReader, GuestSpec, GuestWriter, Wanted,
+    find_program, qemu, shell,
 };
 pub use kernel::{Kernel, KernelSource};
 pub use key::Key;

@@ -190,7 +190,7 @@ impl Transactions {
         let (least, most, copied) = match epoch {
             Epoch::Begin => (before, before, copied_before),
             Epoch::InBetween => (before, after, copied_before),
-            Epoch::End | Epoch::Now => (after, after, copied_after),
+            Epoch::End | Epoch::Now | Epoch::Soft => (after, after, copied_after),
         };
         match self.history.iter().rposition(|contents| contents == found) {
             Some(commits) if commits < copied => {

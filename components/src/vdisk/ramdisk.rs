@@ -13,6 +13,7 @@ pub const DEF: ComponentDef = ComponentDef {
     on: None,
     options: &[
         OptionDef { name: "sectors", about: "its size in sectors of 512 bytes", default: "32768" },
+        OptionDef { name: "size", about: "its size in place of that: 16MiB, 512KiB, 1GiB", default: "16MiB" },
         OptionDef { name: "flushes", about: "kept, or dropped: it lies about them", default: "kept" },
         OptionDef {
             name: "buffers",
@@ -32,7 +33,7 @@ struct RamDiskComponent {
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let buffers = options.bool("buffers", true)?;
     let flushes = options.one_of("flushes", &[("kept", Flushes::Kept), ("dropped", Flushes::Dropped)])?;
-    match options.int("sectors", 32_768)? {
+    match size(options)? {
         sectors if sectors == 0 || !sectors.is_multiple_of(8) => {
             Err(UsageError(format!("{sectors} sectors; use a multiple of 8 (a block has 4096 bytes)")))
         }
@@ -42,6 +43,23 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
             surface: Surface::Child,
         })),
     }
+}
+
+/// Its size in sectors.
+fn size(options: &Options) -> Result<u64, UsageError> {
+    if !options.contains("size") {
+        return options.int("sectors", 32_768);
+    }
+    if options.contains("sectors") {
+        return Err(UsageError("a disk has 'sectors' or 'size', and this one has both".to_owned()));
+    }
+    let text = options.text("size", "")?;
+    let units = [("KiB", 2), ("MiB", 2 << 10), ("GiB", 2 << 20)];
+    let sectors = units.iter().find_map(|(unit, sectors)| {
+        let number: u64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
+        number.checked_mul(*sectors)
+    });
+    sectors.ok_or_else(|| UsageError(format!("size '{text}': write it as 32MiB, with KiB, MiB or GiB")))
 }
 
 impl Component for RamDiskComponent {

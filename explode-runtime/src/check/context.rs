@@ -82,6 +82,15 @@ impl<'a> Cx<'a> {
         (self.ask)(self.stack, &Ask { checker, when: When::Now, begin: args, args, chooser: self.chooser })
     }
 
+    /// Checks the one disk that a soft crash at this very moment leaves: everything as it is, nothing lost.
+    ///
+    /// # Errors
+    /// Pass it on: this state is not explored further.
+    pub fn check_soft_crash(&mut self, checker: &dyn Checker, args: &[String]) -> Result<(), Failure> {
+        self.stack.settle()?;
+        (self.ask)(self.stack, &Ask { checker, when: When::Soft, begin: args, args, chooser: self.chooser })
+    }
+
     /// Begins an interval (EX-62); `args` go to the checks of epoch `begin`.
     pub fn check_crashes_start(&mut self, args: &[String]) {
         (self.begin)(self.stack);

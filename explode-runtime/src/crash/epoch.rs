@@ -17,10 +17,12 @@ pub enum Epoch {
     InBetween,
     /// The moment of `check_crashes_end`.
     End,
+    /// The moment of a soft crash: the state as it is, nothing lost.
+    Soft,
 }
 
 impl Epoch {
-    const ALL: [Epoch; 4] = [Epoch::Now, Epoch::Begin, Epoch::InBetween, Epoch::End];
+    const ALL: [Epoch; 5] = [Epoch::Now, Epoch::Begin, Epoch::InBetween, Epoch::End, Epoch::Soft];
 
     /// The word of the reports and traces.
     pub fn as_str(self) -> &'static str {
@@ -29,6 +31,7 @@ impl Epoch {
             Epoch::Begin => "begin",
             Epoch::InBetween => "in-between",
             Epoch::End => "end",
+            Epoch::Soft => "soft",
         }
     }
 }

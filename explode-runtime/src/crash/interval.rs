@@ -14,6 +14,8 @@ use crate::writeset::WriteSet;
 pub enum When {
     /// One instant, the last (`check_crashes_now`; EX-61).
     Now,
+    /// The same of a system that has brought all it has to its devices: a soft crash.
+    Soft,
     /// All instants from the first to the last (`check_crashes_start` to `check_crashes_end`; EX-62).
     Between,
 }
@@ -42,6 +44,7 @@ pub fn walk(
     let last = first + events.iter().filter(|event| !matches!(event, Event::Mark { .. })).count() as u64;
     let epochs = |since: u64, at: u64| match when {
         When::Now => Epochs::only_if(Epoch::Now, true),
+        When::Soft => Epochs::only_if(Epoch::Soft, true),
         When::Between => epochs(since, at, first, last),
     };
     let mut counts = Counts::default();

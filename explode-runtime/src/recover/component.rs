@@ -98,11 +98,22 @@ impl fmt::Debug for Surface {
     }
 }
 
+/// Where shell commands find a layer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Paths {
+    /// What it offers, if that has a path.
+    pub path: Option<PathBuf>,
+    /// The block device that it is, or is on by way of first children.
+    pub device: Option<PathBuf>,
+}
+
 /// What a component stands on when one of its methods is called.
 #[derive(Debug)]
 pub struct Below<'a> {
     /// Each child's surface, in order.
     pub children: &'a [Surface],
+    /// Where a shell command finds each child and the device that it is on, in order.
+    pub paths: &'a [Paths],
     /// The devices of the stack, for components that are devices.
     pub devices: &'a Devices,
     /// The first device of this component, if [`Component::devices`] is not 0.
@@ -191,6 +202,21 @@ pub trait Component {
     /// What it offers while it is mounted.
     fn surface(&self) -> Surface {
         Surface::Child
+    }
+
+    /// Where what it offers is found by a shell command, while it is mounted; none if that is where its first child is.
+    fn path(&self) -> Option<PathBuf> {
+        None
+    }
+
+    /// Brings what it holds to its devices, as it is: a soft crash follows, which loses nothing.
+    fn settle(&self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// Does it hold something outside of this process and of the kernel's disks that only unmount gives up?
+    fn must_unmount(&self) -> bool {
+        false
     }
 
     /// How many device numbers it takes for itself; only leaves take any.

@@ -6,5 +6,5 @@
 mod component;
 mod stack;
 
-pub use component::{Below, Blame, Component, Fault, Floor, Recovery, Surface};
+pub use component::{Below, Blame, Component, Fault, Floor, Paths, Recovery, Surface};
 pub use stack::{Layer, Stack, StackSpec};

@@ -10,10 +10,11 @@ use std::rc::Rc;
 use explode_ramdisk::{Files, RamDisk};
 use serde::{Deserialize, Serialize};
 
-use super::component::{Below, Blame, Component, Fault, Floor, Recovery, Surface};
+use super::component::{Below, Blame, Component, Fault, Floor, Paths, Recovery, Surface};
 use crate::check::{Failure, Profile, Verdict, Violation};
 use crate::devices::{Devices, Side};
 use crate::run::{Options, Registry, UsageError};
+use crate::shell;
 use crate::writeset::Rules;
 
 /// One component of a stack, as a user names it.
@@ -46,6 +47,11 @@ impl StackSpec {
         let component = component.to_owned();
         self.0.push(Layer { name: component.clone(), component, children, options });
         self
+    }
+
+    /// Does it stand on a private folder, where shell commands run in process?
+    pub fn is_on_folder(&self) -> bool {
+        self.0.iter().any(|layer| layer.component == shell::FOLDER.name)
     }
 
     /// The names of the layers, bottom first.
@@ -150,6 +156,21 @@ impl Stack {
         Ok(())
     }
 
+    /// Brings what the components hold to the devices, as it is, bottom up (a soft crash follows).
+    ///
+    /// # Errors
+    /// A component that cannot.
+    pub fn settle(&self) -> Result<(), Fault> {
+        self.levels
+            .iter()
+            .try_for_each(|level| level.component.settle().map_err(|fault| fault.of(&level.name)))
+    }
+
+    /// Where a shell command finds what the top component offers.
+    pub fn paths(&self) -> Paths {
+        self.levels.len().checked_sub(1).map_or_else(Paths::default, |top| self.paths_of(top))
+    }
+
     /// The devices.
     pub fn devices(&self) -> &Devices {
         &self.devices
@@ -232,10 +253,13 @@ impl Stack {
     fn call<T>(&mut self, level: usize, step: impl FnOnce(&mut dyn Component, &Below<'_>) -> T) -> T {
         let children: Vec<Surface> =
             self.levels[level].children.iter().map(|child| self.surface(*child)).collect();
+        let paths: Vec<Paths> =
+            self.levels[level].children.iter().map(|child| self.paths_of(*child)).collect();
         let Stack { devices, rules, seed, levels } = self;
         let Level { component, first_device, place, .. } = &mut levels[level];
         let below = Below {
             children: &children,
+            paths: &paths,
             devices,
             first_device: *first_device,
             place,
@@ -243,6 +267,18 @@ impl Stack {
             seed: *seed,
         };
         step(component.as_mut(), &below)
+    }
+
+    fn paths_of(&self, level: usize) -> Paths {
+        let Level { component, children, .. } = &self.levels[level];
+        let child = || children.first().map_or_else(Paths::default, |child| self.paths_of(*child));
+        match component.surface() {
+            Surface::Block(node) => Paths { path: Some(node.clone()), device: Some(node) },
+            _ => match component.path() {
+                Some(path) => Paths { path: Some(path), device: child().device },
+                None => child(),
+            },
+        }
     }
 
     fn surface(&self, level: usize) -> Surface {
@@ -253,13 +289,17 @@ impl Stack {
     }
 }
 
-/// A stack that goes is a machine that stops: nothing that its components do on their way out matters. In process that is all;
-/// of the kernel's devices everything is unmounted, so that they can be given other contents.
+/// A stack that goes is a machine that stops: nothing that its components do on their way out matters. In process that is all,
+/// unless a component holds something elsewhere; of the kernel's devices everything is unmounted, so that they can be given other
+/// contents.
 impl Drop for Stack {
     fn drop(&mut self) {
         self.devices.fence();
         if let Some(disks) = self.devices.kernel().cloned() {
             self.stop().unwrap_or_else(|fault| disks.give_up(&fault));
+        } else if self.levels.iter().any(|level| level.mounted && level.component.must_unmount()) {
+            // The next stack has folders of its own: what stays behind here is in nobody's way.
+            self.stop().ok();
         }
     }
 }

@@ -174,6 +174,10 @@ impl<W: Write> Human<W> {
 
 /// A layer with the options that were given, as a user would name them.
 fn layer(layer: &crate::recover::Layer) -> String {
+    // Its commands are no options to be read in one line; they stand in the stack file, and in each trace.
+    if layer.component == crate::shell::COMPONENT.name {
+        return layer.name.clone();
+    }
     let options: Vec<String> = layer.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
     if options.is_empty() { layer.name.clone() } else { format!("{}({})", layer.name, options.join(", ")) }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// Wrong usage: exit code 2.
@@ -27,7 +28,10 @@ impl UsageError {
 
 /// The value of an option.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "an option is true or false, a number up to 2^64 - 1, or text")]
+#[serde(
+    untagged,
+    expecting = "an option is true or false, a number up to 2^64 - 1, text, or a list or table of these"
+)]
 pub enum OptionValue {
     /// Yes or no.
     Bool(bool),
@@ -35,6 +39,10 @@ pub enum OptionValue {
     Int(u64),
     /// A word.
     Text(String),
+    /// Several, in order.
+    List(Vec<OptionValue>),
+    /// Several, by name.
+    Table(BTreeMap<String, OptionValue>),
 }
 
 impl fmt::Display for OptionValue {
@@ -43,6 +51,15 @@ impl fmt::Display for OptionValue {
             OptionValue::Bool(value) => value.fmt(f),
             OptionValue::Int(value) => value.fmt(f),
             OptionValue::Text(value) => value.fmt(f),
+            OptionValue::List(values) => {
+                let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+                write!(f, "[{}]", values.join(", "))
+            }
+            OptionValue::Table(values) => {
+                let values: Vec<String> =
+                    values.iter().map(|(key, value)| format!("{key}={value}")).collect();
+                write!(f, "{{{}}}", values.join(", "))
+            }
         }
     }
 }
@@ -105,6 +122,11 @@ impl Options {
         self.0.is_empty()
     }
 
+    /// Was this one given?
+    pub fn contains(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
     /// Names and values, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &OptionValue)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
@@ -115,6 +137,12 @@ impl Options {
         let names = || known.iter().map(|def| def.name);
         let wrong = self.0.keys().find(|name| !names().any(|known| known == name.as_str()));
         wrong.map_or(Ok(()), |name| Err(UsageError::unknown(&format!("option of {what}"), name, names())))
+    }
+
+    /// All of them, as a structure that has their names; `what` has them.
+    pub fn parse<T: DeserializeOwned>(&self, what: &str) -> Result<T, UsageError> {
+        let value = serde_json::to_value(self).expect("options are plain data");
+        serde_json::from_value(value).map_err(|error| UsageError(format!("{what}: {error}")))
     }
 
     /// A number, or the default.

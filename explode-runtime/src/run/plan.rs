@@ -7,6 +7,7 @@ use super::options::{Options, UsageError};
 use super::registry::{Registry, Target};
 use crate::explore::{Dfs, Exhaust, Random, Strategy};
 use crate::recover::StackSpec;
+use crate::shell;
 use crate::writeset::Rules;
 
 /// Where a run takes place.
@@ -57,6 +58,17 @@ pub struct Bounds {
     pub samples: u64,
     /// Crashes during recovery, and during the recovery from those, so many deep.
     pub crash_depth: u32,
+}
+
+impl Bounds {
+    /// The default of a checker on a stack that is no target.
+    fn on(mode: Mode) -> Bounds {
+        match mode {
+            Mode::Mem => Bounds { depth: 3, limit: 10_000, samples: 2_000, crash_depth: 1 },
+            // A check costs a mount there.
+            Mode::Vm | Mode::Here => Bounds { depth: 2, limit: 200, samples: 40, crash_depth: 1 },
+        }
+    }
 }
 
 /// The effective options of a run.
@@ -113,6 +125,26 @@ impl Plan {
         Ok(Plan::with_bounds(target.name.to_owned(), mode, stack, target.checker, options, target.bounds))
     }
 
+    /// A checker on the stack of a file, with the default bounds of where it can run.
+    ///
+    /// # Errors
+    /// A component that is not there.
+    pub fn of_file(
+        registry: &Registry,
+        target: String,
+        checker: &str,
+        checker_options: Options,
+        stack: StackSpec,
+    ) -> Result<Plan, UsageError> {
+        let plan = Plan { target, checker_options, ..Plan::of_parts(registry, checker, stack)? };
+        if plan.mode == Mode::Mem && plan.has_command_checker() && !plan.stack.is_on_folder() {
+            let Plan { target, stack, checker, checker_options, .. } = plan;
+            let bounds = Bounds::on(Mode::Vm);
+            return Ok(Plan::with_bounds(target, Mode::Vm, stack, &checker, checker_options, bounds));
+        }
+        Ok(plan)
+    }
+
     /// A checker on a stack: the target that is just that, or with the default bounds of where it can run.
     ///
     /// # Errors
@@ -124,11 +156,7 @@ impl Plan {
             return Plan::of(registry, target);
         }
         let mode = registry.mode_of(&stack)?;
-        let bounds = match mode {
-            Mode::Mem => Bounds { depth: 3, limit: 10_000, samples: 2_000, crash_depth: 1 },
-            // A check costs a mount there.
-            Mode::Vm | Mode::Here => Bounds { depth: 2, limit: 200, samples: 40, crash_depth: 1 },
-        };
+        let bounds = Bounds::on(mode);
         let top = stack.names().last().copied().unwrap_or_default().to_owned();
         let name = format!("{checker}-{top}");
         Ok(Plan::with_bounds(name, mode, stack, checker, Options::none(), bounds))
@@ -172,9 +200,12 @@ impl Plan {
         for (index, layer) in self.stack.0.iter().enumerate() {
             let def = registry.component(&layer.component)?;
             def.make(&layer.options)?;
-            if !def.modes.contains(&self.mode) {
+            let is_commands = def.name == shell::COMPONENT.name;
+            let on_folder = is_commands && self.mode == Mode::Mem && self.stack.is_on_folder();
+            if !def.modes.contains(&self.mode) && !on_folder {
                 let modes: Vec<&str> = def.modes.iter().map(|mode| mode.as_str()).collect();
-                let (name, mode, other) = (def.name, self.mode.as_str(), modes.join(" or --in "));
+                let name = if is_commands { &layer.name } else { def.name };
+                let (mode, other) = (self.mode.as_str(), modes.join(" or --in "));
                 return Err(match self.mode {
                     Mode::Mem => {
                         RunError::Missing(format!("component '{name}' needs a kernel; use --in {other}"))
@@ -192,8 +223,24 @@ impl Plan {
                 );
             }
         }
-        registry.checker(&self.checker)?.make(&self.checker_options)?;
-        Ok(())
+        registry.checker_of(self)?.make(&self.checker_options)?;
+        let name = &self.checker;
+        match (self.has_command_checker(), self.stack.is_on_folder()) {
+            (true, false) if self.mode == Mode::Mem => Err(RunError::Missing(format!(
+                "the commands of checker '{name}' need a kernel below them; use --in vm or --in here, or stand them on \
+                 'folder'"
+            ))),
+            (false, true) => Err(UsageError(format!(
+                "checker '{name}' cannot run on 'folder', where only shell commands do"
+            ))
+            .into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Is its checker made of shell commands? Then they are the checker's options.
+    pub fn has_command_checker(&self) -> bool {
+        ["mutate", "check"].iter().all(|key| self.checker_options.contains(key))
     }
 
     fn check_settings(&self) -> Result<(), UsageError> {

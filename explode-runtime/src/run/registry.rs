@@ -1,9 +1,10 @@
 //! What can be named: components, checkers, targets. Filled by those who have some; the engine has none of its own.
 
 use super::options::{OptionDef, Options, UsageError};
-use super::plan::{Bounds, Mode};
+use super::plan::{Bounds, Mode, Plan};
 use crate::check::Checker;
 use crate::recover::{Component, Layer, StackSpec};
+use crate::shell;
 
 /// A component that can be named in a stack.
 #[derive(Clone, Copy, Debug)]
@@ -68,8 +69,11 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// The component of this name.
+    /// The component of this name; the one that is made of shell commands has nothing to be named for.
     pub fn component(&self, name: &str) -> Result<&ComponentDef, UsageError> {
+        if name == shell::COMPONENT.name {
+            return Ok(&shell::COMPONENT);
+        }
         let known = self.components.iter().map(|def| def.name);
         let found = self.components.iter().find(|def| def.name == name);
         found.ok_or_else(|| UsageError::unknown("component", name, known))
@@ -82,6 +86,11 @@ impl Registry {
         found.ok_or_else(|| UsageError::unknown("checker", name, known))
     }
 
+    /// The checker of a plan: that of this name, or the one that is made of the shell commands in its options.
+    pub fn checker_of(&self, plan: &Plan) -> Result<&CheckerDef, UsageError> {
+        if plan.has_command_checker() { Ok(&shell::CHECKER) } else { self.checker(&plan.checker) }
+    }
+
     /// The stack of a component that is named alone: what it needs is put below it.
     pub fn stack_of(&self, component: &str) -> Result<StackSpec, UsageError> {
         let def = self.component(component)?;
@@ -91,6 +100,9 @@ impl Registry {
 
     /// Where a stack can run: in process if every component can, else in a guest.
     pub fn mode_of(&self, stack: &StackSpec) -> Result<Mode, UsageError> {
+        if stack.is_on_folder() {
+            return Ok(Mode::Mem);
+        }
         let can = |layer: &Layer| Ok(self.component(&layer.component)?.modes.contains(&Mode::Mem));
         let all = stack.0.iter().map(can).collect::<Result<Vec<bool>, UsageError>>()?;
         Ok(if all.iter().all(|can| *can) { Mode::Mem } else { Mode::Vm })

@@ -185,7 +185,7 @@ impl<'a> Runner<'a> {
         let stack = build(registry, plan, lab, pristine.clone(), Recording::On);
         let mut stack = stack.map_err(|error| broken(&error))?;
         stack.start().and_then(|()| lab.settle()).map_err(|fault| broken(&fault))?;
-        let def = self.registry.checker(&self.plan.checker).map_err(|error| broken(&error))?;
+        let def = self.registry.checker_of(self.plan).map_err(|error| broken(&error))?;
         let mut checker = def.make(&self.plan.checker_options).map_err(|error| broken(&error))?;
         checker.init(&stack).map_err(|fault| broken(&fault))?;
         let mut place = Place { mutates: 0, interval: 0 };

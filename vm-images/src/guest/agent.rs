@@ -94,7 +94,7 @@ fn add_agent(archive: &mut Archive, agent: &Agent) -> Result<()> {
 }
 
 /// The libraries that the loader would load for a program, by path.
-fn libraries(loader: &Path, program: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn libraries(loader: &Path, program: &Path) -> Result<Vec<PathBuf>> {
     parse_list(&command::output(Command::new(loader).arg("--list").arg(program))?).map_err(|name| {
         VmError::missing(format!("{} needs {name}", program.display()), "install that library")
     })

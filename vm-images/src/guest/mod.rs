@@ -4,6 +4,7 @@ mod accelerator;
 mod agent;
 mod clock;
 mod memory;
+mod programs;
 mod qemu;
 mod shell;
 
@@ -30,6 +31,7 @@ pub(crate) use accelerator::{
 };
 pub use agent::{Agent, FOLDER as AGENT_FOLDER, GuestFile};
 use memory::MemoryFile;
+pub use programs::{Wanted, find_program};
 pub use qemu::program as qemu;
 pub use shell::shell;
 

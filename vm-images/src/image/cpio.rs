@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+const HEADER_BYTES: usize = 110;
+
 const FOLDER: u32 = 0o040_000;
 const FILE: u32 = 0o100_000;
 const LINK: u32 = 0o120_000;
@@ -84,6 +86,25 @@ impl Archive {
     }
 }
 
+/// The names of what is in an archive that [`Archive::write`] has written; none from where the bytes are no archive.
+pub(crate) fn names(bytes: &[u8]) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut at = 0;
+    while let Some(header) = bytes.get(at..at + HEADER_BYTES).filter(|header| header.starts_with(b"070701")) {
+        let field = |index: usize| {
+            let digits = std::str::from_utf8(&header[6 + index * 8..14 + index * 8]).ok()?;
+            usize::from_str_radix(digits, 16).ok()
+        };
+        let (Some(size), Some(name_size)) = (field(6), field(11)) else { break };
+        let name_at = at + HEADER_BYTES;
+        let name = bytes.get(name_at..name_at + name_size.saturating_sub(1)).map(std::str::from_utf8);
+        let Some(Ok(name)) = name.filter(|name| *name != Ok("TRAILER!!!")) else { break };
+        names.push(name);
+        at = (name_at + name_size).next_multiple_of(4) + size.next_multiple_of(4);
+    }
+    names
+}
+
 /// Names in an archive have no leading slash.
 fn relative(path: &str) -> &str {
     path.trim_matches('/')
@@ -150,5 +171,8 @@ mod tests {
             "0000000B00000000TRAILER!!!\0\0\0\0",
         );
         assert_eq!(String::from_utf8_lossy(&bytes), golden);
+        assert_eq!(names(&bytes), ["b", "bin", "bin/a", "dev", "dev/console"]);
+        assert_eq!(names(&bytes[..150]), ["b"], "as far as it goes");
+        assert!(names(b"no archive").is_empty());
     }
 }

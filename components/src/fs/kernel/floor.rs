@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use explode_runtime::recover::Floor;
+use explode_runtime::shell::forget_sync;
 use nix::mount::{MntFlags, mount, umount2};
 
-use super::no_sync::forget_sync;
 use super::{FLAGS, System};
 
 /// Where it is mounted.

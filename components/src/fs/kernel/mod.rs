@@ -6,7 +6,6 @@ pub mod ext2;
 pub mod ext4;
 mod floor;
 pub mod minix;
-mod no_sync;
 mod tool;
 pub mod vfat;
 
@@ -115,6 +114,10 @@ impl Component for KernelFs {
     fn surface(&self) -> Surface {
         let files = self.mounted.as_ref().map(|(files, _)| Rc::clone(files));
         files.map_or(Surface::Child, |files| Surface::Files(files))
+    }
+
+    fn path(&self) -> Option<PathBuf> {
+        self.mounted.as_ref().map(|(_, at)| at.clone())
     }
 
     fn profile(&self) -> Option<Profile> {

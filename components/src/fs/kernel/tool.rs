@@ -10,11 +10,8 @@ use std::process::{Command, Stdio};
 
 use explode_runtime::devices::NOW;
 use explode_runtime::recover::{Blame, Fault};
+use explode_runtime::shell::{hold_clock, run_without_sync};
 use nix::sys::memfd::{MFdFlags, memfd_create};
-use nix::sys::time::TimeSpec;
-use nix::time::{ClockId, clock_settime};
-
-use super::no_sync::run_without_sync;
 
 /// A program and its arguments, but for the device.
 #[derive(Clone, Debug)]
@@ -100,14 +97,6 @@ impl Said {
 impl fmt::Display for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.program)
-    }
-}
-
-/// Programs read the machine's clock, which only a guest of ours lets us set: there we are the first process.
-fn hold_clock() {
-    if std::process::id() == 1 {
-        // A clock that cannot be set makes a disk that differs, which the replay then says.
-        clock_settime(ClockId::CLOCK_REALTIME, TimeSpec::new(NOW as i64, 0)).ok();
     }
 }
 

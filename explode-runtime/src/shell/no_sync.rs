@@ -32,7 +32,7 @@ const fn instruction(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
 type Job = (Command, Sender<io::Result<ExitStatus>>);
 
 /// Runs a command whose calls of sync(2) do nothing, and waits for it.
-pub(super) fn run_without_sync(command: Command) -> io::Result<ExitStatus> {
+pub fn run_without_sync(command: Command) -> io::Result<ExitStatus> {
     static THREAD: LazyLock<Mutex<Sender<Job>>> = LazyLock::new(|| Mutex::new(start_thread()));
     let (status, ran) = channel();
     let sent = THREAD.lock().unwrap_or_else(PoisonError::into_inner).send((command, status));
@@ -51,7 +51,7 @@ fn start_thread() -> Sender<Job> {
 }
 
 /// From now on the calling thread's sync(2) does nothing, nor that of what it starts.
-pub(super) fn forget_sync() -> io::Result<()> {
+pub fn forget_sync() -> io::Result<()> {
     thread_local! {
         static FORGOTTEN: Cell<bool> = const { Cell::new(false) };
     }

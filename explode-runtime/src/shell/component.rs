@@ -1,0 +1,175 @@
+//! A component made of shell commands.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use tempfile::TempDir;
+
+use super::command::{Out, run};
+use super::placeholders::fill_component;
+use crate::recover::{Below, Blame, Component, Fault, Paths, Recovery};
+use crate::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+
+/// The keys that are commands.
+pub const COMMANDS: [&str; 5] = ["init", "mount", "unmount", "recover", "threads"];
+
+/// What the layers of a stack that are made of commands use.
+pub const DEF: ComponentDef = ComponentDef {
+    name: "commands",
+    about: "a component made of shell commands, in a stack file",
+    // And in process on a private folder, which the plan knows.
+    modes: &[Mode::Vm, Mode::Here],
+    on: None,
+    options: &[
+        OptionDef { name: "init", about: "makes the system", default: "" },
+        OptionDef { name: "mount", about: "makes it ready for use", default: "" },
+        OptionDef { name: "unmount", about: "puts it to rest", default: "" },
+        OptionDef { name: "recover", about: "repairs it after a crash", default: "" },
+        OptionDef { name: "threads", about: "prints the PIDs of its threads, one a line", default: "" },
+        OptionDef { name: "recover_ok", about: "exit codes that count as recovered", default: "[0]" },
+    ],
+    build,
+};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Commands {
+    init: Option<String>,
+    mount: Option<String>,
+    unmount: Option<String>,
+    recover: Option<String>,
+    threads: Option<String>,
+    recover_ok: Option<Vec<u8>>,
+}
+
+struct CommandComponent {
+    commands: Commands,
+    home: Option<Home>,
+    mounted: bool,
+    threads: Vec<u32>,
+}
+
+/// The private folder of a component that has a mount command.
+enum Home {
+    /// In process: a new one, which goes with the component.
+    Temporary(TempDir),
+    /// On a kernel: always the same one.
+    Place(PathBuf),
+}
+
+impl Home {
+    fn path(&self) -> &Path {
+        match self {
+            Home::Temporary(folder) => folder.path(),
+            Home::Place(path) => path,
+        }
+    }
+}
+
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let commands = options.parse("a component made of commands")?;
+    Ok(Box::new(CommandComponent { commands, home: None, mounted: false, threads: Vec::new() }))
+}
+
+impl CommandComponent {
+    /// Where it is found by its own commands.
+    fn own(&mut self, below: &Below<'_>) -> Result<Paths, Fault> {
+        let mut own = below.paths.first().cloned().unwrap_or_default();
+        if self.commands.mount.is_some() {
+            let home = match self.home.take() {
+                Some(home) => home,
+                None => new_home(below).map_err(|error| at(below.place, &error))?,
+            };
+            own.path = Some(self.home.insert(home).path().to_owned());
+        }
+        Ok(own)
+    }
+
+    /// Runs a command, if there is one; it must end with 0.
+    fn must(&mut self, command: Option<String>, below: &Below<'_>, out: Out) -> Result<Vec<u8>, Fault> {
+        let Some(command) = command else { return Ok(Vec::new()) };
+        let command = fill_component(&command, below.paths, &self.own(below)?)?;
+        let ended = run(&command, below.devices, out, &[])?;
+        if ended.code() == Some(0) { Ok(ended.out) } else { Err(ended.fault(&command)) }
+    }
+}
+
+/// An empty folder.
+fn new_home(below: &Below<'_>) -> std::io::Result<Home> {
+    if below.devices.kernel().is_none() {
+        return tempfile::Builder::new().prefix("explode-").tempdir().map(Home::Temporary);
+    }
+    if below.place.exists() {
+        remove(below.place)?;
+    }
+    std::fs::create_dir_all(below.place)?;
+    Ok(Home::Place(below.place.to_owned()))
+}
+
+/// Removes a folder with what is in it, unless something is mounted there.
+fn remove(place: &Path) -> std::io::Result<()> {
+    let above = place.parent().unwrap_or(place);
+    if place.metadata()?.dev() != above.metadata()?.dev() {
+        return Err(std::io::Error::other("something is still mounted there"));
+    }
+    std::fs::remove_dir_all(place)
+}
+
+fn at(place: &Path, error: &std::io::Error) -> Fault {
+    Fault::new(format!("{}: {error}", place.display())).blame(Blame::Tool)
+}
+
+impl Component for CommandComponent {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        self.must(self.commands.init.clone(), below, Out::Said).map(drop)
+    }
+
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        self.must(self.commands.mount.clone(), below, Out::Said)?;
+        self.mounted = true;
+        let printed = self.must(self.commands.threads.clone(), below, Out::Alone)?;
+        let printed = String::from_utf8_lossy(&printed);
+        let lines = printed.lines().map(str::trim).filter(|line| !line.is_empty());
+        let pid = |line: &str| {
+            line.parse().map_err(|_| Fault::new(format!("`threads` printed '{line}', which is no PID")))
+        };
+        self.threads = lines.map(pid).collect::<Result<_, _>>().map_err(|fault| fault.blame(Blame::Tool))?;
+        Ok(())
+    }
+
+    fn unmount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        self.must(self.commands.unmount.clone(), below, Out::Said)?;
+        self.mounted = false;
+        self.threads.clear();
+        match self.home.take() {
+            Some(Home::Place(place)) => remove(&place).map_err(|error| at(&place, &error)),
+            Some(Home::Temporary(_)) | None => Ok(()),
+        }
+    }
+
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+        let Some(command) = self.commands.recover.clone() else { return Ok(Recovery::Clean) };
+        let command = fill_component(&command, below.paths, &self.own(below)?)?;
+        let ended = run(&command, below.devices, Out::Said, &[])?;
+        let ok = self.commands.recover_ok.as_deref().unwrap_or(&[0]);
+        match ended.code() {
+            Some(code) if ok.iter().any(|ok| i32::from(*ok) == code) => {
+                Ok(if code == 0 { Recovery::Clean } else { Recovery::Repaired })
+            }
+            _ => Err(ended.fault(&command)),
+        }
+    }
+
+    fn threads(&self) -> Vec<u32> {
+        self.threads.clone()
+    }
+
+    fn path(&self) -> Option<PathBuf> {
+        self.home.as_ref().filter(|_| self.mounted).map(|home| home.path().to_owned())
+    }
+
+    fn must_unmount(&self) -> bool {
+        self.mounted && self.commands.unmount.is_some()
+    }
+}

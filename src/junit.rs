@@ -1,0 +1,82 @@
+//! `--junit`: what came of a run, as the XML that build servers read: a failed case for each finding, an error for each thing that
+//! was broken, and one that passed if there is neither. What is by design is no finding.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use explode_runtime::report::{Finding, Message};
+use explode_runtime::run::durable_write;
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+/// Hears of a run, and writes the file at its end.
+pub struct Junit {
+    target: String,
+    findings: BTreeMap<String, Finding>,
+    broken: Vec<String>,
+    seconds: f64,
+}
+
+impl Junit {
+    /// For a run of this target.
+    pub fn new(target: &str) -> Junit {
+        Junit { target: target.to_owned(), findings: BTreeMap::new(), broken: Vec::new(), seconds: 0.0 }
+    }
+
+    /// One message of the run.
+    pub fn hear(&mut self, message: &Message) {
+        match message {
+            // Told again with its last count.
+            Message::Finding(finding) if finding.replayed && !finding.by_design => {
+                self.findings.insert(finding.id.clone(), finding.clone());
+            }
+            Message::Broken { message } => self.broken.push(message.clone()),
+            Message::Summary(summary) => self.seconds = summary.seconds,
+            _ => {}
+        }
+    }
+
+    /// The run could not go on.
+    pub fn stopped(&mut self, why: String) {
+        self.broken.push(why);
+    }
+
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, path: &Path) -> std::io::Result<()> {
+        let mut suite = TestSuite::new(self.target.as_str());
+        suite.set_time(Duration::try_from_secs_f64(self.seconds).unwrap_or_default());
+        for finding in self.findings.values() {
+            let mut failed = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            let epoch = finding.epoch.map_or("without a crash", |epoch| epoch.as_str());
+            failed.set_type(finding.verdict.as_str()).set_message(finding.message.as_str()).set_description(
+                format!(
+                    "{}\nepoch {epoch}, seen by {} checks\nexplode replay {}",
+                    finding.message, finding.count, finding.trace
+                ),
+            );
+            suite.add_test_case(self.case(&finding.signature, failed));
+        }
+        for what in &self.broken {
+            let mut error = TestCaseStatus::non_success(NonSuccessKind::Error);
+            error.set_type("broken").set_message(what.as_str());
+            suite.add_test_case(self.case("broken", error));
+        }
+        if suite.test_cases.is_empty() {
+            suite.add_test_case(self.case(&self.target, TestCaseStatus::success()));
+        }
+        let mut report = Report::new("explode");
+        report.add_test_suite(suite);
+        let mut text = Vec::new();
+        report.serialize(&mut text).map_err(std::io::Error::other)?;
+        durable_write(path, &text)
+    }
+
+    fn case(&self, name: &str, status: TestCaseStatus) -> TestCase {
+        let mut case = TestCase::new(name, status);
+        case.set_classname(self.target.as_str());
+        case
+    }
+}

@@ -1,0 +1,35 @@
+//! The programs that a plan's shell commands name: a guest gets those that it does not have, and what nobody has is said before
+//! anything is run.
+
+use std::collections::BTreeSet;
+
+use explode_runtime::run::{Mode, Plan, RunError};
+use explode_runtime::shell::{COMPONENT, Program, programs_of};
+use explode_vm::{Wanted, find_program};
+
+/// The programs that a guest shall have for a plan.
+pub fn wanted(plan: &Plan) -> Vec<Wanted> {
+    let layers =
+        plan.stack.0.iter().filter(|layer| layer.component == COMPONENT.name).map(|layer| &layer.options);
+    let checker = plan.has_command_checker().then_some(&plan.checker_options);
+    let programs: BTreeSet<Program> = layers.chain(checker).flat_map(programs_of).collect();
+    programs.into_iter().map(|Program { name, sure }| Wanted { name, required: sure }).collect()
+}
+
+/// Does this machine have the programs, if it is to run them?
+///
+/// # Errors
+/// Names one that is not there.
+pub fn check(plan: &Plan) -> Result<(), RunError> {
+    if plan.mode == Mode::Vm {
+        return Ok(());
+    }
+    let absent =
+        wanted(plan).into_iter().find(|wanted| wanted.required && find_program(&wanted.name).is_none());
+    absent.map_or(Ok(()), |wanted| {
+        let name = wanted.name;
+        Err(RunError::Missing(format!(
+            "the program '{name}' is not on the PATH; install it, or write where it is"
+        )))
+    })
+}

@@ -1,0 +1,158 @@
+//! `[[component]]`: the layers of the stack.
+
+use explode_runtime::recover::{Layer, StackSpec};
+use explode_runtime::run::{ComponentDef, OptionValue, Options, Registry, UsageError};
+use explode_runtime::shell::{COMMANDS, COMPONENT, Context, check_placeholders};
+
+use super::document::{Table, Value};
+
+/// The keys of every component.
+const COMMON: [&str; 3] = ["use", "name", "children"];
+/// The key that goes with the command `recover`.
+const RECOVER_OK: &str = "recover_ok";
+
+/// The stack, bottom first.
+pub fn stack(registry: &Registry, document: &Table<'_>) -> Result<StackSpec, UsageError> {
+    let missing = || document.error("there is no [[component]]; name the layers of the stack, bottom first");
+    let mut stack = StackSpec::default();
+    for value in document.get("component").ok_or_else(missing)?.list()? {
+        let table = value.table()?;
+        let layer = layer(registry, &table, &stack)?;
+        if stack.names().contains(&layer.name.as_str()) {
+            let text = format!("there is a layer '{}' already; give this one a name of its own", layer.name);
+            return Err(if table.get("name").is_some() {
+                table.key_error("name", text)
+            } else {
+                table.error(text)
+            });
+        }
+        stack.0.push(layer);
+    }
+    if stack.0.is_empty() { Err(missing()) } else { Ok(stack) }
+}
+
+fn layer(registry: &Registry, table: &Table<'_>, below: &StackSpec) -> Result<Layer, UsageError> {
+    let Some(used) = table.get("use") else { return commands(table, below) };
+    let known = registry.components.iter().map(|def| def.name);
+    let named = used.text()?;
+    let found = registry.components.iter().find(|def| def.name == named);
+    let def = found.ok_or_else(|| used.error(UsageError::unknown("component", named, known)))?;
+    if let Some(command) = COMMANDS.iter().chain([&RECOVER_OK]).find(|key| is_strange(table, def, key)) {
+        let text = format!("a component has 'use' or shell commands, and this one has 'use' and '{command}'");
+        return Err(table.key_error(command, text));
+    }
+    table.only(COMMON.into_iter().chain(def.options.iter().map(|option| option.name)))?;
+    let options = used_options(table, &COMMON, |options| def.make(options).map(drop))?;
+    let leaf = def.make(&options).is_ok_and(|component| component.devices() > 0);
+    let children = children(table, below)?;
+    let children = match (leaf, children) {
+        (true, Some(children)) if !children.is_empty() => {
+            return Err(
+                table.key_error("children", format!("'{named}' takes no children: it stands at the bottom"))
+            );
+        }
+        (true, _) => Vec::new(),
+        (false, children) => children.unwrap_or_else(|| before(below)),
+    };
+    if children.is_empty()
+        && let Some(on) = def.on
+    {
+        return Err(
+            table.error(format!("'{named}' stands on something: put a component below it, such as '{on}'"))
+        );
+    }
+    Ok(Layer { name: name(table, Some(named))?, component: named.to_owned(), children, options })
+}
+
+/// Is this key there, and none of the component's own?
+fn is_strange(table: &Table<'_>, def: &ComponentDef, key: &str) -> bool {
+    table.get(key).is_some() && !def.options.iter().any(|option| option.name == key)
+}
+
+/// A component made of shell commands.
+fn commands(table: &Table<'_>, below: &StackSpec) -> Result<Layer, UsageError> {
+    table.only(COMMON.into_iter().chain(COMMANDS).chain([RECOVER_OK]))?;
+    let name = name(table, None)?;
+    let children = children(table, below)?.unwrap_or_else(|| before(below));
+    let mut options = Options::none();
+    for key in COMMANDS {
+        if let Some(value) = table.get(key) {
+            options = options.with(key, command(&value, Context::Component(children.len()))?);
+        }
+    }
+    if let Some(value) = table.get(RECOVER_OK) {
+        if table.get("recover").is_none() {
+            return Err(table
+                .key_error(RECOVER_OK, "'recover_ok' without 'recover': write the command that it is for"));
+        }
+        let code = |value: Value<'_>| match value.number()? {
+            code @ 0..=255 => Ok(OptionValue::Int(code)),
+            code => Err(value.error(format!("{code} is no exit code; they go from 0 to 255"))),
+        };
+        options =
+            options.with(RECOVER_OK, OptionValue::List(value.list()?.map(code).collect::<Result<_, _>>()?));
+    }
+    Ok(Layer { name, component: COMPONENT.name.to_owned(), children, options })
+}
+
+/// A shell command.
+pub fn command(value: &Value<'_>, context: Context) -> Result<OptionValue, UsageError> {
+    let text = value.text()?;
+    if text.trim().is_empty() {
+        return Err(value.error("an empty command; leave the key out"));
+    }
+    check_placeholders(text, context).map_err(|error| value.error(error))?;
+    Ok(text.into())
+}
+
+/// The options beside these keys; `make` says whether they are right.
+pub fn used_options(
+    table: &Table<'_>,
+    keys: &[&str],
+    make: impl Fn(&Options) -> Result<(), UsageError>,
+) -> Result<Options, UsageError> {
+    let mut options = Options::none();
+    for key in table.keys().filter(|key| !keys.contains(key)) {
+        let value = table.get(key).expect("it is one of the keys");
+        let option = value.option()?;
+        // Alone first, so that what is wrong with it is said where it stands.
+        make(&Options::none().with(key, option.clone())).map_err(|error| value.error(error))?;
+        options = options.with(key, option);
+    }
+    make(&options).map_err(|error| table.error(error))?;
+    Ok(options)
+}
+
+/// The name of a layer or checker: it becomes part of paths and signatures.
+pub fn name(table: &Table<'_>, default: Option<&str>) -> Result<String, UsageError> {
+    let name = match (table.get("name"), default) {
+        (Some(_), _) => table.required("name")?,
+        (None, Some(default)) => default,
+        (None, None) => {
+            let text = "'use' names a component or checker of ours; one that is made of shell commands needs a 'name'";
+            return Err(table.error(text));
+        }
+    };
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_+".contains(&byte);
+    if name.is_empty() || !name.bytes().all(plain) {
+        return Err(
+            table.key_error("name", format!("the name '{name}': use letters, digits, '-', '_' and '+'"))
+        );
+    }
+    Ok(name.to_owned())
+}
+
+/// The children that are written down.
+fn children(table: &Table<'_>, below: &StackSpec) -> Result<Option<Vec<String>>, UsageError> {
+    let child = |value: Value<'_>| {
+        let name = value.text()?;
+        let unknown = || UsageError::unknown("layer below", name, below.names());
+        below.names().contains(&name).then(|| name.to_owned()).ok_or_else(|| value.error(unknown()))
+    };
+    table.get("children").map(|value| value.list()?.map(child).collect()).transpose()
+}
+
+/// The component before, if there is one.
+fn before(below: &StackSpec) -> Vec<String> {
+    below.0.last().map(|layer| layer.name.clone()).into_iter().collect()
+}

@@ -1,0 +1,115 @@
+//! Stack files (`docs/stack-files.md`): components bottom first, one checker, and options of `run`, in TOML.
+//!
+//! A file is read before anything is run, and all of it has to make sense: whatever is unknown, of another type or in contradiction
+//! is refused with its line and column. Invariant: what a run needs of the file stands in the plan when it has been read.
+
+mod checker;
+mod components;
+mod document;
+mod options;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::{CommandFactory as _, FromArgMatches as _, Parser as _};
+use explode_runtime::recover::StackSpec;
+use explode_runtime::run::{Options, Registry, UsageError};
+use toml::de::DeTable;
+
+use crate::cli::{Cli, Command};
+use document::{Source, Table};
+
+/// The keys of a whole file.
+const KEYS: [&str; 3] = ["run", "component", "checker"];
+
+/// What stands in a file.
+#[derive(Clone, Debug)]
+pub struct StackFile {
+    path: PathBuf,
+    /// The options of `[run]`, as arguments of the command line.
+    pub arguments: Vec<String>,
+    /// The components.
+    pub stack: StackSpec,
+    /// The checker's name and options.
+    checker: Option<(String, Options)>,
+}
+
+/// The command line, with the options of the stack file that it names; its own come last, and win.
+///
+/// # Errors
+/// What is wrong with the file.
+pub fn command_line(registry: &Registry, arguments: Vec<OsString>) -> Result<Cli, UsageError> {
+    let cli = Cli::parse_from(&arguments);
+    let Command::Run(args) = &cli.command else { return Ok(cli) };
+    let named = match &args.stack.stack {
+        Some(stack) if is_path(&args.target) => {
+            let target = &args.target;
+            return Err(UsageError(format!("{target} is a stack already; leave out --stack {stack}")));
+        }
+        Some(stack) if is_path(stack) => stack,
+        None if is_path(&args.target) => &args.target,
+        _ => return Ok(cli),
+    };
+    let file = StackFile::read(registry, Path::new(named))?;
+    // The options of the file right after the command, which is the first word that is no option.
+    let run = arguments.iter().position(|word| word == "run").map_or(arguments.len(), |at| at + 1);
+    let (before, after) = arguments.split_at(run);
+    let own = file.arguments.iter().map(OsString::from);
+    let words = before.iter().cloned().chain(own).chain(after.iter().cloned());
+    let command = Cli::command().mut_subcommand("run", |run| run.args_override_self(true));
+    let mut cli =
+        Cli::from_arg_matches(&command.get_matches_from(words)).unwrap_or_else(|error| error.exit());
+    if let Command::Run(args) = &mut cli.command {
+        args.stack.file = Some(file);
+    }
+    Ok(cli)
+}
+
+/// Does this argument name a stack file?
+pub fn is_path(argument: &str) -> bool {
+    Path::new(argument).extension().is_some_and(|extension| extension == "toml")
+}
+
+impl StackFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn read(registry: &Registry, path: &Path) -> Result<StackFile, UsageError> {
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            UsageError(format!("{}: {error}; name a stack file that can be read", path.display()))
+        })?;
+        StackFile::parse(registry, path, &text)
+    }
+
+    fn parse(registry: &Registry, path: &Path, text: &str) -> Result<StackFile, UsageError> {
+        let source = Source { path, text };
+        let document = DeTable::parse(text)
+            .map_err(|error| source.error(error.span().unwrap_or_default(), error.message().trim()))?;
+        let document = Table::new(&source, "a stack file", document.span(), document.get_ref());
+        document.only(KEYS)?;
+        let arguments = document.table("run")?.map_or(Ok(Vec::new()), |table| options::arguments(&table))?;
+        let stack = components::stack(registry, &document)?;
+        let checker =
+            document.table("checker")?.map(|table| checker::checker(registry, &table)).transpose()?;
+        Ok(StackFile { path: path.to_owned(), arguments, stack, checker })
+    }
+
+    /// The file's own checker.
+    ///
+    /// # Errors
+    /// It has none.
+    pub fn checker(&self) -> Result<&(String, Options), UsageError> {
+        self.checker.as_ref().ok_or_else(|| {
+            let path = self.path.display();
+            UsageError(format!(
+                "{path} has no [checker]; write one, or name a checker before it: explode run CHECKER --stack {path}"
+            ))
+        })
+    }
+
+    /// What runs of it are called: the file's name, without its ending.
+    pub fn name(&self) -> String {
+        self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}

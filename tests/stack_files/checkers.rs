@@ -1,0 +1,135 @@
+//! The keys of `[checker]`, and what its commands see.
+
+use std::fs;
+
+use crate::{Desk, Outcome, checked};
+
+fn count(outcome: &Outcome, key: &str) -> u64 {
+    outcome.summary()[key].as_u64().unwrap()
+}
+
+#[test]
+fn a_check_sees_epoch_arguments_and_what_is_done() {
+    let desk = Desk::new();
+    let stack = checked(
+        2,
+        r#"
+mutate = [ { name = "add", steps = [
+    { start = ["b{n}"] }, { sh = "echo k{n} >>{path}/db" }, { end = ["k{n}", "x"] }, { crash = ["now"] },
+] } ]
+check = '''echo "$EXPLODE_EPOCH|$EXPLODE_ARGS|$(cat $EXPLODE_DONE)|$(cat {path}/db | tr '\n' ' ')" >>LOG'''
+"#,
+    );
+    let outcome = desk.run(&stack, 0);
+    let first = ["soft|||k1 ", "soft|k1 x||k1 ", "soft|now||k1 "];
+    let second = ["soft||add|k1 k2 ", "soft|k2 x|add|k1 k2 ", "soft|now|add|k1 k2 "];
+    assert_eq!(desk.logged(), [first, second].concat());
+    assert_eq!(
+        ["crash_disks", "distinct", "checked", "operations"].map(|key| count(&outcome, key)),
+        [6, 6, 6, 2]
+    );
+    assert_eq!(outcome.first()["checker"], "test");
+}
+
+#[test]
+fn every_alternative_is_tried_and_sig_merges_states() {
+    let alternatives = r#"
+mutate = [ { name = "a", steps = [ { sh = "echo a >>{path}/db" } ] }, { name = "b", steps = [ { sh = "rm -f {path}/db" } ] } ]
+check = "true"
+"#;
+    let desk = Desk::new();
+    let all = desk.run(&checked(2, alternatives), 0);
+    assert_eq!((count(&all, "states"), count(&all, "operations")), (1 + 2 + 4, 2 + 4));
+    let merged =
+        desk.run(&checked(2, &format!("{alternatives}sig = \"cat {{path}}/db 2>/dev/null || true\"")), 0);
+    // Nothing, "a", and "aa": b leads back to the first, and is not gone on from.
+    assert_eq!((count(&merged, "states"), count(&merged, "operations")), (3, 2 + 2));
+    let broken = desk.run(&checked(1, &format!("{alternatives}sig = \"echo no; exit 1\"")), 4);
+    assert!(broken.broken().contains("`echo no; exit 1` ended with 1"), "{broken:?}");
+}
+
+#[test]
+fn a_failed_step_ends_its_alternative() {
+    let desk = Desk::new();
+    let stack = |step: &str| {
+        checked(
+            2,
+            &format!(
+                r#"
+mutate = [ {{ name = "try", steps = [ {{ sh = "echo step >>LOG" }}, {step}, {{ sh = "echo after >>LOG" }} ] }} ]
+check = "cat $EXPLODE_DONE >>LOG"
+"#
+            ),
+        )
+    };
+    desk.run(&stack("{ sh = 'exit 5', must = false }"), 0);
+    // The first mutate, the first again to restore its state, and the second; the alternative was never completed.
+    assert_eq!(desk.logged(), ["step"; 3]);
+    let failed = desk.run(&stack("{ sh = 'echo why; exit 5', must = true }"), 1);
+    let finding = failed.finding();
+    assert_eq!(finding["verdict"], "check-failed");
+    assert_eq!(finding["message"], "`echo why; exit 5` ended with 5: why");
+    assert_eq!(finding["signature"], "test/check-failed/must");
+    assert!(finding["epoch"].is_null());
+    let broken = desk.run(&stack("{ sh = '$(echo no-such-program)' }"), 4);
+    assert!(broken.broken().contains("ended with 127"), "{broken:?}");
+}
+
+#[test]
+fn the_exit_code_of_check_decides() {
+    let desk = Desk::new();
+    let run = |check: &str, code: i32| {
+        let mutate = r#"mutate = [ { name = "a", steps = [ { sh = "true" } ] } ]"#;
+        desk.run(&checked(1, &format!("{mutate}\ncheck = '{check}'")), code)
+    };
+    let lost = run("echo k17 is gone >&2; echo; exit 1", 1);
+    assert_eq!(lost.finding()["message"], "k17 is gone");
+    assert_eq!(lost.finding()["signature"], "test/check-failed/#-is-gone");
+    assert_eq!(lost.finding()["epoch"], "soft");
+    let silent = run("exit 1", 1);
+    assert_eq!(silent.finding()["message"], "`exit 1` ended with 1 and printed nothing");
+    for check in ["echo no; exit 2", "kill -9 $$"] {
+        let broken = run(check, 4);
+        assert!(broken.broken().contains(check), "{broken:?}");
+    }
+}
+
+#[test]
+fn a_trace_replays_without_its_file() {
+    let desk = Desk::new();
+    let stack = checked(
+        2,
+        r#"
+mutate = [ { name = "a", steps = [ { sh = "echo a >>{path}/db" }, { crash = ["k{n}"] } ] } ]
+check = "test $(wc -l <{path}/db) -lt 2 || { echo two lines; exit 1; }"
+"#,
+    );
+    let outcome = desk.run(&stack, 1);
+    assert_eq!(outcome.finding()["replayed"], true);
+    let trace = outcome.finding()["trace"].as_str().unwrap();
+    fs::remove_file(desk.path().join("test.toml")).unwrap();
+    let ran = desk.explode(&format!("replay {trace} --format jsonl")).expect(1);
+    assert_eq!(ran.json()[0]["reproduced"], true);
+    // What it says of the commands is what is run.
+    let text = fs::read_to_string(desk.path().join(trace)).unwrap();
+    fs::write(desk.path().join("edited.json"), text.replace("-lt 2", "-lt 9")).unwrap();
+    desk.explode("replay edited.json").expect(5);
+    fs::write(desk.path().join("edited.json"), text.replace("\"crash\"", "\"crush\"")).unwrap();
+    desk.explode("replay edited.json").refused(&["crush"]);
+}
+
+/// One of explode's checkers and components, with options, is the same in a file as on the command line.
+#[test]
+fn what_is_used_is_the_same_as_by_name() {
+    let desk = Desk::new();
+    desk.write("[[component]]\nuse = \"simfiles\"\n[checker]\nuse = \"fs-basic\"\n");
+    let summary = |args: &str| {
+        let mut summary =
+            desk.explode(&format!("{args} --depth 2 --format jsonl")).expect(0).json().pop().unwrap();
+        summary["seconds"].take();
+        summary
+    };
+    let by_name = summary("run fs-basic --stack simfiles --limit 500 --samples 50");
+    assert_eq!(summary("run test.toml --limit 500 --samples 50"), by_name);
+    assert_eq!(summary("run fs-basic --stack test.toml --limit 500 --samples 50"), by_name);
+}

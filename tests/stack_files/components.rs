@@ -1,0 +1,113 @@
+//! The keys of `[[component]]`.
+
+use crate::{Desk, on_folder};
+
+/// A component of these keys.
+fn component(keys: &str) -> String {
+    format!("[[component]]\nname = \"system\"\n{keys}\n")
+}
+
+#[test]
+fn recovery_counts_by_its_exit_code() {
+    let desk = Desk::new();
+    let run = |keys: &str, code: i32| desk.run(&on_folder(&component(keys)), code);
+    run("recover = 'exit 0'", 0);
+    run("recover = 'exit 3'\nrecover_ok = [0, 3]", 0);
+    let failed = run("recover = 'echo first; echo no way; exit 3'", 1);
+    let finding = failed.finding();
+    assert_eq!(finding["verdict"], "recover-failed");
+    assert_eq!(finding["message"], "system: `echo first; echo no way; exit 3` ended with 3: no way");
+    assert_eq!(finding["signature"], "idle/recover-failed/recover-failed");
+    assert_eq!(run("recover = 'exit 0'\nrecover_ok = [1]", 1).finding()["verdict"], "recover-failed");
+    let killed = run("recover = 'kill -9 $$'", 1);
+    assert!(killed.finding()["message"].as_str().unwrap().contains("was killed by signal 9"), "{killed:?}");
+    // The shell cannot run it: that says nothing of the system.
+    let broken = run("recover = '$(echo no-such-program)'", 4);
+    assert!(broken.broken().contains("no-such-program"), "{broken:?}");
+}
+
+#[test]
+fn a_mount_that_fails_on_a_crash_disk_is_a_finding() {
+    let desk = Desk::new();
+    let mount = "recover = 'touch {child}/crashed'\nmount = 'test ! -e {child}/crashed'";
+    let failed = desk.run(&on_folder(&component(mount)), 1);
+    assert_eq!(failed.finding()["verdict"], "mount-failed");
+    assert!(failed.finding()["message"].as_str().unwrap().starts_with("system: `test ! -e /"), "{failed:?}");
+}
+
+#[test]
+fn a_mounted_component_has_a_private_folder_that_is_empty_at_each_start() {
+    let desk = Desk::new();
+    let keys = "mount = 'ls {path} >>LOG; echo here >{path}/mark'\nunmount = 'cat {path}/mark >>LOG'";
+    let stack = on_folder(&component(keys))
+        .replace("check = \"true\"", "check = 'cat {path}/mark >>LOG; echo checked >>LOG'");
+    desk.run(&stack, 0);
+    assert_eq!(desk.logged(), ["here", "here", "checked", "here", "here"]);
+    // Without mount its path is its child's.
+    let stack = on_folder(&component("init = 'touch {path}/a {child}/b'"))
+        .replace("check = \"true\"", "check = 'test -f {path}/a && test -f {path}/b'");
+    desk.run(&stack, 0);
+}
+
+#[test]
+fn children_are_named_or_the_layer_before() {
+    let desk = Desk::new();
+    let stack = on_folder(
+        r#"
+[[component]]
+name = "other"
+use = "folder"
+[[component]]
+name = "first"
+init = "echo first >{child}/name"
+[[component]]
+name = "second"
+children = ["folder"]
+init = "echo second >{child}/name"
+[[component]]
+name = "both"
+children = ["first", "folder"]
+init = "cat {child}/name {child.2}/name >>LOG"
+"#,
+    );
+    desk.run(&stack, 0);
+    assert_eq!(desk.logged(), ["first", "second"]);
+}
+
+#[test]
+fn threads_are_pids() {
+    let desk = Desk::new();
+    desk.run(
+        &on_folder(&component("threads = 'echo 12; echo; echo 13; echo note >&2; echo asked >>LOG'")),
+        0,
+    );
+    assert_eq!(desk.logged(), ["asked"; 3], "after each of three mounts");
+    desk.write(&on_folder(&component("threads = 'echo twelve'")));
+    let ran = desk.explode("run test.toml").expect(4);
+    assert!(ran.err.contains("system: `threads` printed 'twelve', which is no PID"), "{ran:?}");
+}
+
+#[test]
+fn what_cannot_be_filled_in_is_said() {
+    let desk = Desk::new();
+    desk.write(&on_folder(&component("init = 'cat {dev}'")));
+    let ran = desk.explode("run test.toml").expect(4);
+    assert!(ran.err.contains("nothing below has what {dev} stands for"), "{ran:?}");
+}
+
+#[test]
+fn commands_need_a_kernel_or_a_folder_and_programs_that_are_there() {
+    let desk = Desk::new();
+    desk.write(&format!("[[component]]\nuse = \"ramdisk\"\n{}", crate::IDLE));
+    let ran = desk.explode("run test.toml --in mem").expect(3);
+    assert!(ran.err.contains("checker 'idle' need a kernel") && ran.err.contains("'folder'"), "{ran:?}");
+    desk.write(&format!("[[component]]\nuse = \"ramdisk\"\n{}{}", component("init = 'true'"), crate::IDLE));
+    let ran = desk.explode("run test.toml --in mem").expect(3);
+    assert!(ran.err.contains("component 'system' needs a kernel; use --in vm or --in here"), "{ran:?}");
+    desk.write(&on_folder(&component("init = 'no-such-program {child}'")));
+    let ran = desk.explode("run test.toml").expect(3);
+    assert!(ran.err.contains("'no-such-program' is not on the PATH"), "{ran:?}");
+    desk.write(&on_folder(""));
+    desk.explode("run test.toml --in vm").refused(&["'folder' cannot run in vm", "--in mem"]);
+    desk.explode("run fs-basic --stack test.toml").refused(&["'fs-basic' cannot run on 'folder'"]);
+}

@@ -1,0 +1,91 @@
+//! The page's example in a guest: silent as it is, and its missing fsync found.
+
+use std::fs;
+
+use crate::Desk;
+use crate::common::{guest, of_type};
+use crate::page::examples;
+
+const SYNCED: &str = "notes add {path}";
+const BUG: &str = "notes add --no-sync {path}";
+
+/// A file system made of commands on a disk of its own, and notes on both.
+const MADE: &str = r#"
+[[component]]
+name = "d1"
+use = "ramdisk"
+
+[[component]]
+name = "made"
+init = "mke2fs -q -t ext2 -U 6c1f2a3e-1111-4222-8333-444455556666 {dev}"
+mount = "mount -t ext2 {dev} {path}"
+unmount = "umount {path}"
+recover = "e2fsck -fy {dev}"
+recover_ok = [0, 1]
+threads = "echo 1"
+
+[[component]]
+name = "notes"
+children = ["ext4", "made"]
+init = "notes create {child}/db && notes create {child.2}/db && test -b {dev.2}"
+"#;
+const NOTES: &str = r#"
+[[component]]
+name = "notes"
+init = "notes create {child}/db"
+"#;
+
+/// One boot for the run; `notes` is no program of the guest, so it comes along with its libraries.
+#[test]
+fn a_program_that_syncs_keeps_its_promise_on_ext4() {
+    if !guest::required() {
+        return;
+    }
+    let desk = Desk::new();
+    assert!(examples()[0].contains(NOTES));
+    let stack = examples()[0]
+        .replace(NOTES, MADE)
+        .replace("check = \"", "check = \"test -f /run/explode/crash/made/db && ");
+    desk.write(&stack);
+    let ran = desk.explode("run test.toml --crash-depth 0 --format jsonl --out run").expect(0);
+    let lines = ran.json();
+    let summary = lines.last().unwrap();
+    assert_eq!((&lines[0]["in"], &summary["broken"]), (&"vm".into(), &0.into()), "{ran:?}");
+    // "add" twice, "nothing" that leads nowhere, and the two after the first "add".
+    assert_eq!((&summary["states"], &summary["operations"]), (&3.into(), &4.into()), "{ran:?}");
+}
+
+/// One boot for the run, and one for the replay of its finding.
+#[test]
+fn a_missing_fsync_on_ext4_is_found_and_replays_without_the_file() {
+    if !guest::required() {
+        return;
+    }
+    let desk = Desk::new();
+    assert!(examples()[0].contains(SYNCED));
+    let path = desk.write(&examples()[0].replace(SYNCED, BUG));
+    let ran = desk.explode("run test.toml --depth 1 --format jsonl --out run").expect(1);
+    let lines = ran.json();
+    let finding = of_type(&lines, "finding")[0];
+    assert_eq!((&finding["verdict"], &finding["epoch"]), (&"check-failed".into(), &"end".into()), "{ran:?}");
+    assert_eq!(finding["message"], "the note k1 was added, and is gone");
+    // The replay was given the trace alone.
+    assert_eq!(finding["replayed"], true, "{ran:?}");
+    let trace = fs::read_to_string(desk.path().join(finding["trace"].as_str().unwrap())).unwrap();
+    assert!(trace.contains(BUG) && !trace.contains(path.to_str().unwrap()), "{trace}");
+}
+
+/// No boot: what is nowhere is said before.
+#[test]
+fn a_program_that_is_nowhere_is_named() {
+    if !guest::required() {
+        return;
+    }
+    let desk = Desk::new();
+    desk.write(&examples()[0].replace("notes dump", "no-such-notes dump"));
+    let ran = desk.explode("run test.toml").expect(3);
+    assert!(
+        ran.err.contains("'no-such-notes' is neither in the guest's image nor on this machine's PATH"),
+        "{ran:?}"
+    );
+}

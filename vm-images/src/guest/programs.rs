@@ -1,0 +1,220 @@
+//! Programs of this machine that a guest's image does not have: packed as they are found here, with what they need to start.
+//!
+//! A dynamic program keeps its own loader and libraries, beside the agent's and never mixed with the image's: at its place is a
+//! script that starts it through that loader. A script brings its interpreter along. What a program opens while it runs (a
+//! language's modules, configuration) is not known here, and stays behind.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use super::agent::{FOLDER, libraries};
+use super::{GuestFile, GuestSpec};
+use crate::error::{Context, Result, VmError};
+use crate::image::cpio;
+use crate::image::elf;
+
+/// Where a guest looks for programs.
+const FOLDERS: [&str; 4] = ["usr/sbin", "usr/bin", "sbin", "bin"];
+/// Where paths of programs begin that do not begin at the root: the folder in which the agent runs.
+const HOME: &str = "/root";
+
+/// A program that a guest shall have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Its name, or its path.
+    pub name: String,
+    /// Is it an error if there is none? Else it is left out.
+    pub required: bool,
+}
+
+impl GuestSpec {
+    /// Adds the programs that the image does not have, as this machine has them.
+    ///
+    /// # Errors
+    /// [`VmError::Missing`] names a required one that neither has.
+    pub fn add_programs(&mut self, wanted: &[Wanted]) -> Result<()> {
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let image = fs::read(&self.image).at("read", &self.image)?;
+        let has = cpio::names(&image).into_iter().map(str::to_owned).collect();
+        let mut packing = Packing { has, files: Vec::new() };
+        for Wanted { name, required } in wanted {
+            if !packing.program(name)? && *required {
+                return Err(VmError::missing(
+                    format!(
+                        "the program '{name}' is neither in the guest's image nor on this machine's PATH"
+                    ),
+                    "install it, or write where it is",
+                ));
+            }
+        }
+        self.files.extend(packing.files);
+        Ok(())
+    }
+}
+
+/// What a program is on this machine: found by its name on the PATH, or by its path.
+#[must_use]
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    let runs = |path: &PathBuf| {
+        path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    };
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(runs);
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(runs)
+}
+
+struct Packing {
+    /// The paths in the guest that are there, without their first slash.
+    has: BTreeSet<String>,
+    files: Vec<GuestFile>,
+}
+
+impl Packing {
+    /// Sees to it that a program is there; false if nobody has it.
+    fn program(&mut self, name: &str) -> Result<bool> {
+        let place = if name.starts_with('/') {
+            name.to_owned()
+        } else if name.contains('/') {
+            let plain = name.split('/').filter(|part| !part.is_empty() && *part != ".").collect::<Vec<_>>();
+            if plain.contains(&"..") {
+                return Err(VmError::Usage(format!("the program '{name}': write a path without '..'")));
+            }
+            format!("{HOME}/{}", plain.join("/"))
+        } else if FOLDERS.iter().any(|folder| self.has.contains(&format!("{folder}/{name}"))) {
+            return Ok(true);
+        } else {
+            format!("{FOLDER}/bin/{name}")
+        };
+        if self.has.contains(place.trim_start_matches('/')) {
+            return Ok(true);
+        }
+        let Some(found) = find_program(name) else { return Ok(false) };
+        self.pack(&found, &place)?;
+        Ok(true)
+    }
+
+    fn pack(&mut self, found: &Path, place: &str) -> Result<()> {
+        self.has.insert(place.trim_start_matches('/').to_owned());
+        let mut bytes = Vec::new();
+        fs::File::open(found).and_then(|mut file| file.read_to_end(&mut bytes)).at("read", found)?;
+        match elf::parse(&bytes).map(|elf| elf.interpreter) {
+            Some(Some(loader)) => self.dynamic(found, place, Path::new(&loader), bytes)?,
+            Some(None) => self.file(place, elf::strip(bytes)),
+            None => {
+                for interpreter in interpreters(&bytes) {
+                    if !self.program(&interpreter)? {
+                        return Err(VmError::missing(
+                            format!(
+                                "{} is a script for '{interpreter}', which is not there",
+                                found.display()
+                            ),
+                            "install that",
+                        ));
+                    }
+                }
+                self.file(place, bytes);
+            }
+        }
+        Ok(())
+    }
+
+    fn dynamic(&mut self, found: &Path, place: &str, loader: &Path, bytes: Vec<u8>) -> Result<()> {
+        for library in libraries(loader, found)? {
+            let name = library.file_name().unwrap_or_default().to_string_lossy();
+            let contents = fs::read(&library).at("read", &library)?;
+            self.file(&format!("{FOLDER}/lib/{name}"), elf::strip(contents));
+        }
+        let name = loader.file_name().unwrap_or_default().to_string_lossy();
+        let own = format!("{FOLDER}/{name}");
+        self.file(&own, fs::read(loader).at("read", loader)?);
+        let program = format!("{FOLDER}/programs{place}");
+        let start =
+            format!("#!/bin/sh\nexec {own} --argv0 \"$0\" --library-path {FOLDER}/lib {program} \"$@\"\n");
+        self.file(&program, elf::strip(bytes));
+        self.file(place, start.into_bytes());
+        Ok(())
+    }
+
+    fn file(&mut self, path: &str, contents: Vec<u8>) {
+        self.files.push(GuestFile { path: path.to_owned(), mode: 0o755, contents });
+    }
+}
+
+/// The programs that the first line of a script names: its interpreter, and what `env` is to look for.
+fn interpreters(script: &[u8]) -> Vec<String> {
+    let Some(line) = script.strip_prefix(b"#!").and_then(|rest| rest.split(|byte| *byte == b'\n').next())
+    else {
+        return Vec::new();
+    };
+    let line = String::from_utf8_lossy(line);
+    let mut words = line.split_whitespace();
+    let interpreter = words.next().map(str::to_owned);
+    let by_env = interpreter.as_deref().is_some_and(|path| path.ends_with("/env"));
+    let named = words.find(|word| !word.starts_with('-')).filter(|_| by_env).map(str::to_owned);
+    interpreter.into_iter().chain(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packing() -> Packing {
+        let has = ["bin/sh", "bin/cat"].map(str::to_owned).into();
+        Packing { has, files: Vec::new() }
+    }
+
+    fn script(folder: &Path, name: &str, text: &str) -> String {
+        let path = folder.join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path.display().to_string()
+    }
+
+    #[test]
+    fn what_the_image_has_is_not_packed() {
+        let mut packing = packing();
+        assert!(packing.program("cat").unwrap());
+        assert!(packing.program("/bin/sh").unwrap());
+        assert!(packing.files.is_empty());
+        assert!(!packing.program("no-such-program").unwrap());
+    }
+
+    #[test]
+    fn a_dynamic_program_comes_with_its_own_loader_and_libraries_and_runs_there() {
+        let mut packing = packing();
+        let this = std::env::current_exe().unwrap().display().to_string();
+        assert!(packing.program(&this).unwrap());
+        let paths: Vec<&str> = packing.files.iter().map(|file| file.path.as_str()).collect();
+        for path in
+            ["/agent/lib/libc.so.6", "/agent/ld-linux-x86-64.so.2", &format!("/agent/programs{this}"), &this]
+        {
+            assert!(paths.contains(&path), "{path}: {paths:?}");
+        }
+        let start = packing.files.iter().find(|file| file.path == this).unwrap();
+        assert!(start.contents.starts_with(b"#!/bin/sh\nexec /agent/ld-linux"));
+    }
+
+    #[test]
+    fn a_script_comes_with_its_interpreter() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut packing = packing();
+        assert!(packing.program(&script(folder.path(), "plain", "#!/bin/sh\ntrue\n")).unwrap());
+        assert_eq!(packing.files.len(), 1, "its interpreter is in the image");
+        let interpreter = script(folder.path(), "interpreter", "#!/bin/sh\ntrue\n");
+        assert!(
+            packing.program(&script(folder.path(), "other", &format!("#!{interpreter} -x\ntrue\n"))).unwrap()
+        );
+        assert!(packing.files.iter().any(|file| file.path == interpreter));
+        let lost = script(folder.path(), "lost", "#!/no/such/interpreter\n");
+        assert!(packing.program(&lost).unwrap_err().to_string().contains("'/no/such/interpreter'"));
+        assert_eq!(interpreters(b"#!/usr/bin/env -S cat -n\n"), ["/usr/bin/env", "cat"]);
+        assert!(interpreters(b"no script").is_empty());
+    }
+}
