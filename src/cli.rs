@@ -30,6 +30,9 @@ pub enum Command {
     /// What runs in a guest.
     #[command(hide = true)]
     Agent(AgentArgs),
+    /// What runs in a child process.
+    #[command(hide = true)]
+    Worker(WorkerArgs),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -133,6 +136,9 @@ pub struct RunArgs {
     /// Crashes during recovery, and during the recovery from those, so many deep; by default the target's.
     #[arg(long, value_name = "N")]
     pub crash_depth: Option<u32>,
+    /// A step that takes longer hangs: 30s, 500ms.
+    #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "30s")]
+    pub deadline: u64,
     #[command(flatten)]
     pub device: DeviceArgs,
     /// Exit with 6 if the space was not covered.
@@ -186,6 +192,12 @@ pub struct VmArgs {
 pub struct AgentArgs {
     /// The character device that leads to the host.
     pub port: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub struct WorkerArgs {
+    /// The file of the page that it shares with its supervisor.
+    pub page: PathBuf,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

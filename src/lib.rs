@@ -4,10 +4,13 @@
 
 mod cli;
 mod commands;
+mod crew;
 mod guest;
+mod interrupt;
 mod output;
 mod progress;
 mod registry;
+mod worker;
 
 use std::process::ExitCode;
 

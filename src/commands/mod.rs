@@ -12,6 +12,7 @@ use explode_runtime::writeset;
 
 use crate::cli::{Atom, Command, Completion, DeviceArgs};
 use crate::guest::agent;
+use crate::worker;
 
 /// Does what a command says.
 pub fn dispatch(registry: &Registry, command: &Command) -> Exit {
@@ -22,7 +23,8 @@ pub fn dispatch(registry: &Registry, command: &Command) -> Exit {
         Command::CrashDisks(args) => crash_disks::crash_disks(args),
         Command::Doctor(args) => doctor::doctor(args),
         Command::Vm(command) => vm::vm(command),
-        Command::Agent(args) => agent::serve(registry, &args.port),
+        Command::Agent(args) => agent::serve_port(registry, &args.port),
+        Command::Worker(args) => worker::serve_page(registry, &args.page),
     }
 }
 

@@ -4,17 +4,15 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use explode_runtime::devices::Lab;
 use explode_runtime::recover::StackSpec;
 use explode_runtime::report::{Human, Message, Summary};
 use explode_runtime::run::{
-    Confirmation, Exit, Local, Mode, OptionValue, Plan, Registry, RunError, StrategyName, UsageError, explore,
+    Confirmation, Exit, Keep, Local, Mode, OptionValue, Plan, Registry, RunError, StrategyName, UsageError,
 };
 use explode_runtime::trace::Trace;
 
 use crate::cli::{self, Format, RunArgs, Strategy};
-use crate::guest::host;
-use crate::output;
+use crate::{crew, interrupt, output};
 
 /// Runs a target.
 pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
@@ -41,10 +39,7 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
     let mut replay = confirm;
     let mut audience = Local::new(args.out.as_deref(), &mut replay, &mut sink);
     let events = args.events.as_deref().map_or(Ok(()), |path| audience.write_events(path));
-    let result = events.and_then(|()| match plan.mode {
-        Mode::Vm => host::run(&plan, &mut audience),
-        mode => Lab::open(mode).and_then(|lab| explore(registry, &plan, &lab, &mut audience)),
-    });
+    let result = events.and_then(|()| crew::run(&plan, &mut audience, Keep::Journal, interrupt::watch()));
     unsaid.iter().for_each(output::unsaid);
     let exit = match result {
         Ok(summary) => exit(&summary, args.require_complete),
@@ -108,6 +103,7 @@ fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError> {
     settings.limit = args.limit.unwrap_or(settings.limit);
     settings.samples = args.samples.unwrap_or(settings.samples);
     settings.crash_depth = args.crash_depth.unwrap_or(settings.crash_depth);
+    settings.deadline_ms = args.deadline;
     settings.rules = super::rules(&args.device);
     plan.check(registry)?;
     Ok(plan)

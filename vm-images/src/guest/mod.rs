@@ -29,7 +29,7 @@ pub(crate) use accelerator::{
     can_open as can_open_kvm, get as accelerator, remembered as accelerator_remembered,
 };
 pub use agent::{Agent, FOLDER as AGENT_FOLDER, GuestFile};
-use memory::MemoryFile;
+pub use memory::MemoryFile;
 pub use qemu::program as qemu;
 pub use shell::shell;
 
