@@ -102,7 +102,8 @@ pub struct DeviceArgs {
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// A target, or with --stack a checker; `explode list` names them.
-    pub target: String,
+    #[arg(required_unless_present = "resume")]
+    pub target: Option<String>,
     /// A component for the checker to stand on; what that needs is put below it.
     #[arg(long, value_name = "COMPONENT")]
     pub stack: Option<String>,
@@ -150,10 +151,36 @@ pub struct RunArgs {
     /// Write the events of each unit of work to this file, as JSON lines.
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
+    /// Go on with the run in this folder, with its target and its options; only --format and --require-complete may be given.
+    #[arg(long, value_name = "DIR", conflicts_with_all = DECIDED)]
+    pub resume: Option<PathBuf>,
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,
 }
+
+/// What is decided when a run begins.
+const DECIDED: [&str; 19] = [
+    "target",
+    "stack",
+    "mode",
+    "set",
+    "strategy",
+    "seed",
+    "budget",
+    "states",
+    "depth",
+    "limit",
+    "samples",
+    "crash_depth",
+    "deadline",
+    "completion",
+    "atom",
+    "block",
+    "replace_versions",
+    "out",
+    "events",
+];
 
 #[derive(Debug, Args)]
 pub struct ReplayArgs {

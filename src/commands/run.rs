@@ -1,23 +1,28 @@
 //! `explode run`: explores a target; each finding is replayed in a process (and a guest) of its own before it is told.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::Ordering;
 
 use explode_runtime::recover::StackSpec;
-use explode_runtime::report::{Human, Message, Summary};
+use explode_runtime::report::{Human, Message, Summary, quoted};
 use explode_runtime::run::{
-    Confirmation, Exit, Keep, Local, Mode, OptionValue, Plan, Registry, RunError, StrategyName, UsageError,
+    Confirmation, Exit, History, Keep, Local, Mode, OptionValue, Plan, Registry, RunError, StrategyName,
+    UsageError,
 };
 use explode_runtime::trace::Trace;
+
+use nix::sys::signal::Signal;
 
 use crate::cli::{self, Format, RunArgs, Strategy};
 use crate::{crew, interrupt, output};
 
 /// Runs a target.
 pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
-    let plan = match plan(registry, args) {
-        Ok(plan) => plan,
+    let (plan, keep) = match beginning(registry, args) {
+        Ok(beginning) => beginning,
         Err(error) => return output::fail(error.exit(), error),
     };
     let mut human = Human::new(std::io::stdout(), output::colour(), &output::program());
@@ -37,15 +42,45 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
         }
     };
     let mut replay = confirm;
-    let mut audience = Local::new(args.out.as_deref(), &mut replay, &mut sink);
+    let mut audience = match &args.resume {
+        Some(folder) => Local::resuming(folder, &mut replay, &mut sink),
+        None => Local::new(args.out.as_deref(), &mut replay, &mut sink),
+    };
     let events = args.events.as_deref().map_or(Ok(()), |path| audience.write_events(path));
-    let result = events.and_then(|()| crew::run(&plan, &mut audience, Keep::Journal, interrupt::watch()));
+    let interrupted = interrupt::watch();
+    let result = events.and_then(|()| crew::run(&plan, &mut audience, keep, interrupted));
+    let folder = audience.path().map(Path::to_owned);
     unsaid.iter().for_each(output::unsaid);
     let exit = match result {
         Ok(summary) => exit(&summary, args.require_complete),
         Err(error) => stopped(&error, findings),
     };
+    if let Some(folder) = folder.filter(|_| interrupted.load(Ordering::Relaxed)) {
+        resume_with(&folder, args.format);
+    }
     if unsaid.is_some() && matches!(exit, Exit::Clean | Exit::Incomplete) { Exit::Broken } else { exit }
+}
+
+/// What is run, and what is known of it from before.
+fn beginning(registry: &Registry, args: &RunArgs) -> Result<(Plan, Keep), RunError> {
+    let Some(folder) = &args.resume else { return Ok((plan(registry, args)?, Keep::Journal)) };
+    let history = History::read(folder).map_err(|error| UsageError(error.to_string()))?;
+    let plan = history.plan().clone();
+    plan.check(registry)?;
+    Ok((plan, Keep::Resume(Box::new(history))))
+}
+
+/// The last line of a run that was interrupted: the command that goes on with it.
+fn resume_with(folder: &Path, format: Format) {
+    let command =
+        format!("{} run --resume {}", quoted(&output::program()), quoted(&folder.display().to_string()));
+    match format {
+        Format::Human => {
+            // Without a reader nobody misses it.
+            let _ = output::try_line(&format!("             resume    {command}"));
+        }
+        Format::Jsonl => output::note(&format!("resume with: {command}")),
+    }
 }
 
 /// An error ends the run; what was found before counts all the same, and what could not be written is said.
@@ -76,10 +111,11 @@ fn exit(summary: &Summary, require_complete: bool) -> Exit {
 }
 
 fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError> {
+    let target = args.target.as_deref().unwrap_or_default();
     let mut plan = match &args.stack {
-        None => Plan::of(registry, registry.target(&args.target)?)?,
+        None => Plan::of(registry, registry.target(target)?)?,
         Some(stack) => {
-            let checker = registry.checker(&args.target)?.name;
+            let checker = registry.checker(target)?.name;
             Plan::of_parts(registry, checker, registry.stack_of(stack)?)?
         }
     };
@@ -126,11 +162,13 @@ fn set(stack: &mut StackSpec, setting: &str) -> Result<(), UsageError> {
     Ok(())
 }
 
-/// Replays a trace in a fresh process of this program.
+/// Replays a trace in a fresh process of this program, which ends with this one. Ctrl-C on the terminal is not for it.
 fn confirm(trace: &Path) -> Confirmation {
     // This very program, even if its file has been replaced since it was started (by a build, say).
-    let ran = Command::new("/proc/self/exe").arg("replay").arg("--").arg(trace).stdin(Stdio::null()).output();
-    match ran {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg("replay").arg("--").arg(trace).process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    match explode_vm::spawn(command, Signal::SIGKILL).and_then(Child::wait_with_output) {
         Err(error) => Confirmation::Not(format!("no process could be started: {error}")),
         Ok(ran) if ran.status.code() == Some(Exit::Findings as i32) => Confirmation::Reproduced,
         Ok(ran) => {

@@ -24,6 +24,8 @@ pub(super) struct Attempts<'a> {
     crew: &'a mut dyn Crew,
     started: Started,
     keep_events: bool,
+    /// The worker of the moment has not died yet.
+    alive: bool,
 }
 
 /// The deaths of a unit in one step.
@@ -46,7 +48,7 @@ enum Then {
 impl<'a> Attempts<'a> {
     /// The crew has a worker, which has started like this.
     pub fn new(crew: &'a mut dyn Crew, started: Started, keep_events: bool) -> Attempts<'a> {
-        Attempts { crew, started, keep_events }
+        Attempts { crew, started, keep_events, alive: true }
     }
 
     /// Runs a unit to its end; none if there are no workers any more, which is then said.
@@ -58,6 +60,10 @@ impl<'a> Attempts<'a> {
         let mut deaths: BTreeMap<Step, Deaths> = BTreeMap::new();
         let mut in_all = 0;
         let end = loop {
+            // Only now: it has to know what was checked until now, units that died included.
+            if !self.alive && !self.restart(hearing) {
+                return Ok(None);
+            }
             let result = self.crew.run(&order, hearing);
             if let Some(error) = hearing.failed.take() {
                 return Err(error);
@@ -66,15 +72,13 @@ impl<'a> Attempts<'a> {
                 Ok(end) => break end,
                 Err(death) => death,
             };
+            self.alive = false;
             in_all += 1;
             let snapshot = hearing.wary.take();
             let then = self.died(unit, &mut order, &mut deaths, &death, snapshot, hearing)?;
             if in_all == DEATHS {
                 let why = format!("the run ends: {DEATHS} workers have died of one unit, the last {death}");
                 hearing.run.findings.broken(&why, 1);
-                return Ok(None);
-            }
-            if !self.restart(hearing) {
                 return Ok(None);
             }
             match then {
@@ -160,7 +164,10 @@ impl<'a> Attempts<'a> {
     /// Starts a new worker; false if that cannot be done, which is then said.
     fn restart(&mut self, hearing: &mut Hearing<'_, '_>) -> bool {
         let why = match start(self.crew, &hearing.run.known, self.keep_events) {
-            Ok(started) if started.origin == self.started.origin => return true,
+            Ok(started) if started.origin == self.started.origin => {
+                self.alive = true;
+                return true;
+            }
             Ok(_) => "its first start made other disks than the one before: the stack is not deterministic"
                 .to_owned(),
             Err(error) => error.to_string(),

@@ -170,17 +170,6 @@ impl History {
         &self.header.plan
     }
 
-    /// How many units it has.
-    pub fn units(&self) -> usize {
-        let mut units = 0;
-        self.each(|_| {
-            units += 1;
-            Ok::<(), UsageError>(())
-        })
-        .ok();
-        units
-    }
-
     /// Does the run begin with the same as then?
     pub(super) fn fits(&self, origin: &Origin) -> Result<(), UsageError> {
         let then = &self.header.origin;

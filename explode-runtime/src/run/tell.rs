@@ -83,6 +83,11 @@ impl<'a> Local<'a> {
         Ok(())
     }
 
+    /// The run folder, once it is there.
+    pub fn path(&self) -> Option<&Path> {
+        self.folder.as_ref().map(RunFolder::path)
+    }
+
     fn folder(&mut self) -> &mut RunFolder {
         self.folder.as_mut().expect("a run opens its folder first")
     }
