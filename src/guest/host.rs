@@ -63,14 +63,16 @@ impl Body for Machine {
             // That it cannot be waited for changes nothing: it is killed.
             let _ = self.guest.wait(patience);
             self.guest.kill();
-            let (verdict, message) = match console::verdict(&self.guest.console()) {
-                Some((verdict, words)) => (Some(verdict), words),
-                None => {
+            let said = self.guest.console();
+            self.ended = Some(match (console::agent_died(&said), console::verdict(&said)) {
+                (Some(message), _) => WorkerEnded { verdict: None, message },
+                (None, Some((verdict, message))) => WorkerEnded { verdict: Some(verdict), message },
+                (None, None) => {
                     let tail = self.guest.console_tail(CONSOLE_LINES);
-                    (None, format!("the guest was lost; the end of its console:\n{tail}"))
+                    let message = format!("the guest was lost; the end of its console:\n{tail}");
+                    WorkerEnded { verdict: None, message }
                 }
-            };
-            self.ended = Some(WorkerEnded { verdict, message });
+            });
         }
         self.ended.clone().expect("it was just set")
     }

@@ -17,6 +17,8 @@ use nix::sys::signal::{Signal, raise};
 const LOG: &str = "/log";
 /// Misbehaviours.
 const WAYS: [&str; 6] = ["error", "hang", "exit", "abort", "kill", "panic"];
+/// Those of guests.
+pub const GUEST_WAYS: [&str; 4] = ["error", "sysrq", "abort", "hang"];
 /// Where in a run.
 const PLACES: [&str; 4] = ["mutate", "recover", "mount", "check"];
 
@@ -37,7 +39,7 @@ pub fn registry() -> Registry {
     registry.components.push(ComponentDef {
         name: "frail-files",
         about: "files that fail as told",
-        modes: &[Mode::Mem],
+        modes: &[Mode::Mem, Mode::Vm],
         on: Some("simfiles"),
         options: OPTIONS,
         build: |options| Ok(Box::new(FrailFiles(Frail::of(options)?))),
@@ -72,6 +74,22 @@ pub fn registry() -> Registry {
     // Only where tests have put such a file is anybody killed.
     let dice = std::env::var("EXPLODE_TEST_DICE").unwrap_or_default();
     add("frail-killed".to_owned(), Options::none().with("dice", dice.as_str()), 4);
+    for how in GUEST_WAYS {
+        let options = Options::none().with("how", how).with("where", "mutate").with("first", true);
+        registry.targets.push(Target {
+            name: format!("frail-guest-{how}").leak(),
+            about: "for tests",
+            stack: StackSpec::default()
+                .plug("ramdisk", Options::none())
+                .plug("ext2", Options::none())
+                .plug("frail-files", Options::none()),
+            checker: "frail",
+            checker_options: options,
+            bounds: Bounds { depth: 1, limit: 10, samples: 4, crash_depth: 0 },
+            seeded: false,
+            expect: "clean",
+        });
+    }
     registry
 }
 
@@ -80,6 +98,7 @@ struct Frail {
     place: String,
     dice: String,
     slow: Duration,
+    first: bool,
 }
 
 impl Frail {
@@ -88,6 +107,7 @@ impl Frail {
             how: options.text("how", "error")?,
             place: options.text("where", "")?,
             dice: options.text("dice", "")?,
+            first: options.bool("first", false)?,
             slow: Duration::from_millis(options.int("slow", 0)?),
         })
     }
@@ -103,6 +123,7 @@ impl Frail {
             "exit" => std::process::exit(7),
             "abort" => std::process::abort(),
             "kill" => drop(raise(Signal::SIGKILL)),
+            "sysrq" => std::fs::write("/proc/sysrq-trigger", "c").expect("sysrq is there"),
             "panic" => panic!("as told"),
             _ => {}
         }
@@ -182,7 +203,8 @@ impl Checker for FrailLog {
         files.pwrite(log, 0, line)?;
         cx.check_crashes_end(self, &[])?;
         let again = cx.choose(2);
-        if self.frail.step("mutate", self.lines == [0] && choice == 1 && again == 0) {
+        let before: &[usize] = if self.frail.first { &[] } else { &[0] };
+        if self.frail.step("mutate", self.lines == before && choice == 1 && again == 0) {
             return Err(Violation::new(Verdict::CheckFailed, "told", "as told").into());
         }
         files.fsync(log)?;

@@ -9,6 +9,7 @@ mod common;
 
 mod deaths;
 mod frail;
+mod guests;
 mod interrupts;
 mod killed;
 mod progress;
@@ -22,7 +23,8 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).is_some_and(|word| commands.contains(&word.as_str())) {
         return explode::main(&frail::registry());
     }
-    let trials = [deaths::trials(), interrupts::trials(), killed::trials(), progress::trials()];
+    let trials =
+        [deaths::trials(), guests::trials(), interrupts::trials(), killed::trials(), progress::trials()];
     let trials = trials.into_iter().flatten().collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

@@ -101,7 +101,12 @@ impl<'a> Remote<'a> {
     fn hire(&mut self) -> Result<Worker, StartError> {
         // Its disks and its page are wanted by the next.
         self.worker = None;
-        let body = (self.spawn)().map_err(StartError::Said)?;
+        let body = (self.spawn)().map_err(|error| match error {
+            RunError::Broken(message) => {
+                StartError::Died(Death { step: Step::Between, verdict: None, message })
+            }
+            other => StartError::Said(other),
+        })?;
         let mut worker = Worker {
             body,
             reader: FrameReader::default(),
