@@ -31,7 +31,11 @@ const OPTIONS: &[OptionDef] = &[
         default: "",
     },
     OptionDef { name: "slow", about: "milliseconds that a check takes more", default: "0" },
-    OptionDef { name: "first", about: "true: a mutate fails at once, false: after another", default: "false" },
+    OptionDef {
+        name: "first",
+        about: "true: a mutate fails at once, false: after another",
+        default: "false",
+    },
 ];
 
 /// Explode's registry with `frail` and its targets `frail`, `frail-HOW-WHERE`, `frail-slow` and the like, `frail-killed`.

@@ -227,3 +227,85 @@ fn unframe<T: DeserializeOwned>(bytes: &[u8]) -> Option<(T, &[u8])> {
     }
     Some((postcard::from_bytes(body).ok()?, rest))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::recover::StackSpec;
+    use crate::run::{Bounds, Options, Registry, Target};
+
+    fn journal(units: u64) -> Vec<u8> {
+        let target = Target {
+            name: "test",
+            about: "",
+            stack: StackSpec::default(),
+            checker: "test",
+            checker_options: Options::none(),
+            bounds: Bounds { depth: 1, limit: 1, samples: 2, crash_depth: 0 },
+            seeded: false,
+            expect: "clean",
+        };
+        let plan = Plan::of(&Registry::default(), &target).unwrap();
+        let header =
+            Header { explode: env!("CARGO_PKG_VERSION").to_owned(), plan, origin: Origin::default() };
+        let mut bytes = [MAGIC, &frame(&header)].concat();
+        for unit in 0..units {
+            let end = UnitEnd { checked: unit, ..UnitEnd::default() };
+            let states = vec![(u128::from(unit), 1)];
+            let change = FindingsChange::default();
+            bytes.extend(frame(&Record::new(&Unit::default(), end, Reached::New, states, change, unit)));
+        }
+        bytes
+    }
+
+    /// The units of a journal, and how long its sound part is; none if it is no journal.
+    fn read(bytes: &[u8]) -> Option<(Vec<u64>, usize)> {
+        let history = History::parse(bytes.to_vec(), PathBuf::from("journal")).ok()?;
+        let mut units = Vec::new();
+        let sound = history.each(|record| {
+            units.push(record.end.checked);
+            Ok::<(), UsageError>(())
+        });
+        Some((units, sound.ok()?))
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let bytes = journal(3);
+        assert_eq!(read(&bytes), Some((vec![0, 1, 2], bytes.len())));
+    }
+
+    #[test]
+    fn a_torn_record_ends_it() {
+        let (two, three) = (journal(2), journal(3));
+        for length in two.len()..three.len() {
+            assert_eq!(read(&three[..length]), Some((vec![0, 1], two.len())));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            prop_assert!(read(&bytes).is_none());
+            read(&[MAGIC, &bytes].concat());
+            let whole = journal(2);
+            prop_assert_eq!(read(&[&whole[..], &bytes].concat()).unwrap().0, vec![0, 1]);
+        }
+
+        #[test]
+        fn damage_ends_it(at in any::<prop::sample::Index>(), flip in 1_u8..=255) {
+            let (header, whole) = (journal(0).len(), journal(3));
+            let mut damaged = whole.clone();
+            let at = at.index(whole.len());
+            damaged[at] ^= flip;
+            match read(&damaged) {
+                None => prop_assert!(at < header),
+                Some((units, sound)) => {
+                    prop_assert!(sound <= at && units.iter().copied().eq(0..units.len() as u64));
+                }
+            }
+        }
+    }
+}

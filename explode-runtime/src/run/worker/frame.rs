@@ -87,3 +87,102 @@ impl FrameReader {
         Ok(Some(message))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::choose::{Kind, Label, Point};
+    use crate::run::worker::wire::OwnedPoint;
+    use crate::run::{Known, Order, Past, Said, Snapshot, Stage, Started, Step, StepName, ToWorker, UnitEnd};
+
+    fn said() -> Vec<Said> {
+        let label = Label { site: "here:1".to_owned(), stack: Some(1), object: Some("sda".to_owned()) };
+        let names = ["one".to_owned(), "two".to_owned()];
+        let point = Point { kind: Kind::Action, options: 2, names: &names, weights: &[1, 2], label };
+        let mut end = UnitEnd { checked: 7, ..UnitEnd::default() };
+        end.known.seen.0.extend([1, u128::MAX]);
+        end.add_broken("glass".to_owned());
+        vec![
+            Said::Ready("0.1.0".to_owned()),
+            Said::Started(Started { hides: vec!["much".to_owned()], ..Started::default() }),
+            Said::Point(OwnedPoint::of(&point)),
+            Said::Reached(u128::MAX, 3, true),
+            Said::AboutTo(Step::Disk { key: 5, crashes: 1, stage: Stage::Mount }, 9),
+            Said::Wary(Step::Finish, Box::new(Snapshot { end: end.clone(), ..Snapshot::default() })),
+            Said::End(Box::new(end)),
+        ]
+    }
+
+    fn to_worker() -> Vec<ToWorker> {
+        let violation = crate::check::Violation::new(crate::check::Verdict::Hang, "check", "no end");
+        let outcome = crate::run::Outcome::Error(violation, StepName::Check);
+        let past = vec![Past { key: 3, crashes: 0, outcome }];
+        vec![
+            ToWorker::Know(Known::default()),
+            ToWorker::Run(Box::new(Order { past, wary: vec![Step::Start], ask: true, ..Order::default() })),
+            ToWorker::Answer(1),
+            ToWorker::GoOn(false),
+            ToWorker::Stop,
+        ]
+    }
+
+    /// Reads what comes in pieces, until it ends or makes no sense.
+    fn read<T: DeserializeOwned>(bytes: &[u8], piece: usize) -> (Vec<T>, bool) {
+        let mut reader = FrameReader::default();
+        let mut messages = Vec::new();
+        for piece in bytes.chunks(piece.max(1)) {
+            reader.push(piece);
+            loop {
+                match reader.take() {
+                    Ok(Some(message)) => messages.push(message),
+                    Ok(None) => break,
+                    Err(_) => return (messages, false),
+                }
+            }
+            assert!(reader.bytes.capacity() <= 4 * bytes.len().max(64), "memory grows with what has come");
+        }
+        (messages, true)
+    }
+
+    #[test]
+    fn messages_arrive_as_they_were_sent() {
+        let bytes: Vec<u8> = said().iter().flat_map(|said| encode(said).unwrap()).collect();
+        for piece in [1, 3, 1000, bytes.len()] {
+            assert_eq!(read::<Said>(&bytes, piece), (said(), true));
+        }
+        let bytes: Vec<u8> = to_worker().iter().flat_map(|word| encode(word).unwrap()).collect();
+        assert_eq!(read::<ToWorker>(&bytes, 7), (to_worker(), true));
+    }
+
+    #[test]
+    fn a_length_that_is_too_long_is_nonsense() {
+        let length = (FRAME_MAX as u32 + 1).to_le_bytes();
+        assert_eq!(read::<Said>(&length, 4), (Vec::new(), false));
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..400), piece in 1_usize..50) {
+            read::<Said>(&bytes, piece);
+            read::<ToWorker>(&bytes, piece);
+            // The same where it looks like one whole message.
+            let framed = [&(bytes.len() as u32).to_le_bytes()[..], &bytes].concat();
+            read::<Said>(&framed, piece);
+            read::<ToWorker>(&framed, piece);
+        }
+
+        #[test]
+        fn damaged_messages_are_survived(at in any::<prop::sample::Index>(), flip in 1_u8..=255, piece in 1_usize..50) {
+            let mut bytes: Vec<u8> = said().iter().flat_map(|said| encode(said).unwrap()).collect();
+            let at = at.index(bytes.len());
+            bytes[at] ^= flip;
+            read::<Said>(&bytes, piece);
+            let mut bytes: Vec<u8> = to_worker().iter().flat_map(|word| encode(word).unwrap()).collect();
+            let at = at % bytes.len();
+            bytes[at] ^= flip;
+            read::<ToWorker>(&bytes, piece);
+        }
+    }
+}
