@@ -17,7 +17,7 @@ const WORDS: [(&str, Verdict); 7] = [
     ("Kernel panic - not syncing", Verdict::KernelPanic),
 ];
 
-/// Where the story begins.
+/// Where the story begins, the best place first. What led to a panic may be printed after it.
 const BEGINNINGS: [&str; 6] =
     ["WARNING: ", "kernel BUG at ", "BUG: ", "Oops: ", "INFO: task ", "Kernel panic - not syncing"];
 
@@ -43,7 +43,8 @@ pub fn verdict(console: &str) -> Option<(Verdict, String)> {
     console.contains("Kernel panic - not syncing").then_some(())?;
     let verdict = WORDS.iter().find(|(word, _)| console.contains(word)).map(|(_, verdict)| *verdict)?;
     let lines: Vec<&str> = console.lines().map(str::trim_end).collect();
-    let first = lines.iter().position(|line| BEGINNINGS.iter().any(|word| line.contains(word)))?;
+    let place = |word: &&str| lines.iter().position(|line| line.contains(word));
+    let first = BEGINNINGS.iter().find_map(place)?;
     let story = &lines[first..lines.len().min(first + LINES)];
     let clean = |line: &&str| line.chars().filter(|c| *c == '\t' || !c.is_control()).collect::<String>();
     Some((verdict, story.iter().map(clean).collect::<Vec<_>>().join("\n")))

@@ -18,16 +18,16 @@ const PORT: &str = "/dev/virtio-ports/explode";
 /// Lines of the console that a lost guest leaves in the message.
 const CONSOLE_LINES: usize = 25;
 
-/// Boots a guest whose agent is a worker. What goes wrong in its kernel ends the guest; so does a task that has hung for most of
-/// the deadline.
+/// Boots a guest whose agent is a worker. What goes wrong in its kernel ends the guest; so does a task that hangs in
+/// it, before the deadline is over.
 ///
 /// # Errors
 /// What is missing; the guest does not boot.
 pub fn spawn(deadline_ms: u64) -> Result<Box<dyn Body>, RunError> {
     let mut spec = spec(&kernel()).map_err(run_error)?;
     spec.agent = Some(Agent::this_program(["agent", PORT]));
-    // The kernel looks at intervals of the timeout: a task is found at the latest after twice that time.
-    let hung_seconds = (deadline_ms / 1000 * 2 / 5).max(1);
+    // The kernel looks at intervals of the timeout, and may need three looks.
+    let hung_seconds = (deadline_ms / 4000).max(1);
     spec.kernel_arguments.push(format!(
         "oops=panic panic_on_warn=1 panic_print=0x20 hung_task_panic=1 sysctl.kernel.hung_task_timeout_secs={hung_seconds}"
     ));

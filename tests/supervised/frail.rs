@@ -14,11 +14,13 @@ use explode::runtime::run::{
 };
 use nix::sys::signal::{Signal, raise};
 
+use crate::kernel;
+
 const LOG: &str = "/log";
 /// Misbehaviours.
 const WAYS: [&str; 6] = ["error", "hang", "exit", "abort", "kill", "panic"];
 /// Those of guests.
-pub const GUEST_WAYS: [&str; 4] = ["error", "sysrq", "abort", "hang"];
+pub const GUEST_WAYS: [&str; 6] = ["error", "sysrq", "abort", "hang", "warn", "freeze"];
 /// Where in a run.
 const PLACES: [&str; 4] = ["mutate", "recover", "mount", "check"];
 
@@ -129,6 +131,8 @@ impl Frail {
             "abort" => std::process::abort(),
             "kill" => drop(raise(Signal::SIGKILL)),
             "sysrq" => std::fs::write("/proc/sysrq-trigger", "c").expect("sysrq is there"),
+            "warn" => kernel::warn(),
+            "freeze" => kernel::freeze(),
             "panic" => panic!("as told"),
             _ => {}
         }

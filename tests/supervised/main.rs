@@ -11,6 +11,7 @@ mod deaths;
 mod frail;
 mod guests;
 mod interrupts;
+mod kernel;
 mod killed;
 mod progress;
 
