@@ -219,6 +219,9 @@ pub struct VmArgs {
 pub struct AgentArgs {
     /// The character device that leads to the host.
     pub port: PathBuf,
+    /// The guest ends when a task hangs for so many seconds in its kernel.
+    #[arg(long, value_name = "SECONDS")]
+    pub hung: Option<u64>,
 }
 
 #[derive(Debug, Args)]

@@ -23,7 +23,7 @@ pub fn dispatch(registry: &Registry, command: &Command) -> Exit {
         Command::CrashDisks(args) => crash_disks::crash_disks(args),
         Command::Doctor(args) => doctor::doctor(args),
         Command::Vm(command) => vm::vm(command),
-        Command::Agent(args) => agent::serve_port(registry, &args.port),
+        Command::Agent(args) => agent::serve_port(registry, &args.port, args.hung),
         Command::Worker(args) => worker::serve_page(registry, &args.page),
     }
 }

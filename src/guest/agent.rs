@@ -8,8 +8,14 @@ use explode_runtime::run::{Exit, Registry, serve};
 
 use crate::output;
 
-/// Serves the host on a character device.
-pub fn serve_port(registry: &Registry, port: &Path) -> Exit {
+/// Serves the host on a character device; a task that hangs for so many seconds in the kernel ends the guest.
+pub fn serve_port(registry: &Registry, port: &Path, hung_seconds: Option<u64>) -> Exit {
+    if let Some(seconds) = hung_seconds {
+        for (name, value) in [("hung_task_timeout_secs", seconds), ("hung_task_panic", 1)] {
+            // A kernel of the user's may not look for such tasks; then they are found by the deadline.
+            let _ = std::fs::write(format!("/proc/sys/kernel/{name}"), value.to_string());
+        }
+    }
     let served = || -> io::Result<()> {
         let output = OpenOptions::new().read(true).write(true).open(port)?;
         serve(registry, output.try_clone()?.into(), output, None)

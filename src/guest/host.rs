@@ -25,12 +25,10 @@ const CONSOLE_LINES: usize = 25;
 /// What is missing; the guest does not boot.
 pub fn spawn(deadline_ms: u64) -> Result<Box<dyn Body>, RunError> {
     let mut spec = spec(&kernel()).map_err(run_error)?;
-    spec.agent = Some(Agent::this_program(["agent", PORT]));
     // The kernel looks at intervals of the timeout, and may need three looks.
-    let hung_seconds = (deadline_ms / 4000).max(1);
-    spec.kernel_arguments.push(format!(
-        "oops=panic panic_on_warn=1 panic_print=0x20 hung_task_panic=1 sysctl.kernel.hung_task_timeout_secs={hung_seconds}"
-    ));
+    let hung_seconds = (deadline_ms / 4000).max(1).to_string();
+    spec.agent = Some(Agent::this_program(["agent", PORT, "--hung", &hung_seconds]));
+    spec.kernel_arguments.push("oops=panic panic_on_warn=1 panic_print=0x20".to_owned());
     let mut guest = Guest::boot(&spec).map_err(run_error)?;
     let (reader, writer) = guest.take_stream().expect("nobody has taken it yet");
     never_block(&writer).map_err(|error| RunError::Broken(format!("the guest's stream: {error}")))?;
