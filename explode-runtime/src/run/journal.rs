@@ -71,37 +71,58 @@ impl Record {
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,
-    file: File,
+    /// What it begins with, until it is there.
+    beginning: Vec<u8>,
+    file: Option<File>,
+    /// How long its sound part is.
+    sound: u64,
     synced: Instant,
 }
 
 impl Journal {
-    /// Begins one in a run folder.
-    pub fn create(folder: &Path, plan: &Plan, origin: &Origin) -> Result<Journal, RunError> {
-        let path = folder.join(NAME);
-        let header = Header {
-            explode: env!("CARGO_PKG_VERSION").to_owned(),
-            plan: plan.clone(),
-            origin: origin.clone(),
-        };
-        let contents = [MAGIC, &frame(&header)].concat();
-        let opened =
-            super::durable_write(&path, &contents).and_then(|()| File::options().append(true).open(&path));
-        let file = opened.map_err(|error| RunError::folder(&path, error))?;
-        Ok(Journal { path, file, synced: Instant::now() })
+    /// One in a run folder; it is made when there is something to write.
+    pub fn of(folder: &Path, plan: &Plan, origin: &Origin) -> Journal {
+        let explode = env!("CARGO_PKG_VERSION").to_owned();
+        let header = Header { explode, plan: plan.clone(), origin: origin.clone() };
+        let beginning = [MAGIC, &frame(&header)].concat();
+        Journal { path: folder.join(NAME), beginning, file: None, sound: 0, synced: Instant::now() }
     }
 
-    /// Adds a record; durably if that matters, else soon.
+    /// Adds a record; durably if that matters, else soon. What fails leaves the journal as it was, or none at all.
     pub fn append(&mut self, record: &Record, now: bool) -> Result<(), RunError> {
-        let written = self.file.write_all(&frame(record));
-        written.map_err(|error| RunError::folder(&self.path, error))?;
-        if now || self.synced.elapsed() >= SYNC { self.sync() } else { Ok(()) }
+        let frame = frame(record);
+        let now = now || self.synced.elapsed() >= SYNC;
+        self.write(&frame, now).map_err(|error| {
+            // The room is wanted for findings. That even this fails changes nothing: a torn record is known when it is read.
+            let _ = match self.file.take().filter(|_| self.sound > self.beginning.len() as u64) {
+                Some(file) => file.set_len(self.sound),
+                None => fs::remove_file(&self.path),
+            };
+            RunError::folder(&self.path, error)
+        })
     }
 
     /// What was added is durable from now on.
     pub fn sync(&mut self) -> Result<(), RunError> {
-        self.synced = Instant::now();
-        self.file.sync_data().map_err(|error| RunError::folder(&self.path, error))
+        self.write(&[], true).map_err(|error| RunError::folder(&self.path, error))
+    }
+
+    fn write(&mut self, bytes: &[u8], now: bool) -> io::Result<()> {
+        if self.file.is_none() {
+            super::durable_write(&self.path, &self.beginning)?;
+            self.sound = self.beginning.len() as u64;
+        }
+        let file = match self.file.take() {
+            Some(file) => self.file.insert(file),
+            None => self.file.insert(File::options().append(true).open(&self.path)?),
+        };
+        file.write_all(bytes)?;
+        if now {
+            file.sync_data()?;
+            self.synced = Instant::now();
+        }
+        self.sound += bytes.len() as u64;
+        Ok(())
     }
 }
 
@@ -192,7 +213,8 @@ impl History {
         let failed = |error| RunError::folder(&path, error);
         let file = File::options().append(true).open(&path).map_err(failed)?;
         file.set_len(sound as u64).map_err(failed)?;
-        Ok(Journal { path, file, synced: Instant::now() })
+        let (sound, synced) = (sound as u64, Instant::now());
+        Ok(Journal { path, beginning: Vec::new(), file: Some(file), sound, synced })
     }
 
     /// Returns how many bytes are sound.

@@ -62,7 +62,7 @@ impl<'a> Supervisor<'a> {
         let mut strategy = plan.strategy();
         let mut journal = match keep {
             Keep::Nothing => None,
-            Keep::Journal => Some(Journal::create(&folder, plan, &started.origin)?),
+            Keep::Journal => Some(Journal::of(&folder, plan, &started.origin)),
             Keep::Resume(history) => {
                 let journal = history.go_on(&folder, |record| run.repeat(strategy.as_mut(), record))?;
                 if !run.known.seen.0.is_empty() {
@@ -72,6 +72,7 @@ impl<'a> Supervisor<'a> {
             }
         };
         audience.tell(&Message::Run(run_info(plan, &started, &folder)))?;
+        let mut unkept = None;
         let mut attempts = Attempts::new(crew, started, keep_events);
         while let Some(unit) = strategy.next() {
             if run.bound_reached() || run.interrupted() {
@@ -105,14 +106,22 @@ impl<'a> Supervisor<'a> {
                 run.stopped = true;
                 break;
             }
-            if let Some(journal) = &mut journal {
+            if let Some(open) = &mut journal {
                 let record =
                     Record::new(&unit, end, reached, states, run.findings.change(), run.elapsed_ms());
-                journal.append(&record, news)?;
+                if let Err(error) = open.append(&record, news) {
+                    // What is found is worth more: the run goes on without.
+                    unkept = Some(error);
+                    journal = None;
+                }
             }
         }
-        if let Some(journal) = &mut journal {
-            journal.sync()?;
+        if let Some(Err(error)) = journal.as_mut().map(Journal::sync) {
+            unkept = Some(error);
+        }
+        if let Some(error) = unkept {
+            run.findings.broken(&format!("the run can be resumed only in part, if at all: {error}"), 1);
+            run.findings.report(audience)?;
         }
         run.findings.tell_counts(audience)?;
         let summary = run.finish();
