@@ -111,11 +111,9 @@ impl Journal {
         if self.file.is_none() {
             super::durable_write(&self.path, &self.beginning)?;
             self.sound = self.beginning.len() as u64;
+            self.file = Some(File::options().append(true).open(&self.path)?);
         }
-        let file = match self.file.take() {
-            Some(file) => self.file.insert(file),
-            None => self.file.insert(File::options().append(true).open(&self.path)?),
-        };
+        let file = self.file.as_mut().expect("it was just opened");
         file.write_all(bytes)?;
         if now {
             file.sync_data()?;
