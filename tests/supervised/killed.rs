@@ -18,6 +18,7 @@ pub fn trials() -> Vec<Trial> {
         trial("workers that are killed 200 times change no count", workers),
         trial("runs that are killed 50 times and resumed change no count", runs),
         trial("a journal whose last record is torn is resumed before it", torn),
+        trial("every strategy goes on where its journal ends", strategies),
         trial("a resumed run takes no other options", refused),
     ]
 }
@@ -111,6 +112,19 @@ fn torn() {
     damaged[at] ^= 1;
     std::fs::write(out.join("journal"), &damaged).unwrap();
     assert_eq!(counts(&run(folder.path(), "--resume undisturbed").expect(0).json()), undisturbed);
+}
+
+fn strategies() {
+    let folder = tempdir().unwrap();
+    let runs = ["--strategy random --seed 3 --states 200", "--strategy dfs --depth 3"];
+    for (n, args) in runs.into_iter().enumerate() {
+        let whole = counts(&run(folder.path(), &format!("frail {args} --out {n}")).expect(0).json());
+        let journal = folder.path().join(n.to_string()).join("journal");
+        let written = std::fs::read(&journal).unwrap();
+        std::fs::write(&journal, &written[..written.len() * 3 / 5]).unwrap();
+        let resumed = run(folder.path(), &format!("--resume {n}")).expect(0).json();
+        assert_eq!(counts(&resumed), whole, "{args}");
+    }
 }
 
 fn refused() {
