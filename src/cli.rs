@@ -34,6 +34,9 @@ pub enum Command {
     /// What runs in a guest.
     #[command(hide = true)]
     Agent(AgentArgs),
+    /// What runs in a child process.
+    #[command(hide = true)]
+    Worker(WorkerArgs),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -120,7 +123,8 @@ pub struct StackArgs {
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// A target, a stack file (*.toml), or with --stack a checker; `explode list` names them.
-    pub target: String,
+    #[arg(required_unless_present = "resume")]
+    pub target: Option<String>,
     #[command(flatten)]
     pub stack: StackArgs,
     /// What to try next.
@@ -147,6 +151,9 @@ pub struct RunArgs {
     /// Crashes during recovery, and during the recovery from those, so many deep; by default the target's.
     #[arg(long, value_name = "N")]
     pub crash_depth: Option<u32>,
+    /// A step that takes longer hangs: 30s, 500ms.
+    #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "30s")]
+    pub deadline: u64,
     #[command(flatten)]
     pub device: DeviceArgs,
     /// Exit with 6 if the space was not covered.
@@ -161,6 +168,9 @@ pub struct RunArgs {
     /// Write what came of the run to this file, as JUnit's XML.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
+    /// Go on with the run in this folder, with its target and its options; only --format and --require-complete may be given.
+    #[arg(long, value_name = "DIR", conflicts_with_all = DECIDED)]
+    pub resume: Option<PathBuf>,
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,
@@ -186,6 +196,30 @@ pub struct BenchArgs {
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,
 }
+
+/// What is decided when a run begins.
+const DECIDED: [&str; 20] = [
+    "target",
+    "stack",
+    "mode",
+    "set",
+    "strategy",
+    "seed",
+    "budget",
+    "states",
+    "depth",
+    "limit",
+    "samples",
+    "crash_depth",
+    "deadline",
+    "completion",
+    "atom",
+    "block",
+    "replace_versions",
+    "out",
+    "events",
+    "junit",
+];
 
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
@@ -224,6 +258,18 @@ pub struct VmArgs {
 pub struct AgentArgs {
     /// The character device that leads to the host.
     pub port: PathBuf,
+    /// The guest ends when a task hangs for so many seconds in its kernel.
+    #[arg(long, value_name = "SECONDS")]
+    pub hung: Option<u64>,
+    /// Measure, and do not check.
+    #[arg(long)]
+    pub bench: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct WorkerArgs {
+    /// The file of the page that it shares with its supervisor.
+    pub page: PathBuf,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

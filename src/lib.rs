@@ -4,13 +4,16 @@
 
 mod cli;
 mod commands;
+mod crew;
 mod guest;
+mod interrupt;
 mod junit;
 mod output;
 mod programs;
 mod progress;
 mod registry;
 mod stack_file;
+mod worker;
 
 use std::process::ExitCode;
 

@@ -18,7 +18,7 @@ use crate::crash::{Counts, CrashDisk, Epoch, Limits, SampleSeed, When, walk};
 use crate::devices::{Devices, Lab, Side};
 use crate::events::{EventError, hash_event};
 use crate::recover::{Blame, Fault, Recovery, Stack};
-use crate::run::{Plan, Registry, Settings};
+use crate::run::{Plan, Registry, Settings, Stage};
 use crate::writeset::WriteSet;
 
 /// The stages behind one running system.
@@ -215,14 +215,28 @@ impl Judge<'_> {
         args: &[String],
         recording: Recording,
     ) -> Judged {
+        self.judge_announced(image, checker, epoch, args, recording, &mut |_| {})
+    }
+
+    /// The same; each stage is announced before it begins.
+    pub fn judge_announced(
+        self,
+        image: Image,
+        checker: &dyn Checker,
+        epoch: Epoch,
+        args: &[String],
+        recording: Recording,
+        announce: &mut dyn FnMut(Stage),
+    ) -> Judged {
         let mut recovered = Vec::new();
         let judged = catch_unwind(AssertUnwindSafe(|| {
             let Plan { stack, settings, .. } = self.plan;
             let devices = self.lab.devices(Side::Crash, image, recording, settings.seed);
             let mut stack = Stack::build(stack, self.registry, devices, settings.rules, settings.seed)
                 .map_err(|error| Failure::Broken(error.to_string()))?;
-            let recovery = stack.recover()?;
+            let recovery = stack.recover(announce)?;
             recovered = stack.devices().take_log()?;
+            announce(Stage::Check);
             checker.check(&stack, epoch, args)?;
             Ok(recovery)
         }));

@@ -9,7 +9,7 @@ use explode_runtime::run::{
 };
 
 use crate::cli::{BenchArgs, Format};
-use crate::guest::host;
+use crate::guest::bench::BenchGuest;
 use crate::output;
 use plans::{Variant, variants};
 
@@ -38,7 +38,7 @@ fn measure_all(registry: &Registry, args: &BenchArgs, say: &dyn Fn(&Measured<'_>
     // All run where the first one does: it is one machine that is measured.
     let mode = variants[0].plan.mode;
     if mode == Mode::Vm {
-        let mut guest = host::Bench::boot(variants.iter().map(|variant| &variant.plan.stack))?;
+        let mut guest = BenchGuest::boot(variants.iter().map(|variant| &variant.plan.stack))?;
         for variant in &variants {
             let (report, host_seconds) = guest.bench(&variant.plan, disks)?;
             say(&Measured::Checks(variant, &report, Some(host_seconds)));

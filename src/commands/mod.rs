@@ -13,7 +13,7 @@ use explode_runtime::run::{Exit, Registry};
 use explode_runtime::writeset;
 
 use crate::cli::{Atom, Command, Completion, DeviceArgs};
-use crate::guest::agent;
+use crate::{guest, worker};
 
 /// Does what a command says.
 pub fn dispatch(registry: &Registry, command: &Command) -> Exit {
@@ -25,7 +25,9 @@ pub fn dispatch(registry: &Registry, command: &Command) -> Exit {
         Command::CrashDisks(args) => crash_disks::crash_disks(args),
         Command::Doctor(args) => doctor::doctor(args),
         Command::Vm(command) => vm::vm(command),
-        Command::Agent(args) => agent::serve(registry, &args.port),
+        Command::Agent(args) if args.bench => guest::bench::serve(registry, &args.port),
+        Command::Agent(args) => guest::agent::serve_port(registry, &args.port, args.hung),
+        Command::Worker(args) => worker::serve_page(registry, &args.page),
     }
 }
 

@@ -1,13 +1,11 @@
 //! `explode replay`: exit code 1 when the finding is reproduced, 5 when it is not.
 
-use explode_runtime::devices::Lab;
-use explode_runtime::run::{Exit, Mode, Registry};
-use explode_runtime::trace::{Replay, Trace, replay as replay_trace};
+use explode_runtime::run::{Exit, Registry};
+use explode_runtime::trace::{Replay, Trace};
 use serde_json::json;
 
 use crate::cli::{Format, ReplayArgs};
-use crate::guest::host;
-use crate::{output, programs};
+use crate::{crew, output, programs};
 
 /// Replays a trace.
 pub fn replay(registry: &Registry, args: &ReplayArgs) -> Exit {
@@ -20,10 +18,7 @@ pub fn replay(registry: &Registry, args: &ReplayArgs) -> Exit {
     // What is wrong with the trace is said before a guest is booted for it.
     let plan = trace.plan();
     let outcome =
-        plan.check(registry).and_then(|()| programs::check(&plan)).and_then(|()| match trace.mode {
-            Mode::Vm => host::replay(&trace),
-            mode => Lab::open(mode).and_then(|lab| replay_trace(registry, &trace, &lab)),
-        });
+        plan.check(registry).and_then(|()| programs::check(&plan)).and_then(|()| crew::replay(&trace));
     match outcome {
         Err(error) => output::fail(error.exit(), format!("{path}: {error}")),
         Ok(outcome) => {

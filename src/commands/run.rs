@@ -1,25 +1,26 @@
 //! `explode run`: explores a target; each finding is replayed in a process (and a guest) of its own before it is told.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::Ordering;
 
-use explode_runtime::devices::Lab;
-use explode_runtime::report::{Human, Message, Summary};
+use explode_runtime::report::{Human, Message, Summary, quoted};
 use explode_runtime::run::{
-    Confirmation, Exit, Local, Mode, Plan, Registry, RunError, StrategyName, explore,
+    Confirmation, Exit, History, Keep, Local, Plan, Registry, RunError, StrategyName, UsageError,
 };
 use explode_runtime::trace::Trace;
+use nix::sys::signal::Signal;
 
 use crate::cli::{Format, RunArgs, Strategy};
-use crate::guest::host;
 use crate::junit::Junit;
-use crate::{output, programs};
+use crate::{crew, interrupt, output, programs};
 
 /// Runs a target.
 pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
-    let plan = match plan(registry, args) {
-        Ok(plan) => plan,
+    let (plan, keep) = match beginning(registry, args) {
+        Ok(beginning) => beginning,
         Err(error) => return output::fail(error.exit(), error),
     };
     let mut human = Human::new(std::io::stdout(), output::colour(), &output::program());
@@ -41,12 +42,14 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
         }
     };
     let mut replay = confirm;
-    let mut audience = Local::new(args.out.as_deref(), &mut replay, &mut sink);
+    let mut audience = match &args.resume {
+        Some(folder) => Local::resuming(folder, &mut replay, &mut sink),
+        None => Local::new(args.out.as_deref(), &mut replay, &mut sink),
+    };
     let events = args.events.as_deref().map_or(Ok(()), |path| audience.write_events(path));
-    let result = events.and_then(|()| match plan.mode {
-        Mode::Vm => host::run(&plan, &mut audience),
-        mode => Lab::open(mode).and_then(|lab| explore(registry, &plan, &lab, &mut audience)),
-    });
+    let interrupted = interrupt::watch();
+    let result = events.and_then(|()| crew::run(&plan, &mut audience, keep, interrupted));
+    let folder = audience.path().map(Path::to_owned);
     unsaid.iter().for_each(output::unsaid);
     result.as_ref().err().into_iter().for_each(|error| junit.stopped(error.to_string()));
     let exit = match result {
@@ -61,10 +64,35 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
             format!("cannot write {}: {error}; name another file with --junit", path.display()),
         );
     }
+    if let Some(folder) = folder.filter(|_| interrupted.load(Ordering::Relaxed)) {
+        resume_with(&folder, args.format);
+    }
     if (unsaid.is_some() || written.is_err()) && matches!(exit, Exit::Clean | Exit::Incomplete) {
         Exit::Broken
     } else {
         exit
+    }
+}
+
+/// What is run, and what is known of it from before.
+fn beginning(registry: &Registry, args: &RunArgs) -> Result<(Plan, Keep), RunError> {
+    let Some(folder) = &args.resume else { return Ok((plan(registry, args)?, Keep::Journal)) };
+    let history = History::read(folder).map_err(|error| UsageError(error.to_string()))?;
+    let plan = history.plan().clone();
+    plan.check(registry)?;
+    Ok((plan, Keep::Resume(Box::new(history))))
+}
+
+/// The last line of a run that was interrupted: the command that goes on with it.
+fn resume_with(folder: &Path, format: Format) {
+    let command =
+        format!("{} run --resume {}", quoted(&output::program()), quoted(&folder.display().to_string()));
+    match format {
+        Format::Human => {
+            // Without a reader nobody misses it.
+            let _ = output::try_line(&format!("             resume    {command}"));
+        }
+        Format::Jsonl => output::note(&format!("resume with: {command}")),
     }
 }
 
@@ -96,7 +124,8 @@ fn exit(summary: &Summary, require_complete: bool) -> Exit {
 }
 
 fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError> {
-    let mut plan = super::plan::plan(registry, &args.target, &args.stack)?;
+    let target = args.target.as_deref().unwrap_or_default();
+    let mut plan = super::plan::plan(registry, target, &args.stack)?;
     let settings = &mut plan.settings;
     settings.strategy = match args.strategy {
         Strategy::Exhaust => StrategyName::Exhaust,
@@ -110,17 +139,20 @@ fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError> {
     settings.limit = args.limit.unwrap_or(settings.limit);
     settings.samples = args.samples.unwrap_or(settings.samples);
     settings.crash_depth = args.crash_depth.unwrap_or(settings.crash_depth);
+    settings.deadline_ms = args.deadline;
     settings.rules = super::rules(&args.device);
     plan.check(registry)?;
     programs::check(&plan)?;
     Ok(plan)
 }
 
-/// Replays a trace in a fresh process of this program.
+/// Replays a trace in a fresh process of this program, which ends with this one. Ctrl-C on the terminal is not for it.
 fn confirm(trace: &Path) -> Confirmation {
     // This very program, even if its file has been replaced since it was started (by a build, say).
-    let ran = Command::new("/proc/self/exe").arg("replay").arg("--").arg(trace).stdin(Stdio::null()).output();
-    match ran {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg("replay").arg("--").arg(trace).process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    match explode_vm::spawn(command, Signal::SIGKILL).and_then(Child::wait_with_output) {
         Err(error) => Confirmation::Not(format!("no process could be started: {error}")),
         Ok(ran) if ran.status.code() == Some(Exit::Findings as i32) => Confirmation::Reproduced,
         Ok(ran) => {

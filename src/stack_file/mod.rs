@@ -41,13 +41,13 @@ pub struct StackFile {
 pub fn command_line(registry: &Registry, arguments: Vec<OsString>) -> Result<Cli, UsageError> {
     let cli = Cli::parse_from(&arguments);
     let Command::Run(args) = &cli.command else { return Ok(cli) };
+    let Some(target) = &args.target else { return Ok(cli) };
     let named = match &args.stack.stack {
-        Some(stack) if is_path(&args.target) => {
-            let target = &args.target;
+        Some(stack) if is_path(target) => {
             return Err(UsageError(format!("{target} is a stack already; leave out --stack {stack}")));
         }
         Some(stack) if is_path(stack) => stack,
-        None if is_path(&args.target) => &args.target,
+        None if is_path(target) => target,
         _ => return Ok(cli),
     };
     let file = StackFile::read(registry, Path::new(named))?;

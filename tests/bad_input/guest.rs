@@ -197,7 +197,8 @@ fn a_guest_that_does_not_boot_is_told_with_its_last_words() {
     let words = ["(QEMU: signal: 9 (SIGKILL))", "Kernel panic"];
     Bench::new().with_qemu(&format!("{on_console}; kill -9 $$")).fails(RUN, 4, &words);
     let nonsense = format!("{on_console}; echo nonsense; exec sleep 600");
-    Bench::new().with_qemu(&nonsense).fails(RUN, 4, &["the guest was lost: ", "line 1", "Kernel panic"]);
+    let words = ["what came is no message", "the guest was lost", "Kernel panic"];
+    Bench::new().with_qemu(&nonsense).fails(RUN, 4, &words);
 }
 
 /// Killed without a chance to say goodbye, explode takes its guest along.

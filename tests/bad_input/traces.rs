@@ -50,9 +50,9 @@ fn a_trace_that_is_cut_off_is_refused_with_line_and_column() {
     refused("", &["not a trace", "line 1 column 0"]);
     let whole = trace().trim_end();
     for part in [1, 2, 3, 5, 8, 13] {
-        let end = whole.len() * part / 14;
-        let (line, last) = (whole[..end].lines().count(), whole[..end].lines().last().unwrap());
-        refused(&whole[..end], &["not a trace", "EOF", &format!("line {line} column {}", last.len())]);
+        let part = whole[..whole.len() * part / 14].trim_end();
+        let (line, last) = (part.lines().count(), part.lines().last().unwrap());
+        refused(part, &["not a trace", "EOF", &format!("line {line} column {}", last.len())]);
     }
     refused(&whole[..whole.len() - 1], &["not a trace", "EOF"]);
     refused(format!("{whole}x"), &["not a trace", "trailing characters"]);

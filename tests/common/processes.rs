@@ -24,15 +24,21 @@ impl<'a> Mark<'a> {
 
     /// The programs of the marked processes that run now.
     pub fn running(&self) -> Vec<String> {
+        self.processes().into_iter().map(|(_, name)| name).collect()
+    }
+
+    /// The same with their numbers.
+    pub fn processes(&self) -> Vec<(i32, String)> {
         let wanted = format!("EXPLODE_TEST_MARK={}", self.0.display());
-        let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
-        let marked = processes.filter(|process| {
+        let numbers = fs::read_dir("/proc").unwrap().flatten();
+        let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        let marked = numbers.filter(|number| {
             // Of a process that has ended, or is another user's, nothing can be read.
-            let environment = fs::read(process.join("environ")).unwrap_or_default();
+            let environment = fs::read(format!("/proc/{number}/environ")).unwrap_or_default();
             environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
         });
-        let name = |process: std::path::PathBuf| fs::read_to_string(process.join("comm")).unwrap_or_default();
-        marked.map(name).map(|name| name.trim().to_owned()).collect()
+        let name = |number: &i32| fs::read_to_string(format!("/proc/{number}/comm")).unwrap_or_default();
+        marked.map(|number| (number, name(&number).trim().to_owned())).collect()
     }
 
     /// Nothing that was marked runs on.

@@ -8,7 +8,7 @@ use explode_runtime::devices::Lab;
 use explode_runtime::explore::{State, Unit};
 use explode_runtime::pipeline::{Judgement, Pipeline};
 use explode_runtime::recover::Stack;
-use explode_runtime::run::{Early, ErrorFound, Place, Plan, Registry, Runner, Work};
+use explode_runtime::run::{Early, ErrorFound, Plan, Registry, Runner, SoFar, Way, Work};
 use explode_runtime::trace::Trace;
 
 /// What was seen on the way.
@@ -54,21 +54,16 @@ pub fn go(registry: &Registry, plan: &Plan, lab: &Lab, steps: &[&str]) -> Seen {
     let mut runner = Runner::start(registry, plan, lab).expect("the stack starts");
     runner.keep_events();
     let unit = Unit { state: State::default(), script: Vec::new(), mutates: steps.len() as u32 };
-    let mut left = steps.iter();
-    let mut answer = |point: &Point<'_>| {
-        let wanted = left.next().expect("a step for each choice");
-        let found = point.names.iter().position(|name| name == wanted);
-        found.unwrap_or_else(|| panic!("no step '{wanted}' in {:?}", point.names)) as u32
-    };
     let last = steps.len() as u32;
     let mut look = Look {
         plan,
+        left: steps.iter(),
         runner_origin: runner.origin().clone(),
         last,
         choices: Vec::new(),
         seen: Seen::default(),
     };
-    let ended = runner.run(&unit, &mut answer, &mut look);
+    let ended = runner.run(&unit, &mut look);
     match ended.early {
         None | Some(Early::Stopped) => {}
         Some(other) => panic!("the way ended early: {other:?}"),
@@ -78,6 +73,7 @@ pub fn go(registry: &Registry, plan: &Plan, lab: &Lab, steps: &[&str]) -> Seen {
 
 struct Look<'a> {
     plan: &'a Plan,
+    left: std::slice::Iter<'a, &'a str>,
     runner_origin: explode_runtime::trace::Origin,
     last: u32,
     choices: Vec<Choice>,
@@ -85,13 +81,20 @@ struct Look<'a> {
 }
 
 impl Work for Look<'_> {
+    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+        let wanted = self.left.next().expect("a step for each choice");
+        let found = point.names.iter().position(|name| name == wanted);
+        found.unwrap_or_else(|| panic!("no step '{wanted}' in {:?}", point.names)) as u32
+    }
+
     fn crashes(
         &mut self,
         pipeline: &mut Pipeline<'_>,
         stack: &Stack,
         ask: &Ask<'_>,
-        place: Place,
+        so_far: &SoFar<'_>,
     ) -> Result<(), Failure> {
+        let place = so_far.place;
         if place.mutates < self.last {
             return Ok(pipeline.skip(stack.devices(), ask.when)?);
         }
@@ -114,15 +117,19 @@ impl Work for Look<'_> {
                     let kept = candidate.disk.kept();
                     let error = ErrorFound {
                         violation: violation.clone(),
-                        epoch: Some(candidate.epoch),
-                        args: candidate.args.to_vec(),
-                        disk: Some((candidate.disk.identity().to_string(), kept.clone())),
-                        recovery: Vec::new(),
-                        choices: choices.clone(),
-                        place,
-                        log_hash: candidate.log_hash,
+                        by_design: None,
+                        died: None,
+                        way: Way {
+                            epoch: Some(candidate.epoch),
+                            args: candidate.args.to_vec(),
+                            disk: Some((candidate.disk.identity().to_string(), kept.clone())),
+                            recovery: Vec::new(),
+                            choices: choices.clone(),
+                            place,
+                            log_hash: candidate.log_hash,
+                        },
                     };
-                    seen.traces.push(Trace::of(plan, runner_origin, &error, false));
+                    seen.traces.push(Trace::of(plan, runner_origin, &error));
                     seen.errors.push((violation, kept));
                 }
             }
@@ -130,7 +137,7 @@ impl Work for Look<'_> {
         Ok(())
     }
 
-    fn reached(&mut self, _signature: u128, _depth: u32) -> bool {
+    fn reached(&mut self, _signature: u128, _depth: u32, _more: bool) -> bool {
         true
     }
 }

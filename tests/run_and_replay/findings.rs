@@ -36,7 +36,7 @@ fn the_first_line_says_what_is_run_and_the_last_what_it_came_to() {
     assert_eq!(
         first["options"],
         json!({"strategy": "exhaust", "seed": 5, "depth": 1, "states": null, "budget_ms": null,
-               "rules": rules, "limit": 3000, "samples": 20, "crash_depth": 1})
+               "rules": rules, "limit": 3000, "samples": 20, "crash_depth": 1, "deadline_ms": 30000})
     );
 
     let last = lines.last().unwrap();
@@ -109,7 +109,7 @@ fn a_finding_is_told_again_when_its_count_has_grown() {
     assert!(findings.len() > distinct, "some were seen again");
     assert_eq!(counts.len(), distinct);
     assert_eq!(std::fs::read_to_string(folder.path().join("run/run.jsonl")).unwrap(), ran.out);
-    assert_eq!(files(&folder.path().join("run")), ["run.jsonl", "traces"]);
+    assert_eq!(files(&folder.path().join("run")), ["journal", "run.jsonl", "traces"]);
 }
 
 /// The last line of every finding, pasted into a shell, shows the same thing.

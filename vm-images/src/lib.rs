@@ -47,11 +47,12 @@ pub use cache::Cache;
 pub use doctor::{Check, State, doctor};
 pub use error::{Kind, Result, VmError};
 pub use guest::{
-    AGENT_FOLDER, Accelerator, Agent, Guest, GuestFile, GuestReader, GuestSpec, GuestWriter, Wanted,
-    find_program, qemu, shell,
+    AGENT_FOLDER, Accelerator, Agent, Guest, GuestFile, GuestReader, GuestSpec, GuestWriter, MemoryFile,
+    Wanted, find_program, qemu, shell,
 };
 pub use kernel::{Kernel, KernelSource};
 pub use key::Key;
 pub use modules::Modules;
 pub use options::{BuildOptions, PACKAGES_VARIABLE};
 pub use progress::{Progress, Silent};
+pub use spawn::spawn;

@@ -18,7 +18,10 @@ type Job = (Command, Sender<io::Result<Child>>);
 static STARTER: Mutex<Option<Sender<Job>>> = Mutex::new(None);
 
 /// Starts the command; when this process dies, by whatever means, the child gets the signal.
-pub(crate) fn spawn(mut command: Command, at_death: Signal) -> io::Result<Child> {
+///
+/// # Errors
+/// Those of [`Command::spawn`].
+pub fn spawn(mut command: Command, at_death: Signal) -> io::Result<Child> {
     let parent = std::process::id();
     let prepare = move || {
         prctl::set_pdeathsig(at_death)?;

@@ -24,6 +24,14 @@ pub enum Verdict {
     MountFailed,
     /// The checker's own words.
     CheckFailed,
+    /// The guest's kernel has given up.
+    KernelPanic,
+    /// The guest's kernel has gone wrong, and says where.
+    KernelOops,
+    /// The guest's kernel has warned of itself.
+    KernelWarn,
+    /// A step has not come to an end within the deadline.
+    Hang,
     /// A replay took another path.
     Diverged,
     /// The tool, a component or the machine failed: nothing is said of the checked system.
@@ -44,6 +52,10 @@ impl Verdict {
             Verdict::RecoverFailed => "recover-failed",
             Verdict::MountFailed => "mount-failed",
             Verdict::CheckFailed => "check-failed",
+            Verdict::KernelPanic => "kernel-panic",
+            Verdict::KernelOops => "kernel-oops",
+            Verdict::KernelWarn => "kernel-warn",
+            Verdict::Hang => "hang",
             Verdict::Diverged => "diverged",
             Verdict::Broken => "broken",
             Verdict::Unsupported => "unsupported",

@@ -3,6 +3,7 @@
 //! Slots that share no sector change an image independently of each other, so each set of slots that hang together by shared
 //! sectors, a cluster, can be looked at alone: one outcome is one choice of "none, or which version" per slot of it.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use explode_ramdisk::{Disk, Identity, Image, sector_identity};
@@ -40,7 +41,7 @@ pub(super) struct Sum {
 }
 
 /// A piece that a crash disk has kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
     /// The device.
     pub dev: u32,

@@ -12,6 +12,8 @@ pub use dfs::Dfs;
 pub use exhaust::Exhaust;
 pub use random::Random;
 
+use serde::{Deserialize, Serialize};
+
 use crate::choose::{Choice, Point};
 
 /// A state: the choices that lead to it from the pristine disks (EX-51).
@@ -35,7 +37,7 @@ pub struct Unit {
 }
 
 /// What a call of mutate led to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reached {
     /// A state never seen before, or only deeper than now.
     New,
@@ -64,6 +66,11 @@ pub trait Strategy {
     /// The answer to a point past the end of a unit's script.
     fn fallback(&mut self, _point: &Point<'_>) -> u32 {
         0
+    }
+
+    /// Does [`fallback`](Strategy::fallback) answer anything but the first option?
+    fn answers(&self) -> bool {
+        false
     }
 
     /// Learns what became of the unit that [`next`](Strategy::next) returned last.

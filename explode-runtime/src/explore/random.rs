@@ -36,5 +36,9 @@ impl Strategy for Random {
         }
     }
 
+    fn answers(&self) -> bool {
+        true
+    }
+
     fn observe(&mut self, _finished: &Finished<'_>) {}
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::component::{Below, Blame, Component, Fault, Floor, Paths, Recovery, Surface};
 use crate::check::{Failure, Profile, Verdict, Violation};
 use crate::devices::{Devices, Side};
-use crate::run::{Options, Registry, UsageError};
+use crate::run::{Options, Registry, Stage, UsageError};
 use crate::shell;
 use crate::writeset::Rules;
 
@@ -120,11 +120,12 @@ impl Stack {
         self.bottom_up(|component, below| component.mount(below))
     }
 
-    /// After a crash: recover then mount, bottom up. Failing is the checked system's error, unless the component says otherwise.
+    /// After a crash: recover then mount, bottom up; each is announced. Failing is the checked system's error, unless the
+    /// component says otherwise.
     ///
     /// # Errors
     /// The violation `recover-failed` or `mount-failed`, or what is broken.
-    pub fn recover(&mut self) -> Result<Recovery, Failure> {
+    pub fn recover(&mut self, announce: &mut dyn FnMut(Stage)) -> Result<Recovery, Failure> {
         let failed = |verdict: Verdict, fault: Fault| match fault.blame {
             Blame::System => Violation::new(verdict, verdict.as_str(), fault.to_string()).into(),
             Blame::Promise(promise) => Violation::new(verdict, promise, fault.to_string()).into(),
@@ -133,11 +134,13 @@ impl Stack {
         let mut found = Recovery::Clean;
         for level in 0..self.levels.len() {
             let name = self.levels[level].name.clone();
+            announce(Stage::Recover);
             let recovery = self.call(level, |component, below| component.recover(below));
             let recovery = recovery.map_err(|fault| failed(Verdict::RecoverFailed, fault.of(&name)))?;
             if recovery == Recovery::Repaired {
                 found = Recovery::Repaired;
             }
+            announce(Stage::Mount);
             let mounted = self.call(level, |component, below| component.mount(below));
             mounted.map_err(|fault| failed(Verdict::MountFailed, fault.of(&name)))?;
             self.levels[level].mounted = true;

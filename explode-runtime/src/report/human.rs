@@ -53,8 +53,18 @@ impl<W: Write> Human<W> {
     }
 
     fn run(&mut self, run: &RunInfo) -> io::Result<()> {
-        let Settings { strategy, seed, depth, states, budget_ms, rules, limit, samples, crash_depth } =
-            &run.options;
+        let Settings {
+            strategy,
+            seed,
+            depth,
+            states,
+            budget_ms,
+            rules,
+            limit,
+            samples,
+            crash_depth,
+            deadline_ms,
+        } = &run.options;
         let version = &run.versions["explode"];
         let lower = |word: &dyn std::fmt::Debug| format!("{word:?}").to_lowercase();
         let mode = lower(&run.mode);
@@ -65,6 +75,7 @@ impl<W: Write> Human<W> {
             format!("depth {depth}, limit {limit} disks, samples {samples}, crash-depth {crash_depth}");
         states.iter().for_each(|states| bounds += &format!(", states {states}"));
         budget_ms.iter().for_each(|budget| bounds += &format!(", budget {}s", *budget as f64 / 1000.0));
+        bounds += &format!(", deadline {}s", *deadline_ms as f64 / 1000.0);
         self.line("Bounds", Colour::Plain, &format!("{bounds}; strategy {}, seed {seed}", lower(strategy)))?;
         let replace = if rules.replace_versions { ", versions replaced" } else { "" };
         let (completion, atom, block) = (lower(&rules.completion), lower(&rules.atom), rules.block_bytes);
@@ -183,7 +194,7 @@ fn layer(layer: &crate::recover::Layer) -> String {
 }
 
 /// A path as a shell takes it: as it is if it is plain, else in quotes; never an option.
-fn quoted(path: &str) -> String {
+pub fn quoted(path: &str) -> String {
     let path = if path.starts_with('-') { format!("./{path}") } else { path.to_owned() };
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%,".contains(c);
     if path.chars().all(plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) }

@@ -3,5 +3,5 @@
 mod human;
 mod message;
 
-pub use human::Human;
+pub use human::{Human, quoted};
 pub use message::{Count, Finding, Message, Progress, RunInfo, Summary};

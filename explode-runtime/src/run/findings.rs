@@ -2,33 +2,38 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::error::{Confirmation, RunError};
 use super::plan::Plan;
 use super::tell::Audience;
 use super::unit::ErrorFound;
-use crate::check::{Profile, Violation};
+use super::worker::as_json;
 use crate::report::{Finding, Message};
 use crate::trace::{Origin, Trace};
 
 /// Bugs by signature, and what was broken.
 pub(super) struct Findings<'a> {
     plan: &'a Plan,
-    profile: Option<&'a Profile>,
-    origin: &'a Origin,
+    origin: Origin,
     bugs: BTreeMap<String, Bug>,
     /// Errors that are to be replayed and told.
     fresh: Vec<(String, ErrorFound)>,
+    /// Signatures of errors that end a worker, and did so in a replay.
+    confirmed: BTreeSet<String>,
     /// What was broken, and what of it was not told yet.
     broken: BTreeSet<String>,
     fresh_broken: Vec<String>,
     /// How often anything was broken.
     pub times_broken: u64,
+    /// What has changed since the last [`FindingsChange`].
+    changed: BTreeSet<String>,
+    new_broken: Vec<String>,
 }
 
 /// A bug: errors of one signature.
-#[derive(Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Bug {
     /// How many checks have shown it.
     count: u64,
@@ -37,7 +42,16 @@ struct Bug {
     /// One of its errors is fresh.
     waiting: bool,
     /// What was told last, and with which count.
+    #[serde(with = "as_json")]
     told: Option<(Finding, u64)>,
+}
+
+/// What a unit has added.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct FindingsChange {
+    bugs: Vec<(String, Bug)>,
+    broken: Vec<String>,
+    times_broken: u64,
 }
 
 /// So many errors of one signature are replayed before it is given up: one that does not reproduce is no finding.
@@ -50,59 +64,89 @@ impl Bug {
 }
 
 impl<'a> Findings<'a> {
-    pub fn new(plan: &'a Plan, profile: Option<&'a Profile>, origin: &'a Origin) -> Findings<'a> {
+    pub fn new(plan: &'a Plan, origin: Origin) -> Findings<'a> {
         Findings {
             plan,
-            profile,
             origin,
             bugs: BTreeMap::new(),
             fresh: Vec::new(),
+            confirmed: BTreeSet::new(),
             broken: BTreeSet::new(),
             fresh_broken: Vec::new(),
             times_broken: 0,
+            changed: BTreeSet::new(),
+            new_broken: Vec::new(),
         }
     }
 
-    /// Counts a violation; `details` are asked for only if it is to be told. Returns whether it is by design.
-    pub fn found(&mut self, violation: Violation, details: impl FnOnce(Violation) -> ErrorFound) -> bool {
-        let by_design = self.excluded(&violation).is_some();
-        let signature = violation.signature(&self.plan.checker);
+    /// Counts an error that so many checks have shown.
+    pub fn found(&mut self, error: ErrorFound, times: u64) {
+        let signature = error.violation.signature(&self.plan.checker);
         let bug = self.bugs.entry(signature.clone()).or_default();
-        bug.count += 1;
+        bug.count += times;
+        self.changed.insert(signature.clone());
         if bug.is_due() {
             bug.waiting = true;
-            self.fresh.push((signature, details(violation)));
+            self.fresh.push((signature, error));
         }
-        by_design
     }
 
-    /// Counts something that the tool or a component could not do.
-    pub fn broken(&mut self, why: &str) {
-        self.times_broken += 1;
+    /// Counts something that the tool or a component could not do, so many times.
+    pub fn broken(&mut self, why: &str, times: u64) {
+        self.times_broken += times;
         if self.broken.insert(why.to_owned()) {
             self.fresh_broken.push(why.to_owned());
+            self.new_broken.push(why.to_owned());
         }
     }
 
-    /// Writes the trace of each fresh error, replays it, and tells it; then what was broken.
-    pub fn report(&mut self, audience: &mut dyn Audience) -> Result<(), RunError> {
+    /// Does an error that ends its worker do so in a replay, too? Asked once a signature, if the answer is yes; else this is
+    /// what the replay said.
+    ///
+    /// # Errors
+    /// The trace cannot be written.
+    pub fn confirm(
+        &mut self,
+        error: &ErrorFound,
+        audience: &mut dyn Audience,
+    ) -> Result<Confirmation, RunError> {
+        let signature = error.violation.signature(&self.plan.checker);
+        if self.confirmed.contains(&signature) {
+            return Ok(Confirmation::Reproduced);
+        }
+        let trace = Trace::of(self.plan, &self.origin, error);
+        let kept = audience.keep(&self.id(&signature), &trace);
+        let path = kept.map_err(|failed| failed.with_unsaved([trace.to_json()]))?;
+        let confirmation = audience.confirm(&path);
+        if confirmation == Confirmation::Reproduced {
+            self.confirmed.insert(signature);
+        }
+        Ok(confirmation)
+    }
+
+    /// Writes the trace of each fresh error, replays it, and tells it; then what was broken. Returns whether there was anything.
+    pub fn report(&mut self, audience: &mut dyn Audience) -> Result<bool, RunError> {
+        let any = !self.fresh.is_empty() || !self.fresh_broken.is_empty();
         let mut fresh = std::mem::take(&mut self.fresh).into_iter();
         while let Some((signature, error)) = fresh.next() {
-            let trace = self.trace(&error);
-            let id =
-                format!("{:08x}", xxh3_64(format!("{}/{signature}", self.plan.target).as_bytes()) as u32);
+            let trace = Trace::of(self.plan, &self.origin, &error);
+            let id = self.id(&signature);
             let path = audience.keep(&id, &trace).map_err(|failed| {
-                let others = fresh.by_ref().map(|(_, error)| self.trace(&error));
+                let others = fresh.by_ref().map(|(_, error)| Trace::of(self.plan, &self.origin, &error));
                 failed.with_unsaved(std::iter::once(trace).chain(others).map(|trace| trace.to_json()))
             })?;
-            let not_replayed = match audience.confirm(&path) {
+            let confirmation = if self.confirmed.contains(&signature) {
+                Confirmation::Reproduced
+            } else {
+                audience.confirm(&path)
+            };
+            let not_replayed = match confirmation {
                 Confirmation::Reproduced => None,
                 Confirmation::Not(what) => Some(what),
             };
             if let Some(what) = &not_replayed {
-                self.broken(&format!("a finding did not reproduce: {signature}: {what}"));
+                self.broken(&format!("a finding did not reproduce: {signature}: {what}"), 1);
             }
-            let profile = self.excluded(&error.violation);
             let bug = self.bugs.get_mut(&signature).expect("a fresh error has its bug");
             bug.waiting = false;
             bug.tries += 1;
@@ -112,10 +156,10 @@ impl<'a> Findings<'a> {
             let finding = Finding {
                 id,
                 verdict: error.violation.verdict,
-                by_design: profile.is_some(),
-                profile,
+                by_design: error.by_design.is_some(),
+                profile: error.by_design,
                 message: error.violation.message,
-                epoch: error.epoch,
+                epoch: error.way.epoch,
                 signature,
                 count: bug.count.into(),
                 trace: path.display().to_string(),
@@ -128,7 +172,28 @@ impl<'a> Findings<'a> {
         for message in std::mem::take(&mut self.fresh_broken) {
             audience.tell(&Message::Broken { message })?;
         }
-        Ok(())
+        Ok(any)
+    }
+
+    /// What has changed since the last call.
+    pub fn change(&mut self) -> FindingsChange {
+        let bugs = std::mem::take(&mut self.changed).into_iter().map(|signature| {
+            let bug = self.bugs[&signature].clone();
+            (signature, bug)
+        });
+        FindingsChange {
+            bugs: bugs.collect(),
+            broken: std::mem::take(&mut self.new_broken),
+            times_broken: self.times_broken,
+        }
+    }
+
+    /// Makes a change of an earlier process.
+    pub fn restore(&mut self, change: FindingsChange) {
+        let FindingsChange { bugs, broken, times_broken } = change;
+        self.bugs.extend(bugs);
+        self.broken.extend(broken);
+        self.times_broken = times_broken;
     }
 
     /// Tells again what was seen more often since.
@@ -148,13 +213,7 @@ impl<'a> Findings<'a> {
         told.filter(|(finding, _)| finding.replayed && !finding.by_design).count() as u64
     }
 
-    fn trace(&self, error: &ErrorFound) -> Trace {
-        Trace::of(self.plan, self.origin, error, self.excluded(&error.violation).is_some())
-    }
-
-    fn excluded(&self, violation: &Violation) -> Option<String> {
-        let profile = self.profile?;
-        let line = profile.excludes(&violation.promise)?;
-        Some(format!("{}: \"{}\" ({})", profile.system, line.quote, line.source))
+    fn id(&self, signature: &str) -> String {
+        format!("{:08x}", xxh3_64(format!("{}/{signature}", self.plan.target).as_bytes()) as u32)
     }
 }

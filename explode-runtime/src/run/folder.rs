@@ -44,6 +44,21 @@ impl RunFolder {
         Ok(RunFolder { path, messages })
     }
 
+    /// Opens the folder of an earlier process, to add to it. A last line that is torn goes.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn reopen(path: &Path) -> Result<RunFolder, RunError> {
+        let failed = |error| RunError::folder(path, error);
+        make_folder(&path.join("traces")).map_err(failed)?;
+        let file = path.join("run.jsonl");
+        let text = fs::read(&file).map_err(failed)?;
+        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let messages = File::options().append(true).open(&file).map_err(failed)?;
+        messages.set_len(whole as u64).map_err(failed)?;
+        Ok(RunFolder { path: path.to_owned(), messages })
+    }
+
     /// The folder.
     pub fn path(&self) -> &Path {
         &self.path

@@ -1,25 +1,37 @@
 //! Running: what is to be run (registry, plan), how (units of work, the loop over them), and what stays (run folder, exit code).
 
+mod attempts;
 mod bench;
 mod error;
 mod exit;
 mod explore;
 mod findings;
 mod folder;
+mod hearing;
+mod journal;
 mod options;
 mod plan;
 mod registry;
 mod seen;
+mod supervise;
 mod tell;
 mod unit;
+mod worker;
 
 pub use bench::{BenchReport, RESTORE_MIB, Restore, bench, bench_restore};
 pub use error::{Confirm, Confirmation, RunError};
 pub use exit::Exit;
 pub use explore::explore;
 pub use folder::{RunFolder, durable_file, durable_write};
+pub use journal::{History, JournalError};
 pub use options::{OptionDef, OptionValue, Options, UsageError};
 pub use plan::{Bounds, Mode, Plan, Settings, StrategyName};
 pub use registry::{CheckerDef, ComponentDef, Registry, Target};
+pub use supervise::{Keep, Supervisor};
 pub use tell::{Audience, Local};
-pub use unit::{Early, Ended, ErrorFound, Place, Runner, Work};
+pub use unit::{Early, Ended, ErrorFound, Place, Runner, SoFar, Way, Work};
+pub use worker::{
+    Body, Crew, Death, Ended as WorkerEnded, Failed, FrameReader, InThread, Known, Listener, Order, Outcome,
+    Page, Past, Remote, Said, Snapshot, Spawn, Stage, StartError, Started, Step, StepName, ToWorker, UnitEnd,
+    encode, serve,
+};

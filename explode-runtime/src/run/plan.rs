@@ -94,6 +94,14 @@ pub struct Settings {
     /// Crashes during recovery, and during the recovery from those, so many deep.
     #[serde(default)]
     pub crash_depth: u32,
+    /// A step that takes more milliseconds hangs, where a supervisor sees it.
+    #[serde(default = "deadline_ms")]
+    pub deadline_ms: u64,
+}
+
+/// Half a minute.
+fn deadline_ms() -> u64 {
+    30_000
 }
 
 /// What is run, on what, how.
@@ -187,6 +195,7 @@ impl Plan {
                 limit,
                 samples,
                 crash_depth,
+                deadline_ms: deadline_ms(),
             },
         }
     }
@@ -244,7 +253,7 @@ impl Plan {
     }
 
     fn check_settings(&self) -> Result<(), UsageError> {
-        let Settings { rules, samples, depth, strategy, states, budget_ms, .. } = &self.settings;
+        let Settings { rules, samples, depth, strategy, states, budget_ms, deadline_ms, .. } = &self.settings;
         if !rules.block_bytes.is_multiple_of(512) || !(512..=1 << 20).contains(&rules.block_bytes) {
             let bytes = rules.block_bytes;
             return Err(UsageError(format!(
@@ -256,6 +265,10 @@ impl Plan {
         }
         if *depth == 0 {
             return Err(UsageError("a depth of 0 explores nothing; use at least 1".to_owned()));
+        }
+        if *deadline_ms == 0 {
+            let text = "a deadline of 0 leaves no time for any step; use at least 1ms, 30s is the default";
+            return Err(UsageError(text.to_owned()));
         }
         if *strategy == StrategyName::Random && states.or(*budget_ms).is_none() {
             let text = "random walks never end by themselves; say when to stop with --budget or --states";

@@ -23,6 +23,19 @@ impl States {
         }
     }
 
+    /// At which depth it was reached, if it was.
+    pub fn depth(&self, signature: u128) -> Option<u32> {
+        self.0.get(&signature).copied()
+    }
+
+    /// Takes back what [`reach`](States::reach) has noted: before, the depth was this.
+    pub fn undo(&mut self, signature: u128, before: Option<u32>) {
+        match before {
+            Some(depth) => self.0.insert(signature, depth),
+            None => self.0.remove(&signature),
+        };
+    }
+
     /// How many distinct ones.
     pub fn len(&self) -> u64 {
         self.0.len() as u64
@@ -47,6 +60,11 @@ impl Checks {
     /// Notes a check of a crash during recovery; was it made neither as such nor otherwise?
     pub fn insert_crash_crash(&mut self, key: u128) -> bool {
         !self.seen.contains(&key) && self.crash_crash.insert(key)
+    }
+
+    /// Notes a check of a crash during recovery, whatever else was made.
+    pub fn note_crash_crash(&mut self, key: u128) {
+        self.crash_crash.insert(key);
     }
 
     /// Notes that a check has shown an error.

@@ -10,7 +10,7 @@ use explode_ramdisk::Event;
 use super::error::{Confirm, Confirmation, RunError};
 use super::folder::RunFolder;
 use super::plan::Plan;
-use super::unit::Runner;
+use super::worker::Started;
 use crate::report::{Message, RunInfo};
 use crate::trace::Trace;
 
@@ -54,6 +54,8 @@ pub trait Audience {
 /// The audience of a run in this process: a folder, a sink for the messages, and a way to replay a trace.
 pub struct Local<'a> {
     out: Option<&'a Path>,
+    /// `out` is there.
+    resume: bool,
     folder: Option<RunFolder>,
     events: Option<EventFile>,
     confirm: Confirm<'a>,
@@ -63,7 +65,12 @@ pub struct Local<'a> {
 impl<'a> Local<'a> {
     /// Without `out` the folder is the first free `explode-runs/<target>-<n>`.
     pub fn new(out: Option<&'a Path>, confirm: Confirm<'a>, sink: &'a mut dyn FnMut(&Message)) -> Local<'a> {
-        Local { out, folder: None, events: None, confirm, sink }
+        Local { out, resume: false, folder: None, events: None, confirm, sink }
+    }
+
+    /// The same in a folder that is there: messages and traces are added to it.
+    pub fn resuming(folder: &'a Path, confirm: Confirm<'a>, sink: &'a mut dyn FnMut(&Message)) -> Local<'a> {
+        Local { resume: true, ..Local::new(Some(folder), confirm, sink) }
     }
 
     /// Writes the events of each unit of work to a file, as JSON lines; a mark `unit <n>` comes before those of the n-th.
@@ -76,6 +83,11 @@ impl<'a> Local<'a> {
         Ok(())
     }
 
+    /// The run folder, once it is there.
+    pub fn path(&self) -> Option<&Path> {
+        self.folder.as_ref().map(RunFolder::path)
+    }
+
     fn folder(&mut self) -> &mut RunFolder {
         self.folder.as_mut().expect("a run opens its folder first")
     }
@@ -83,7 +95,11 @@ impl<'a> Local<'a> {
 
 impl Audience for Local<'_> {
     fn open(&mut self, target: &str) -> Result<PathBuf, RunError> {
-        let folder = self.folder.insert(RunFolder::create(self.out, target)?);
+        let folder = match self.out {
+            Some(path) if self.resume => RunFolder::reopen(path)?,
+            out => RunFolder::create(out, target)?,
+        };
+        let folder = self.folder.insert(folder);
         Ok(folder.path().to_owned())
     }
 
@@ -130,8 +146,7 @@ impl EventFile {
 }
 
 /// The first message: everything that decides the run.
-pub(super) fn run_info(plan: &Plan, runner: &Runner<'_>, out: &Path) -> RunInfo {
-    let hides = runner.hides().iter().map(|(name, what)| format!("{name}: {what}"));
+pub(super) fn run_info(plan: &Plan, started: &Started, out: &Path) -> RunInfo {
     RunInfo {
         target: plan.target.clone(),
         mode: plan.mode,
@@ -140,8 +155,8 @@ pub(super) fn run_info(plan: &Plan, runner: &Runner<'_>, out: &Path) -> RunInfo 
         checker: plan.checker.clone(),
         checker_options: plan.checker_options.clone(),
         options: plan.settings.clone(),
-        versions: runner.origin().versions.clone(),
-        hides: hides.collect(),
+        versions: started.origin.versions.clone(),
+        hides: started.hides.clone(),
         out: out.display().to_string(),
     }
 }

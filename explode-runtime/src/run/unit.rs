@@ -4,12 +4,14 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use explode_ramdisk::{Event, Image, Recording};
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::error::RunError;
 use super::plan::Plan;
 use super::registry::Registry;
 use super::tell::versions;
+use super::worker::{Step, StepName, as_json};
 use crate::check::{Ask, Checker, Cx, Failure, Profile, Violation};
 use crate::choose::{Choice, Chooser, Divergence, Point};
 use crate::crash::{Epoch, Kept};
@@ -32,8 +34,14 @@ pub struct Runner<'a> {
     keep_events: bool,
 }
 
-/// Who makes the crash checks of a unit, and hears of its states.
+/// Who makes the crash checks of a unit, hears of its states and answers its choices.
 pub trait Work {
+    /// The answer to a point past the end of the script.
+    fn fallback(&mut self, point: &Point<'_>) -> u32;
+
+    /// A step that may hang, or end this process, comes next.
+    fn about_to(&mut self, _step: Step, _so_far: &SoFar<'_>) {}
+
     /// A checker asks for crash checks, in a mutate that is being explored.
     ///
     /// # Errors
@@ -43,16 +51,27 @@ pub trait Work {
         pipeline: &mut Pipeline<'_>,
         stack: &Stack,
         ask: &Ask<'_>,
-        place: Place,
+        so_far: &SoFar<'_>,
     ) -> Result<(), Failure>;
 
-    /// A mutate has returned, or the checker has begun (depth 0), in a state of this signature. Shall the unit go on, if it
-    /// has mutates left?
-    fn reached(&mut self, signature: u128, depth: u32) -> bool;
+    /// A mutate has returned, or the checker has begun (depth 0), in a state of this signature. Shall the unit go on? The answer
+    /// counts only if there are `more` mutates.
+    fn reached(&mut self, signature: u128, depth: u32, more: bool) -> bool;
+}
+
+/// How far a unit is.
+#[derive(Clone, Copy, Debug)]
+pub struct SoFar<'a> {
+    /// Every choice made.
+    pub choices: &'a [Choice],
+    /// Calls of mutate that were explored.
+    pub operations: u64,
+    /// Where it is.
+    pub place: Place,
 }
 
 /// Where in a run something happens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// Calls of mutate so far, the current one included.
     pub mutates: u32,
@@ -87,10 +106,28 @@ pub enum Early {
 }
 
 /// A violation with all that leads to it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorFound {
     /// What is wrong.
     pub violation: Violation,
+    /// The profile's line that excludes it, with its source, if there is one.
+    pub by_design: Option<String>,
+    /// The step that has ended the worker, or hung; none if the worker itself has seen the violation.
+    pub died: Option<StepName>,
+    /// What leads to it.
+    pub way: Way,
+}
+
+impl ErrorFound {
+    /// Is a violation of the same kind?
+    pub(super) fn is_like(&self, violation: &Violation) -> bool {
+        (self.violation.verdict, &self.violation.promise) == (violation.verdict, &violation.promise)
+    }
+}
+
+/// What leads to an error.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Way {
     /// The epoch of the check; none without a crash.
     pub epoch: Option<Epoch>,
     /// The check's arguments.
@@ -100,6 +137,7 @@ pub struct ErrorFound {
     /// The same of each crash during recovery that followed.
     pub recovery: Vec<(String, Vec<Kept>)>,
     /// Every choice from the pristine disks on.
+    #[serde(with = "as_json")]
     pub choices: Vec<Choice>,
     /// Where.
     pub place: Place,
@@ -146,12 +184,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Runs a unit. The mutates of its state are replayed without checks; `work` does the checks of the others.
-    pub fn run(
-        &self,
-        unit: &Unit,
-        fallback: &mut dyn FnMut(&Point<'_>) -> u32,
-        work: &mut dyn Work,
-    ) -> Ended {
+    pub fn run(&self, unit: &Unit, work: &mut dyn Work) -> Ended {
         let mut script = unit.state.choices.clone();
         script.extend(unit.script.iter().cloned());
         let mut chooser = Chooser::new(script);
@@ -161,7 +194,8 @@ impl<'a> Runner<'a> {
             pipeline.keep_events();
         }
         let pipeline = RefCell::new(pipeline);
-        let early = self.run_to_end(unit, &mut chooser, fallback, work, &mut operations, &pipeline).err();
+        let early =
+            self.run_to_end(unit, &mut chooser, &RefCell::new(work), &mut operations, &pipeline).err();
         if early.is_none() {
             chooser.finish();
         }
@@ -175,40 +209,55 @@ impl<'a> Runner<'a> {
         &self,
         unit: &Unit,
         chooser: &mut Chooser,
-        fallback: &mut dyn FnMut(&Point<'_>) -> u32,
-        work: &mut dyn Work,
+        work: &RefCell<&mut dyn Work>,
         operations: &mut u64,
         pipeline: &RefCell<Pipeline<'_>>,
     ) -> Result<(), Early> {
         let broken = |error: &dyn std::fmt::Display| Early::Broken(error.to_string());
+        let mut place = Place::default();
+        let about_to = |step: Step, choices: &[Choice], operations: u64, place: Place| {
+            work.borrow_mut().about_to(step, &SoFar { choices, operations, place });
+        };
         let Runner { registry, plan, lab, pristine, .. } = self;
+        about_to(Step::Between, &[], 0, place);
         let stack = build(registry, plan, lab, pristine.clone(), Recording::On);
         let mut stack = stack.map_err(|error| broken(&error))?;
+        about_to(Step::Start, &[], 0, place);
         stack.start().and_then(|()| lab.settle()).map_err(|fault| broken(&fault))?;
         let def = self.registry.checker_of(self.plan).map_err(|error| broken(&error))?;
         let mut checker = def.make(&self.plan.checker_options).map_err(|error| broken(&error))?;
+        about_to(Step::Init, &[], 0, place);
         checker.init(&stack).map_err(|fault| broken(&fault))?;
-        let mut place = Place { mutates: 0, interval: 0 };
-        if unit.state.depth == 0 && !work.reached(signature(checker.as_ref(), chooser, 0), 0) {
-            return Err(Early::Stopped);
+        let depths = unit.state.depth + unit.mutates;
+        let reached = |checker: &dyn Checker, chooser: &Chooser, depth: u32| {
+            let go_on = work.borrow_mut().reached(signature(checker, chooser, depth), depth, depth < depths);
+            if go_on || depth == depths { Ok(()) } else { Err(Early::Stopped) }
+        };
+        if unit.state.depth == 0 {
+            reached(checker.as_ref(), chooser, 0)?;
         }
-        for depth in 0..unit.state.depth + unit.mutates {
+        for depth in 0..depths {
             let explored = depth >= unit.state.depth;
             place.mutates = depth + 1;
             *operations += u64::from(explored);
+            let operations = *operations;
+            about_to(place.step(), chooser.made(), operations, place);
             let mut ask = |stack: &Stack, ask: &Ask<'_>| {
-                let here = place;
+                let here = SoFar { choices: ask.chooser.made(), operations, place };
                 place.interval += 1;
                 // After a divergence nothing says anything any more.
-                if ask.chooser.diverged().is_some() {
+                let asked = if ask.chooser.diverged().is_some() {
                     Err(Failure::Stop)
                 } else if explored {
-                    work.crashes(&mut pipeline.borrow_mut(), stack, ask, here)
+                    work.borrow_mut().crashes(&mut pipeline.borrow_mut(), stack, ask, &here)
                 } else {
                     Ok(pipeline.borrow_mut().skip(stack.devices(), ask.when)?)
-                }
+                };
+                about_to(place.step(), here.choices, operations, place);
+                asked
             };
-            let failed = mutate(checker.as_mut(), &stack, chooser, fallback, pipeline, &mut ask).err();
+            let mut fallback = |point: &Point<'_>| work.borrow_mut().fallback(point);
+            let failed = mutate(checker.as_mut(), &stack, chooser, &mut fallback, pipeline, &mut ask).err();
             match failed {
                 // Whoever runs the unit looks at the divergence first.
                 _ if chooser.diverged().is_some() => return Err(Early::Stopped),
@@ -217,13 +266,24 @@ impl<'a> Runner<'a> {
                 Some(Failure::Broken(why)) => return Err(Early::Broken(why)),
                 None => {}
             }
-            let depth = depth + 1;
-            if explored && !work.reached(signature(checker.as_ref(), chooser, depth), depth) {
-                return Err(Early::Stopped);
+            if explored {
+                reached(checker.as_ref(), chooser, depth + 1)?;
             }
         }
+        about_to(Step::Finish, chooser.made(), *operations, place);
         checker.finish(&stack).map_err(|fault| broken(&fault))?;
+        // What goes away now is unmounted where it must be.
+        drop(checker);
+        drop(stack);
+        about_to(Step::Between, chooser.made(), *operations, place);
         Ok(())
+    }
+}
+
+impl Place {
+    /// The call of mutate that is here.
+    fn step(self) -> Step {
+        Step::Mutate { mutates: self.mutates, interval: self.interval }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::check::Verdict;
 use crate::choose::Choice;
 use crate::crash::{Epoch, Kept};
 use crate::recover::StackSpec;
-use crate::run::{ErrorFound, Mode, Options, Plan, Settings};
+use crate::run::{ErrorFound, Mode, Options, Plan, Settings, StepName};
 
 /// The format that this version writes and reads.
 const FORMAT: u32 = 1;
@@ -55,6 +55,9 @@ pub struct Trace {
     /// The disks that crashes during recovery left, each during the recovery of the one before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recovery: Vec<CrashDiskRecord>,
+    /// The step that has ended the process or the guest, or did not end; absent if the error was seen from within.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub died: Option<StepName>,
     /// How bad.
     pub verdict: Verdict,
     /// Which bug.
@@ -66,7 +69,7 @@ pub struct Trace {
 }
 
 /// What a run began with, as far as its plan does not say it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// Versions of the systems checked, by name, and this program's.
     pub versions: BTreeMap<String, String>,
@@ -108,7 +111,8 @@ pub enum TraceError {
 
 impl Trace {
     /// The trace of an error.
-    pub fn of(plan: &Plan, origin: &Origin, error: &ErrorFound, by_design: bool) -> Trace {
+    pub fn of(plan: &Plan, origin: &Origin, error: &ErrorFound) -> Trace {
+        let way = &error.way;
         let record =
             |(id, kept): &(String, Vec<Kept>)| CrashDiskRecord { id: id.clone(), blocks: blocks(kept) };
         Trace {
@@ -122,17 +126,18 @@ impl Trace {
             checker_options: plan.checker_options.clone(),
             options: plan.settings.clone(),
             pristine: origin.pristine.clone(),
-            choices: error.choices.clone(),
-            mutates: error.place.mutates,
-            interval: error.place.interval,
-            epoch: error.epoch,
-            args: error.args.clone(),
-            log: format!("{:032x}", error.log_hash),
-            crash_disk: error.disk.as_ref().map(record),
-            recovery: error.recovery.iter().map(record).collect(),
+            choices: way.choices.clone(),
+            mutates: way.place.mutates,
+            interval: way.place.interval,
+            epoch: way.epoch,
+            args: way.args.clone(),
+            log: format!("{:032x}", way.log_hash),
+            crash_disk: way.disk.as_ref().map(record),
+            recovery: way.recovery.iter().map(record).collect(),
+            died: error.died,
             verdict: error.violation.verdict,
             signature: error.violation.signature(&plan.checker),
-            by_design,
+            by_design: error.by_design.is_some(),
             message: error.violation.message.clone(),
         }
     }
@@ -160,14 +165,15 @@ impl Trace {
 
     /// What in it cannot be, whatever was run.
     fn contradiction(&self) -> Option<String> {
-        let Trace { choices, mutates, epoch, log, crash_disk, checker, verdict, signature, .. } = self;
+        let Trace { choices, mutates, epoch, log, crash_disk, checker, died, verdict, signature, .. } = self;
+        let begun = !matches!(died, Some(StepName::Start | StepName::Init));
         let depth = self.options.depth;
         let unreal = choices.iter().position(|choice| choice.value >= choice.options);
         let is_hash = |text: &str| text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         if let Some(at) = unreal {
             let (value, options) = (choices[at].value, choices[at].options);
             Some(format!("choice {at} has the value {value} of {options} options, 0 is the first"))
-        } else if *mutates == 0 || *mutates > depth {
+        } else if (*mutates == 0 && begun) || *mutates > depth {
             Some(format!("it has {mutates} mutates, and the depth is {depth}"))
         } else if epoch.is_some() != crash_disk.is_some() {
             Some("an epoch and a crash disk belong together".to_owned())

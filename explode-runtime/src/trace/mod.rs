@@ -4,4 +4,5 @@ mod format;
 mod replay;
 
 pub use format::{CrashDiskRecord, Origin, Trace, TraceError};
+pub(crate) use replay::replay_heard;
 pub use replay::{Replay, replay};

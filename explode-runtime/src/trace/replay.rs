@@ -1,6 +1,5 @@
 //! Replaying a trace: the same choices, the same disk, the same verdict (EX-4, EX-59, EX-60).
 
-use std::cell::RefCell;
 use std::collections::HashSet;
 
 use explode_ramdisk::{Image, Recording};
@@ -14,7 +13,7 @@ use crate::devices::Lab;
 use crate::explore::{State, Unit};
 use crate::pipeline::{Candidate, Judge, Judgement, Pipeline};
 use crate::recover::Stack;
-use crate::run::{Early, Place, Registry, RunError, Runner, Work};
+use crate::run::{Death, Early, Registry, RunError, Runner, SoFar, Step, Work};
 
 /// What a replay came to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,26 +31,44 @@ pub enum Replay {
     Diverged(Divergence),
 }
 
-/// Replays a trace in this process, in this lab.
+impl Trace {
+    /// What it means for this trace that its replay ended the process, or did not end.
+    pub fn replay_of(&self, death: &Death) -> Replay {
+        match death.step.name() {
+            Some(step) if Some(step) == self.died => {
+                let violation = death.violation(step);
+                if violation.signature(&self.checker) == self.signature {
+                    return Replay::Reproduced { violation, by_search: false };
+                }
+                Replay::NotReproduced(format!("the replay died otherwise: {}", violation.message))
+            }
+            _ => Replay::NotReproduced(format!("the replay itself died {death}")),
+        }
+    }
+}
+
+/// Replays a trace in this process, in this lab. A trace of a step that hangs or ends the process does so.
 ///
 /// # Errors
 /// A trace that names what is not there, or a component that cannot start.
 pub fn replay(registry: &Registry, trace: &Trace, lab: &Lab) -> Result<Replay, RunError> {
+    replay_heard(registry, trace, lab, &|_| {})
+}
+
+/// The same; `hear` hears of each step before it is taken.
+pub(crate) fn replay_heard(
+    registry: &Registry,
+    trace: &Trace,
+    lab: &Lab,
+    hear: &dyn Fn(Step),
+) -> Result<Replay, RunError> {
     let plan = trace.plan();
     let runner = Runner::start(registry, &plan, lab)?;
     let unit = Unit { state: State::default(), script: trace.choices.clone(), mutates: trace.mutates };
-    let past_end = RefCell::new(None);
-    let mut search = Search { trace, past_end: &past_end, found: None, looked: None, by_search: false };
-    // The trace has every answer up to the finding: whoever asks for more is on another way.
-    let mut fallback = |point: &Point<'_>| {
-        let asked = Some((point.options, point.kind, point.label.clone()));
-        let divergence = Divergence { index: trace.choices.len(), recorded: None, asked };
-        past_end.borrow_mut().get_or_insert(divergence);
-        0
-    };
-    let ended = runner.run(&unit, &mut fallback, &mut search);
-    let Search { found, looked, by_search, .. } = search;
-    if let Some(divergence) = past_end.into_inner() {
+    let mut search = Search { trace, hear, past_end: None, found: None, looked: None, by_search: false };
+    let ended = runner.run(&unit, &mut search);
+    let Search { past_end, found, looked, by_search, .. } = search;
+    if let Some(divergence) = past_end {
         return Ok(Replay::Diverged(divergence));
     }
     match &ended.early {
@@ -62,6 +79,9 @@ pub fn replay(registry: &Registry, trace: &Trace, lab: &Lab) -> Result<Replay, R
     let index = ended.choices.len();
     if let Some(recorded) = trace.choices.get(index) {
         return Ok(Replay::Diverged(Divergence { index, recorded: Some(recorded.clone()), asked: None }));
+    }
+    if let Some(step) = trace.died {
+        return Ok(Replay::NotReproduced(format!("step {step} came to an end")));
     }
     Ok(match (ended.early, found, looked) {
         (Some(Early::Violated(violation, _)), _, _) => match trace.epoch {
@@ -93,18 +113,22 @@ struct Way<'a> {
     checker: &'a dyn Checker,
     candidate: &'a Candidate<'a>,
     trace: &'a Trace,
+    hear: &'a dyn Fn(Step),
     /// Only the recorded way will do; else any way of as many crashes.
     exactly: bool,
 }
 
 impl Way<'_> {
     /// The error at its end, if it is the trace's.
-    fn look(self, image: Image, crashes: &[CrashDiskRecord]) -> Option<Violation> {
-        let Way { judge, checker, candidate, trace, exactly } = self;
-        let Candidate { epoch, args, seed, .. } = candidate;
-        let recording = if crashes.is_empty() { Recording::Off } else { Recording::On };
-        let judged = judge.judge(image.clone(), checker, *epoch, args, recording);
-        let Some((next, further)) = crashes.split_first() else {
+    fn look(self, image: Image, crashes_left: &[CrashDiskRecord]) -> Option<Violation> {
+        let Way { judge, checker, candidate, trace, hear, exactly } = self;
+        let Candidate { epoch, args, seed, key, .. } = candidate;
+        let crashes = (trace.recovery.len() - crashes_left.len()) as u32;
+        let mut announce = |stage| hear(Step::Disk { key: *key, crashes, stage });
+        let recording = if crashes_left.is_empty() { Recording::Off } else { Recording::On };
+        let judged = judge.judge_announced(image.clone(), checker, *epoch, args, recording, &mut announce);
+        hear(Step::Between);
+        let Some((next, further)) = crashes_left.split_first() else {
             return match judged.judgement {
                 Judgement::Violated(violation) if violation.signature(&trace.checker) == trace.signature => {
                     Some(violation)
@@ -126,7 +150,8 @@ impl Way<'_> {
 /// Looks for the trace's crash disk in the trace's interval.
 struct Search<'a> {
     trace: &'a Trace,
-    past_end: &'a RefCell<Option<Divergence>>,
+    hear: &'a dyn Fn(Step),
+    past_end: Option<Divergence>,
     found: Option<Violation>,
     /// How many disks were checked; none before the trace's interval.
     looked: Option<u64>,
@@ -134,14 +159,28 @@ struct Search<'a> {
 }
 
 impl Work for Search<'_> {
+    /// The trace has every answer up to the finding: whoever asks for more is on another way.
+    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+        let asked = Some((point.options, point.kind, point.label.clone()));
+        let divergence = Divergence { index: self.trace.choices.len(), recorded: None, asked };
+        self.past_end.get_or_insert(divergence);
+        0
+    }
+
+    fn about_to(&mut self, step: Step, _so_far: &SoFar<'_>) {
+        (self.hear)(step);
+    }
+
     fn crashes(
         &mut self,
         pipeline: &mut Pipeline<'_>,
         stack: &Stack,
         ask: &Ask<'_>,
-        place: Place,
+        so_far: &SoFar<'_>,
     ) -> Result<(), Failure> {
-        if self.past_end.borrow().is_some() {
+        let place = so_far.place;
+        (self.hear)(Step::Between);
+        if self.past_end.is_some() {
             return Err(Failure::Stop);
         }
         let Some(wanted) = self.trace.crash_disk.as_ref().filter(|_| place.interval == self.trace.interval)
@@ -165,15 +204,15 @@ impl Work for Search<'_> {
                 return;
             }
             looked += 1;
-            let way =
-                Way { judge, checker: ask.checker, candidate, trace: self.trace, exactly: !self.by_search };
+            let Search { trace, hear, by_search, .. } = *self;
+            let way = Way { judge, checker: ask.checker, candidate, trace, hear, exactly: !by_search };
             self.found = way.look(disk.image(), &self.trace.recovery);
         })?;
         self.looked = Some(looked);
         Err(Failure::Stop)
     }
 
-    fn reached(&mut self, _signature: u128, _depth: u32) -> bool {
-        self.past_end.borrow().is_none()
+    fn reached(&mut self, _signature: u128, _depth: u32, _more: bool) -> bool {
+        self.past_end.is_none()
     }
 }

@@ -1,4 +1,4 @@
-//! Files in memory that are handed to QEMU by their descriptor, so that nothing of a guest is left on any disk.
+//! Files in memory that are handed to a child process by their descriptor, so that nothing is left on any disk.
 
 use std::fs::File;
 use std::io;
@@ -13,12 +13,15 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 
 /// A file without a name.
 #[derive(Debug)]
-pub(crate) struct MemoryFile {
+pub struct MemoryFile {
     file: Arc<File>,
 }
 
 impl MemoryFile {
     /// An empty file; the name is for those who look into /proc.
+    ///
+    /// # Errors
+    /// There is no memory.
     pub fn new(name: &str) -> io::Result<Self> {
         Ok(Self { file: Arc::new(File::from(memfd_create(name, MFdFlags::MFD_CLOEXEC)?)) })
     }

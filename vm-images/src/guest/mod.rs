@@ -19,7 +19,8 @@ use std::time::{Duration, Instant};
 
 use nix::fcntl::{F_SETPIPE_SZ, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 
 use crate::error::{Context, Result, VmError};
 use crate::kernel::Kernel;
@@ -30,7 +31,7 @@ pub(crate) use accelerator::{
     can_open as can_open_kvm, get as accelerator, remembered as accelerator_remembered,
 };
 pub use agent::{Agent, FOLDER as AGENT_FOLDER, GuestFile};
-use memory::MemoryFile;
+pub use memory::MemoryFile;
 pub use programs::{Wanted, find_program};
 pub use qemu::program as qemu;
 pub use shell::shell;
@@ -223,10 +224,13 @@ impl Guest {
         }
     }
 
-    /// Ends the guest at once, as if the machine lost its power.
+    /// Ends the guest at once, as if the machine lost its power, and whatever QEMU has started.
     pub fn kill(&mut self) {
-        // Both fail only if it has ended already.
-        let _ = self.qemu.kill();
+        if !self.has_ended() {
+            // QEMU leads a process group of its own. It fails only if it ends at this moment.
+            let _ = killpg(Pid::from_raw(self.qemu.id().cast_signed()), Signal::SIGKILL);
+        }
+        // It fails only if it was waited for already.
         let _ = self.qemu.wait();
     }
 }

@@ -18,11 +18,12 @@ use super::error::RunError;
 use super::options::UsageError;
 use super::plan::{Mode, Plan};
 use super::registry::Registry;
-use super::unit::{Early, Place, Runner, Work};
+use super::unit::{Early, Runner, SoFar, Work};
 use crate::check::{Ask, Failure};
+use crate::choose::Point;
 use crate::crash::When;
 use crate::devices::Lab;
-use crate::explore::{Finished, Reached};
+use crate::explore::{Finished, Reached, Strategy};
 use crate::pipeline::Pipeline;
 use crate::recover::{Fault, Stack};
 use rounds::Measured;
@@ -72,10 +73,9 @@ pub fn bench(registry: &Registry, plan: &Plan, lab: &Lab, disks: u64) -> Result<
     // No more than are checked are enumerated: a sample has enough.
     (plan.settings.limit, plan.settings.samples) = (disks, disks);
     let runner = Runner::start(registry, &plan, lab)?;
-    let mut bencher = Bencher { wanted: disks, most: 0, measured: None };
-    let mut strategy = plan.strategy();
-    while let Some(unit) = strategy.next() {
-        let ended = runner.run(&unit, &mut |point| strategy.fallback(point), &mut bencher);
+    let mut bencher = Bencher { strategy: plan.strategy(), wanted: disks, most: 0, measured: None };
+    while let Some(unit) = bencher.strategy.next() {
+        let ended = runner.run(&unit, &mut bencher);
         if let Some(measured) = bencher.measured {
             let measured = measured.map_err(|fault| RunError::Broken(fault.to_string()))?;
             return Ok(measured.report(&plan, started.elapsed()));
@@ -86,7 +86,7 @@ pub fn bench(registry: &Registry, plan: &Plan, lab: &Lab, disks: u64) -> Result<
             Some(Early::Violated(..) | Early::Stopped) | None => {}
         }
         // Without checks every state is explored further; the plan's depth ends it.
-        strategy.observe(&Finished { unit: &unit, choices: &ended.choices, reached: Reached::New });
+        bencher.strategy.observe(&Finished { unit: &unit, choices: &ended.choices, reached: Reached::New });
     }
     let (target, depth, most) = (&plan.target, plan.settings.depth, bencher.most);
     let fewer = if most < 2 { String::new() } else { format!("--checks {most} or ") };
@@ -99,6 +99,7 @@ pub fn bench(registry: &Registry, plan: &Plan, lab: &Lab, disks: u64) -> Result<
 
 /// Looks for a request for crash checks that is large enough, and measures there.
 struct Bencher {
+    strategy: Box<dyn Strategy>,
     wanted: u64,
     /// The largest so far.
     most: u64,
@@ -106,14 +107,18 @@ struct Bencher {
 }
 
 impl Work for Bencher {
+    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+        self.strategy.fallback(point)
+    }
+
     fn crashes(
         &mut self,
         pipeline: &mut Pipeline<'_>,
         stack: &Stack,
         ask: &Ask<'_>,
-        place: Place,
+        so_far: &SoFar<'_>,
     ) -> Result<(), Failure> {
-        let devices = stack.devices();
+        let (devices, place) = (stack.devices(), so_far.place);
         let crashes = explode::Crashes { stack, ask, interval: place.interval };
         // Copies do not read the log: this one has.
         pipeline.follow(devices)?;
@@ -132,7 +137,7 @@ impl Work for Bencher {
         Err(Failure::Stop)
     }
 
-    fn reached(&mut self, _signature: u128, _depth: u32) -> bool {
+    fn reached(&mut self, _signature: u128, _depth: u32, _more: bool) -> bool {
         self.measured.is_none()
     }
 }

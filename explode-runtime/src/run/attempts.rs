@@ -1,0 +1,183 @@
+//! Running a unit until it has ended, however many workers die of it.
+//!
+//! The first time that a worker dies in a step the unit is repeated as it was. The second time the step is an error: if a replay
+//! dies there too, it is one of the checked system, and the unit goes on past it. If not, the unit is repeated again; a step that
+//! goes on like that is given up as broken. Nothing of an attempt counts but of the last.
+
+use std::collections::BTreeMap;
+
+use super::error::{Confirmation, RunError};
+use super::hearing::Hearing;
+use super::supervise::start;
+use super::unit::ErrorFound;
+use super::worker::{Crew, Death, Order, Outcome, Past, Snapshot, Started, Step, UnitEnd};
+use crate::choose::Choice;
+use crate::explore::Unit;
+
+/// A step whose deaths do not reproduce is given up after so many replays.
+const REPLAYS: u32 = 2;
+/// So many deaths in one unit end the run.
+const DEATHS: u32 = 100;
+
+/// Runs units, and starts new workers as they are needed.
+pub(super) struct Attempts<'a> {
+    crew: &'a mut dyn Crew,
+    started: Started,
+    keep_events: bool,
+    /// The worker of the moment has not died yet.
+    alive: bool,
+}
+
+/// The deaths of a unit in one step.
+#[derive(Default)]
+struct Deaths {
+    /// Since the last replay.
+    times: u32,
+    replays: u32,
+    last: String,
+    /// They are an error, or are broken: said already.
+    settled: bool,
+}
+
+/// What becomes of a unit after a death.
+enum Then {
+    Repeat,
+    End(Box<UnitEnd>),
+}
+
+impl<'a> Attempts<'a> {
+    /// The crew has a worker, which has started like this.
+    pub fn new(crew: &'a mut dyn Crew, started: Started, keep_events: bool) -> Attempts<'a> {
+        Attempts { crew, started, keep_events, alive: true }
+    }
+
+    /// Runs a unit to its end; none if there are no workers any more, which is then said.
+    ///
+    /// # Errors
+    /// The audience cannot write.
+    pub fn run(&mut self, unit: &Unit, hearing: &mut Hearing<'_, '_>) -> Result<Option<UnitEnd>, RunError> {
+        let mut order = Order::new(unit, hearing.strategy.answers());
+        let mut deaths: BTreeMap<Step, Deaths> = BTreeMap::new();
+        let mut in_all = 0;
+        let end = loop {
+            // Only now: it has to know what was checked until now, units that died included.
+            if !self.alive && !self.restart(hearing) {
+                return Ok(None);
+            }
+            let result = self.crew.run(&order, hearing);
+            if let Some(error) = hearing.failed.take() {
+                return Err(error);
+            }
+            let death = match result {
+                Ok(end) => break end,
+                Err(death) => death,
+            };
+            self.alive = false;
+            in_all += 1;
+            let snapshot = hearing.wary.take();
+            let then = self.died(unit, &mut order, &mut deaths, &death, snapshot, hearing)?;
+            if in_all == DEATHS {
+                let why = format!("the run ends: {DEATHS} workers have died of one unit, the last {death}");
+                hearing.run.findings.broken(&why, 1);
+                return Ok(None);
+            }
+            match then {
+                Then::End(end) => break *end,
+                Then::Repeat => hearing.undo(),
+            }
+        };
+        for (_, Deaths { last, .. }) in
+            deaths.iter().filter(|(_, deaths)| !deaths.settled && deaths.replays == 0)
+        {
+            let why = format!("a worker died {last}; when the unit was repeated, it did not");
+            hearing.run.findings.broken(&why, 1);
+        }
+        Ok(Some(end))
+    }
+
+    /// Takes note of a death; decides how to go on.
+    fn died(
+        &self,
+        unit: &Unit,
+        order: &mut Order,
+        deaths: &mut BTreeMap<Step, Deaths>,
+        death: &Death,
+        snapshot: Option<(Step, Snapshot)>,
+        hearing: &mut Hearing<'_, '_>,
+    ) -> Result<Then, RunError> {
+        let step = death.step;
+        let here = deaths.entry(step).or_default();
+        here.times += 1;
+        here.last = death.to_string();
+        order.ask = true;
+        if !order.wary.contains(&step) {
+            order.wary.push(step);
+        }
+        let Some((_, snapshot)) = snapshot.filter(|(wary, _)| *wary == step && here.times > 1) else {
+            return Ok(Then::Repeat);
+        };
+        let Some(name) = step.name() else {
+            // Nothing of the checked system's ran.
+            here.settled = true;
+            let mut end = snapshot.end;
+            end.add_broken(format!("a worker died {death}, twice; the unit is given up"));
+            return Ok(Then::End(Box::new(end)));
+        };
+        let mut error = ErrorFound {
+            violation: death.violation(name),
+            by_design: None,
+            died: Some(name),
+            way: snapshot.way,
+        };
+        let mut end = snapshot.end;
+        if let Step::Mutate { mutates, .. } = step
+            && mutates > unit.state.depth
+        {
+            error.way.choices = all_choices(unit, hearing.answers);
+            end.choices.clone_from(&error.way.choices);
+        }
+        let outcome = match hearing.run.findings.confirm(&error, hearing.audience)? {
+            Confirmation::Reproduced => Outcome::Error(error.violation.clone(), name),
+            Confirmation::Not(what) => {
+                here.times = 0;
+                here.replays += 1;
+                let why = format!("a worker died {death}, twice; a replay did not: {what}");
+                hearing.run.findings.broken(&why, 1);
+                if here.replays < REPLAYS {
+                    return Ok(Then::Repeat);
+                }
+                Outcome::Broken(format!("a worker died {death}, again and again, but in no replay; given up"))
+            }
+        };
+        here.settled = true;
+        if let Step::Disk { key, crashes, .. } = step {
+            order.past.push(Past { key, crashes, outcome });
+            return Ok(Then::Repeat);
+        }
+        match outcome {
+            Outcome::Error(..) => end.errors.push((error, 1)),
+            Outcome::Broken(why) => end.add_broken(why),
+        }
+        Ok(Then::End(Box::new(end)))
+    }
+
+    /// Starts a new worker; false if that cannot be done, which is then said.
+    fn restart(&mut self, hearing: &mut Hearing<'_, '_>) -> bool {
+        let why = match start(self.crew, &hearing.run.known, self.keep_events) {
+            Ok(started) if started.origin == self.started.origin => {
+                self.alive = true;
+                return true;
+            }
+            Ok(_) => "its first start made other disks than the one before: the stack is not deterministic"
+                .to_owned(),
+            Err(error) => error.to_string(),
+        };
+        hearing.run.findings.broken(&format!("the run ends, for there is no new worker: {why}"), 1);
+        false
+    }
+}
+
+/// The choices of a unit as far as they were asked for; those of its script were, or it would have ended elsewhere before.
+fn all_choices(unit: &Unit, answers: &[Choice]) -> Vec<Choice> {
+    unit.state.choices.iter().chain(&unit.script).chain(answers).cloned().collect()
+}

@@ -1,0 +1,112 @@
+//! The supervisor's ear: what it hears of a unit while it runs. Until the unit has ended all of it can be taken back.
+
+use std::time::{Duration, Instant};
+
+use super::error::RunError;
+use super::supervise::Progressing;
+use super::tell::Audience;
+use super::worker::{Listener, Snapshot, Step};
+use crate::choose::{Choice, Point};
+use crate::explore::{Reached, Strategy};
+use crate::report::Message;
+
+/// How often progress is told.
+const PROGRESS: Duration = Duration::from_secs(1);
+
+/// Hears of one attempt to run a unit.
+pub(super) struct Hearing<'a, 'p> {
+    pub run: &'a mut Progressing<'p>,
+    pub strategy: &'a mut dyn Strategy,
+    pub audience: &'a mut dyn Audience,
+    /// The answers to points past the end of the script; those of an earlier attempt hold for this one.
+    pub answers: &'a mut Vec<Choice>,
+    /// How many of them were given in this attempt.
+    pub answered: usize,
+    /// What the last mutate led to.
+    pub reached: Reached,
+    /// The states of this attempt, each with its depth before and now.
+    pub states: Vec<(u128, Option<u32>, u32)>,
+    /// What was known before the last step that the worker is wary of.
+    pub wary: Option<(Step, Snapshot)>,
+    /// What the audience could not hear.
+    pub failed: Option<RunError>,
+}
+
+impl<'a, 'p> Hearing<'a, 'p> {
+    pub fn new(
+        run: &'a mut Progressing<'p>,
+        strategy: &'a mut dyn Strategy,
+        audience: &'a mut dyn Audience,
+        answers: &'a mut Vec<Choice>,
+    ) -> Hearing<'a, 'p> {
+        Hearing {
+            run,
+            strategy,
+            audience,
+            answers,
+            answered: 0,
+            reached: Reached::Stopped,
+            states: Vec::new(),
+            wary: None,
+            failed: None,
+        }
+    }
+
+    /// Takes everything back but the answers.
+    pub fn undo(&mut self) {
+        self.answered = 0;
+        self.reached = Reached::Stopped;
+        for (signature, before, _) in self.states.drain(..).rev() {
+            self.run.states.undo(signature, before);
+        }
+    }
+}
+
+impl Listener for Hearing<'_, '_> {
+    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+        let Point { kind, options, names, label, .. } = point;
+        let index = self.answered;
+        self.answered += 1;
+        if let Some(known) = self.answers.get(index)
+            && (known.kind, known.options, &known.label) == (*kind, *options, label)
+        {
+            return known.value;
+        }
+        self.answers.truncate(index);
+        let value = self.strategy.fallback(point);
+        let name = names.get(value as usize).cloned();
+        self.answers.push(Choice { kind: *kind, options: *options, value, name, label: label.clone() });
+        value
+    }
+
+    fn reached(&mut self, signature: u128, depth: u32, _more: bool) -> bool {
+        let before = self.run.states.depth(signature);
+        let new = self.run.states.reach(signature, depth);
+        if new {
+            self.states.push((signature, before, depth));
+        }
+        // At depth 0 no mutate has led anywhere yet; what the first one leads to is not known before it returns.
+        if depth > 0 {
+            self.reached = if new { Reached::New } else { Reached::Known };
+        }
+        !self.run.bound_reached()
+    }
+
+    fn about_to(&mut self, _step: Step, checked: u64) {
+        if self.run.last_progress.elapsed() >= PROGRESS {
+            self.run.last_progress = Instant::now();
+            let progress = self.run.progress(self.strategy.waiting(), checked);
+            if let Err(error) = self.audience.tell(&Message::Progress(progress)) {
+                self.failed.get_or_insert(error);
+            }
+        }
+    }
+
+    fn wary(&mut self, step: Step, snapshot: Snapshot) {
+        self.wary = Some((step, snapshot));
+    }
+
+    fn stop(&mut self) -> bool {
+        self.failed.is_some() || self.run.interrupted() || self.run.out_of_time()
+    }
+}

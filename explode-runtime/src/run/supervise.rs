@@ -1,0 +1,270 @@
+//! The supervisor: strategy, queue, states, counters, findings, journal. The worker does the rest (`docs/architecture.md`).
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::attempts::Attempts;
+use super::error::RunError;
+use super::findings::Findings;
+use super::hearing::Hearing;
+use super::journal::{History, Journal, Record};
+use super::options::UsageError;
+use super::plan::{Plan, Settings};
+use super::seen::States;
+use super::tell::{Audience, run_info};
+use super::worker::{Crew, Known, StartError, Started, UnitEnd};
+use crate::choose::Point;
+use crate::explore::{Finished, Strategy, Unit};
+use crate::report::{Message, Progress, Summary};
+
+/// What is kept of a run, so that another process can go on with it.
+#[derive(Debug, Default)]
+pub enum Keep {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// A journal in the run folder.
+    Journal,
+    /// The journal goes on from here.
+    Resume(Box<History>),
+}
+
+/// Explores a plan with the workers of a crew.
+pub struct Supervisor<'a> {
+    plan: &'a Plan,
+    crew: &'a mut dyn Crew,
+    audience: &'a mut dyn Audience,
+    /// What is kept.
+    pub keep: Keep,
+    /// Set by whoever wants the run to end after the current step.
+    pub interrupt: Option<&'a AtomicBool>,
+}
+
+impl<'a> Supervisor<'a> {
+    /// One that keeps nothing, and is not interrupted.
+    pub fn new(plan: &'a Plan, crew: &'a mut dyn Crew, audience: &'a mut dyn Audience) -> Supervisor<'a> {
+        Supervisor { plan, crew, audience, keep: Keep::Nothing, interrupt: None }
+    }
+
+    /// Runs to the end, or until a bound, the budget or an interrupt stops it.
+    ///
+    /// # Errors
+    /// As [`explore`](super::explore); a history of another run.
+    pub fn run(self) -> Result<Summary, RunError> {
+        let Supervisor { plan, crew, audience, keep, interrupt } = self;
+        let keep_events = audience.wants_events();
+        let started = start(crew, &Known::default(), keep_events)?;
+        if let Keep::Resume(history) = &keep {
+            history.fits(&started.origin)?;
+        }
+        let folder = audience.open(&plan.target)?;
+        let mut run = Progressing::new(plan, &started, interrupt);
+        let mut strategy = plan.strategy();
+        let mut journal = match keep {
+            Keep::Nothing => None,
+            Keep::Journal => Some(Journal::of(&folder, plan, &started.origin)),
+            Keep::Resume(history) => {
+                let journal = history.go_on(&folder, |record| run.repeat(strategy.as_mut(), record))?;
+                if !run.known.seen.0.is_empty() {
+                    start(crew, &run.known, keep_events)?;
+                }
+                Some(journal)
+            }
+        };
+        audience.tell(&Message::Run(run_info(plan, &started, &folder)))?;
+        let mut unkept = None;
+        let mut attempts = Attempts::new(crew, started, keep_events);
+        while let Some(unit) = strategy.next() {
+            if run.bound_reached() || run.interrupted() {
+                run.stopped = true;
+                break;
+            }
+            let mut answers = Vec::new();
+            let mut hearing = Hearing::new(&mut run, strategy.as_mut(), audience, &mut answers);
+            let Some(end) = attempts.run(&unit, &mut hearing)? else {
+                run.stopped = true;
+                run.findings.report(audience)?;
+                break;
+            };
+            let reached = hearing.reached;
+            let states = hearing.states.iter().map(|(signature, _, depth)| (*signature, *depth)).collect();
+            if keep_events {
+                audience.events(&end.events)?;
+            }
+            run.add(&unit, &end);
+            for (error, times) in &end.errors {
+                run.findings.found(error.clone(), *times);
+            }
+            for (why, times) in &end.broken {
+                run.findings.broken(why, *times);
+            }
+            strategy.observe(&Finished { unit: &unit, choices: &end.choices, reached });
+            let news = run.findings.report(audience)?;
+            run.tell_progress(strategy.waiting(), audience)?;
+            if end.stopped {
+                // Its counts are not whole: whoever resumes the run repeats it.
+                run.stopped = true;
+                break;
+            }
+            if let Some(open) = &mut journal {
+                let record =
+                    Record::new(&unit, end, reached, states, run.findings.change(), run.elapsed_ms());
+                if let Err(error) = open.append(&record, news) {
+                    // What is found is worth more: the run goes on without.
+                    unkept = Some(error);
+                    journal = None;
+                }
+            }
+        }
+        if let Some(Err(error)) = journal.as_mut().map(Journal::sync) {
+            unkept = Some(error);
+        }
+        if let Some(error) = unkept {
+            run.findings.broken(&format!("the run can be resumed only in part, if at all: {error}"), 1);
+            run.findings.report(audience)?;
+        }
+        run.findings.tell_counts(audience)?;
+        let summary = run.finish();
+        audience.tell(&Message::Summary(summary.clone()))?;
+        Ok(summary)
+    }
+}
+
+/// Starts a worker; one that dies may try once more.
+pub(super) fn start(crew: &mut dyn Crew, known: &Known, keep_events: bool) -> Result<Started, RunError> {
+    match crew.start(known, keep_events) {
+        Err(StartError::Died(_)) => Ok(crew.start(known, keep_events)?),
+        other => Ok(other?),
+    }
+}
+
+/// Everything that a run remembers, but for its strategy.
+pub(super) struct Progressing<'a> {
+    settings: &'a Settings,
+    interrupt: Option<&'a AtomicBool>,
+    started: Instant,
+    /// How long earlier processes took for it.
+    before: Duration,
+    pub last_progress: Instant,
+    /// A bound, the budget or an interrupt has ended it before the strategy did.
+    stopped: bool,
+    pub states: States,
+    pub known: Known,
+    pub findings: Findings<'a>,
+    summary: Summary,
+}
+
+impl<'a> Progressing<'a> {
+    fn new(plan: &'a Plan, started: &Started, interrupt: Option<&'a AtomicBool>) -> Progressing<'a> {
+        let now = Instant::now();
+        Progressing {
+            settings: &plan.settings,
+            interrupt,
+            started: now,
+            before: Duration::ZERO,
+            last_progress: now,
+            stopped: false,
+            states: States::default(),
+            known: Known::default(),
+            findings: Findings::new(plan, started.origin.clone()),
+            summary: Summary::default(),
+        }
+    }
+
+    pub fn bound_reached(&self) -> bool {
+        self.settings.states.is_some_and(|most| self.states.len() >= most) || self.out_of_time()
+    }
+
+    pub fn out_of_time(&self) -> bool {
+        let budget = self.settings.budget_ms.map(Duration::from_millis);
+        budget.is_some_and(|budget| self.started.elapsed() >= budget)
+    }
+
+    pub fn interrupted(&self) -> bool {
+        self.interrupt.is_some_and(|interrupt| interrupt.load(Ordering::Relaxed))
+    }
+
+    /// Counts a unit that has ended.
+    fn add(&mut self, unit: &Unit, end: &UnitEnd) {
+        let summary = &mut self.summary;
+        summary.operations += end.operations;
+        summary.choices += end.choices.len().saturating_sub(unit.state.choices.len()) as u64;
+        summary.crash_disks += end.crash_disks.0.clone();
+        summary.distinct += end.distinct;
+        summary.checked += end.checked;
+        summary.pending += end.pending;
+        summary.left_out += end.left_out.0.clone();
+        summary.crash_crash_disks += end.crash_crash_disks;
+        summary.crash_crash_left_out += end.crash_crash_left_out.0.clone();
+        summary.by_design += end.by_design;
+        self.known.extend(&end.known);
+    }
+
+    /// Repeats what an earlier process has written down of a unit, in place of running it.
+    fn repeat(&mut self, strategy: &mut dyn Strategy, record: Record) -> Result<(), UsageError> {
+        let unknown = || UsageError("the journal goes on where the run has nothing to do".to_owned());
+        let unit = strategy.next().ok_or_else(unknown)?;
+        let Record { mut end, reached, states, findings, elapsed_ms } = record;
+        if strategy.answers() {
+            for choice in end.choices.iter().skip(unit.script.len()) {
+                let (kind, options, label) = (choice.kind, choice.options, choice.label.clone());
+                strategy.fallback(&Point { kind, options, names: &[], weights: &[], label });
+            }
+        }
+        end.choices.splice(..0, unit.state.choices.iter().cloned());
+        self.add(&unit, &end);
+        for (signature, depth) in states {
+            self.states.reach(signature, depth);
+        }
+        self.findings.restore(findings);
+        self.before = Duration::from_millis(elapsed_ms);
+        strategy.observe(&Finished { unit: &unit, choices: &end.choices, reached });
+        Ok(())
+    }
+
+    fn tell_progress(&mut self, waiting: usize, audience: &mut dyn Audience) -> Result<(), RunError> {
+        if self.last_progress.elapsed() >= Duration::from_secs(1) {
+            self.last_progress = Instant::now();
+            audience.tell(&Message::Progress(self.progress(waiting, 0)))?;
+        }
+        Ok(())
+    }
+
+    /// How far it is; the running unit has made so many checks.
+    pub fn progress(&self, waiting: usize, checked: u64) -> Progress {
+        let mut progress = Progress {
+            states: self.states.len(),
+            waiting: waiting as u64,
+            operations: self.summary.operations.clone(),
+            checked: self.summary.checked.clone(),
+            left_out: self.summary.left_out.clone(),
+            findings: self.findings.distinct(),
+            seconds: self.seconds(),
+        };
+        progress.checked += checked;
+        progress
+    }
+
+    /// Adds everything up.
+    fn finish(&self) -> Summary {
+        let mut summary = self.summary.clone();
+        summary.states = self.states.len().into();
+        summary.findings = self.findings.distinct().into();
+        summary.broken = self.findings.times_broken.into();
+        summary.complete = !self.stopped
+            && summary.left_out.is_zero()
+            && summary.crash_crash_left_out.is_zero()
+            && summary.pending.is_zero();
+        summary.seconds = self.seconds();
+        summary
+    }
+
+    fn elapsed_ms(&self) -> u64 {
+        (self.before + self.started.elapsed()).as_millis() as u64
+    }
+
+    /// To the millisecond.
+    fn seconds(&self) -> f64 {
+        self.elapsed_ms() as f64 / 1000.0
+    }
+}

@@ -1,0 +1,262 @@
+//! The checks of a unit, where its worker is: every new crash disk of each request is recovered and checked, and so are those
+//! that a crash during its recovery leaves.
+
+use std::cell::RefCell;
+
+use explode_ramdisk::{Image, Recording};
+
+use super::keys::Known;
+use super::step::{Stage, Step, StepName};
+use super::unit_end::{Snapshot, UnitEnd};
+use super::{Listener, Order, Outcome};
+use crate::check::{Ask, Failure, Profile, Violation};
+use crate::choose::Point;
+use crate::crash::{CrashDisk, Kept};
+use crate::pipeline::{Candidate, Judge, Judged, Judgement, Pipeline, key};
+use crate::recover::Stack;
+use crate::run::plan::Plan;
+use crate::run::seen::Checks;
+use crate::run::unit::{Early, ErrorFound, Place, Runner, SoFar, Way, Work};
+
+/// Runs a unit, makes its checks, and adds up what they came to.
+pub(super) struct Examiner<'a> {
+    plan: &'a Plan,
+    profile: Option<&'a Profile>,
+    checks: &'a mut Checks,
+    order: &'a Order,
+    listener: RefCell<&'a mut dyn Listener>,
+    end: UnitEnd,
+}
+
+/// What all checks of one crash have in common.
+#[derive(Clone, Copy)]
+struct Crash<'a> {
+    judge: Judge<'a>,
+    ask: &'a Ask<'a>,
+    place: Place,
+    operations: u64,
+    candidate: &'a Candidate<'a>,
+}
+
+/// A disk as a trace names it: its identity, and what it has kept.
+type Disk = (String, Vec<Kept>);
+
+impl<'a> Examiner<'a> {
+    pub fn new(
+        plan: &'a Plan,
+        profile: Option<&'a Profile>,
+        checks: &'a mut Checks,
+        order: &'a Order,
+        listener: &'a mut dyn Listener,
+    ) -> Examiner<'a> {
+        Examiner { plan, profile, checks, order, listener: RefCell::new(listener), end: UnitEnd::default() }
+    }
+
+    /// Runs the unit to its end.
+    pub fn run(mut self, runner: &Runner<'_>) -> UnitEnd {
+        let ended = runner.run(&self.order.unit(), &mut self);
+        match ended.early {
+            None | Some(Early::Stopped) => {}
+            Some(Early::Violated(violation, place)) => {
+                let way = Way { choices: ended.choices.clone(), place, ..Way::default() };
+                self.violated(violation, None, || way);
+            }
+            Some(Early::Broken(why)) => self.end.add_broken(why),
+            Some(Early::Diverged(divergence)) => self.end.add_broken(format!(
+                "restoring a state took another path: {divergence}; the checked system is not deterministic"
+            )),
+        }
+        UnitEnd { choices: ended.choices, operations: ended.operations, events: ended.events, ..self.end }
+    }
+
+    /// Counts a violation; the way to it is asked for only if it is the first of its kind. Returns whether it is by design.
+    fn violated(&mut self, violation: Violation, died: Option<StepName>, way: impl FnOnce() -> Way) -> bool {
+        let by_design = self.profile.and_then(|profile| {
+            let line = profile.excludes(&violation.promise)?;
+            Some(format!("{}: \"{}\" ({})", profile.system, line.quote, line.source))
+        });
+        let excluded = by_design.is_some();
+        self.end.by_design += u64::from(excluded);
+        match self.end.errors.iter_mut().find(|(error, _)| error.is_like(&violation)) {
+            Some((_, times)) => *times += 1,
+            None => self.end.errors.push((ErrorFound { violation, by_design, died, way: way() }, 1)),
+        }
+        excluded
+    }
+
+    fn stopped(&mut self) -> bool {
+        self.end.stopped |= self.listener.get_mut().stop();
+        self.end.stopped
+    }
+
+    /// Says what comes next; if the worker is wary of it, with all that is known so far.
+    fn announce(&self, step: Step, operations: u64, way: impl FnOnce() -> Way) {
+        let mut listener = self.listener.borrow_mut();
+        if self.order.wary.contains(&step) {
+            let way = way();
+            let end = UnitEnd { choices: way.choices.clone(), operations, ..self.end.clone() };
+            listener.wary(step, Snapshot { end, way });
+        }
+        listener.about_to(step, self.end.checked);
+    }
+
+    /// Checks a disk, then those that a crash during its recovery leaves, as deep as the user wants. `before` has the disks
+    /// that led there, the outermost crash first. Returns whether all is well, or by design.
+    fn check(
+        &mut self,
+        crash: &Crash<'_>,
+        key_of_check: u128,
+        disk: &CrashDisk<'_>,
+        image: Image,
+        before: &mut Vec<Disk>,
+    ) -> bool {
+        let Crash { judge, candidate, .. } = crash;
+        let deeper = (before.len() as u32) < self.plan.settings.crash_depth;
+        let recording = if deeper { Recording::On } else { Recording::Off };
+        let (judged, died) = self.judge(crash, key_of_check, disk, image.clone(), recording, before);
+        match judged.judgement {
+            Judgement::Ok | Judgement::Repaired => {}
+            Judgement::Broken(why) => {
+                self.end.add_broken(why);
+                return true;
+            }
+            Judgement::Violated(violation) => {
+                return self.violated(violation, died, || crash.way(disk, before));
+            }
+        }
+        let mut sound = true;
+        if deeper && !judged.recovery.is_empty() {
+            before.push((disk.identity().to_string(), disk.kept()));
+            let Candidate { epoch, args, rest, seed, .. } = candidate;
+            let counts = judge.crash_crash_disks(&image, &judged.recovery, *seed, |disk| {
+                let key = key(disk.identity(), *epoch, args, rest);
+                if !self.stopped() && self.checks.insert_crash_crash(key) {
+                    self.end.known.crash_crash.0.push(key);
+                    self.end.crash_crash_disks += 1;
+                    sound &= self.check(crash, key, disk, disk.image(), before);
+                }
+            });
+            before.pop();
+            match counts {
+                Ok(counts) => self.end.crash_crash_left_out += counts.left_out,
+                Err(fault) => self.end.add_broken(fault.to_string()),
+            }
+        }
+        sound
+    }
+
+    /// The check itself, unless it has ended earlier workers; then also the step in which it did.
+    fn judge(
+        &self,
+        crash: &Crash<'_>,
+        key: u128,
+        disk: &CrashDisk<'_>,
+        image: Image,
+        recording: Recording,
+        before: &[Disk],
+    ) -> (Judged, Option<StepName>) {
+        let Crash { judge, ask, operations, candidate, .. } = *crash;
+        let crashes = before.len() as u32;
+        let past = self.order.past.iter().find(|past| past.key == key && past.crashes == crashes);
+        if let Some(past) = past {
+            let (judgement, died) = match past.outcome.clone() {
+                Outcome::Error(violation, step) => (Judgement::Violated(violation), Some(step)),
+                Outcome::Broken(why) => (Judgement::Broken(why), None),
+            };
+            return (Judged { judgement, recovery: Vec::new() }, died);
+        }
+        let mut announce = |stage: Stage| {
+            self.announce(Step::Disk { key, crashes, stage }, operations, || crash.way(disk, before));
+        };
+        let Candidate { epoch, args, .. } = candidate;
+        let judged = judge.judge_announced(image, ask.checker, *epoch, args, recording, &mut announce);
+        self.listener.borrow_mut().about_to(Step::Between, self.end.checked);
+        (judged, None)
+    }
+}
+
+impl Crash<'_> {
+    /// What leads to a disk.
+    fn way(&self, disk: &CrashDisk<'_>, before: &[Disk]) -> Way {
+        let Crash { ask, place, candidate, .. } = self;
+        let this = (disk.identity().to_string(), disk.kept());
+        let mut disks = before.iter().cloned().chain([this]);
+        Way {
+            epoch: Some(candidate.epoch),
+            args: candidate.args.to_vec(),
+            disk: disks.next(),
+            recovery: disks.collect(),
+            choices: ask.chooser.made().to_vec(),
+            place: *place,
+            log_hash: candidate.log_hash,
+        }
+    }
+}
+
+impl Work for Examiner<'_> {
+    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+        if self.order.ask { self.listener.get_mut().fallback(point) } else { 0 }
+    }
+
+    fn about_to(&mut self, step: Step, so_far: &SoFar<'_>) {
+        let SoFar { choices, operations, place } = *so_far;
+        let way = || Way { choices: choices.to_vec(), place, ..Way::default() };
+        self.announce(step, operations, way);
+    }
+
+    fn crashes(
+        &mut self,
+        pipeline: &mut Pipeline<'_>,
+        stack: &Stack,
+        ask: &Ask<'_>,
+        so_far: &SoFar<'_>,
+    ) -> Result<(), Failure> {
+        let SoFar { operations, place, .. } = *so_far;
+        self.listener.get_mut().about_to(Step::Between, self.end.checked);
+        let judge = pipeline.judge();
+        let mut sound = true;
+        let counts = pipeline.candidates(stack.devices(), ask, place.interval, |candidate| {
+            let key = candidate.key;
+            if !self.checks.insert(key) {
+                // Found from another state: this one is not explored further either (EX-47).
+                sound &= !self.checks.is_error(key);
+                return;
+            }
+            self.end.known.seen.0.push(key);
+            self.end.distinct += 1;
+            if self.stopped() {
+                self.end.pending += 1;
+                return;
+            }
+            self.end.checked += 1;
+            let crash = Crash { judge, ask, place, operations, candidate };
+            let disk = candidate.disk;
+            if !self.check(&crash, key, disk, disk.image(), &mut Vec::new()) {
+                sound = false;
+                self.checks.insert_error(key);
+                self.end.known.errors.0.push(key);
+            }
+        });
+        let counts = counts?;
+        self.end.crash_disks += counts.crash_disks;
+        self.end.left_out += counts.left_out;
+        if sound && !self.end.stopped { Ok(()) } else { Err(Failure::Stop) }
+    }
+
+    fn reached(&mut self, signature: u128, depth: u32, more: bool) -> bool {
+        self.listener.get_mut().reached(signature, depth, more)
+    }
+}
+
+impl Checks {
+    /// Notes checks that were made elsewhere.
+    pub fn know(&mut self, known: &Known) {
+        known.seen.0.iter().for_each(|key| {
+            self.insert(*key);
+        });
+        known.crash_crash.0.iter().for_each(|key| {
+            self.note_crash_crash(*key);
+        });
+        known.errors.0.iter().for_each(|key| self.insert_error(*key));
+    }
+}

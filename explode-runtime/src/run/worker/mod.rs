@@ -1,0 +1,184 @@
+//! Workers: who runs the system, as whoever supervises them sees it (`docs/architecture.md`).
+//!
+//! A worker has the stack, the write set, the disks and the checks. It runs one [`Order`] after the other, asks its
+//! [`Listener`] what only the supervisor knows, and says what it is [about to do](Listener::about_to) before each step that may
+//! hang or kill it. All that a unit came to is in its [`UnitEnd`]: until then nothing of it counts, so that a unit that is
+//! repeated counts once.
+//!
+//! A [`Crew`] is where workers come from: this very thread ([`InThread`]), or processes and guests on the other side of a
+//! wire ([`Remote`]).
+
+pub(crate) mod as_json;
+mod examine;
+mod frame;
+mod in_thread;
+mod keys;
+mod page;
+mod remote;
+mod serve;
+mod step;
+mod unit_end;
+mod wire;
+
+use serde::{Deserialize, Serialize};
+
+pub use frame::{FrameReader, encode};
+pub use in_thread::InThread;
+pub use keys::Known;
+pub use page::Page;
+pub use remote::{Body, Ended, Remote, Spawn};
+pub use serve::serve;
+pub use step::{Stage, Step, StepName};
+pub use unit_end::{Snapshot, UnitEnd};
+pub use wire::{Failed, Said, ToWorker};
+
+use super::error::RunError;
+use crate::check::{Verdict, Violation};
+use crate::choose::{Choice, Point};
+use crate::explore::{State, Unit};
+use crate::trace::Origin;
+
+/// What a worker is to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Order {
+    /// The choices that lead to the state, and how many calls of mutate they belong to.
+    #[serde(with = "as_json")]
+    state: (Vec<Choice>, u32),
+    #[serde(with = "as_json")]
+    script: Vec<Choice>,
+    mutates: u32,
+    /// Checks that have ended earlier workers, and what is said of them: they are not made again.
+    pub past: Vec<Past>,
+    /// Steps that have ended a worker once: before each, all that is known so far is said.
+    pub wary: Vec<Step>,
+    /// Shall the listener answer points past the end of the script? If not, the answer is the first option.
+    pub ask: bool,
+}
+
+impl Order {
+    /// To run a unit.
+    pub fn new(unit: &Unit, ask: bool) -> Order {
+        let state = (unit.state.choices.clone(), unit.state.depth);
+        let (script, mutates) = (unit.script.clone(), unit.mutates);
+        Order { state, script, mutates, past: Vec::new(), wary: Vec::new(), ask }
+    }
+
+    /// The unit.
+    pub fn unit(&self) -> Unit {
+        let (choices, depth) = self.state.clone();
+        Unit { state: State { choices, depth }, script: self.script.clone(), mutates: self.mutates }
+    }
+}
+
+/// A check that is not made again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Past {
+    /// The key of the check.
+    pub key: u128,
+    /// How many crashes during recovery led to its disk.
+    pub crashes: u32,
+    /// What is said of it.
+    pub outcome: Outcome,
+}
+
+/// What is said of a step that has ended workers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// It does so each time: an error of the checked system, in this step.
+    Error(Violation, StepName),
+    /// It does so now and then.
+    Broken(String),
+}
+
+/// What a worker says of what it has started.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Started {
+    /// What the run begins with.
+    pub origin: Origin,
+    /// What the components keep where no event shows it.
+    pub hides: Vec<String>,
+}
+
+/// Hears of a unit while it runs, and answers.
+pub trait Listener {
+    /// The answer to a point past the end of the script.
+    fn fallback(&mut self, point: &Point<'_>) -> u32;
+
+    /// A state was reached. Shall the unit go on? Asked only if `more`: there are mutates left.
+    fn reached(&mut self, signature: u128, depth: u32, more: bool) -> bool;
+
+    /// The next step; the unit has made so many checks. Heard more often than that, so that time can be told.
+    fn about_to(&mut self, step: Step, checked: u64);
+
+    /// All that is known before a step that the worker is wary of.
+    fn wary(&mut self, step: Step, snapshot: Snapshot);
+
+    /// Shall the unit end before its next check?
+    fn stop(&mut self) -> bool;
+}
+
+/// Where workers come from. There is one at a time.
+pub trait Crew {
+    /// Starts a worker, in place of the one before. It knows which checks were made.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    fn start(&mut self, known: &Known, keep_events: bool) -> Result<Started, StartError>;
+
+    /// Has the worker run a unit.
+    ///
+    /// # Errors
+    /// The worker is gone.
+    fn run(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<UnitEnd, Death>;
+}
+
+/// Why a worker could not be started.
+#[derive(Debug)]
+pub enum StartError {
+    /// It has said why.
+    Said(RunError),
+    /// It is gone.
+    Died(Death),
+}
+
+impl From<StartError> for RunError {
+    fn from(error: StartError) -> RunError {
+        match error {
+            StartError::Said(error) => error,
+            StartError::Died(death) => RunError::Broken(format!("a worker could not be started: {death}")),
+        }
+    }
+}
+
+/// A worker is gone: it died, or had to be ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Death {
+    /// What it was about to do.
+    pub step: Step,
+    /// What is said if it does so each time; none if that depends on the step.
+    pub verdict: Option<Verdict>,
+    /// How it ended.
+    pub message: String,
+}
+
+impl Death {
+    /// What is said of the checked system, if this happens each time.
+    pub fn violation(&self, step: StepName) -> Violation {
+        let verdict = self.verdict.unwrap_or(match step {
+            StepName::Recover => Verdict::RecoverFailed,
+            StepName::Start | StepName::Mount => Verdict::MountFailed,
+            _ => Verdict::CheckFailed,
+        });
+        let promise = if self.verdict.is_some() { step.to_string() } else { format!("died-in-{step}") };
+        Violation::new(verdict, promise, format!("in step {step}: {}", self.message))
+    }
+}
+
+impl std::fmt::Display for Death {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.step.name() {
+            Some(name) => write!(f, "in step {name}: {}", self.message),
+            None => write!(f, "between two steps: {}", self.message),
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! Workers on the other side of a wire, with deadlines: child processes and guests.
+//!
+//! The supervisor waits for what a worker says, and now and then looks at what it was about to do. A step that takes longer than
+//! the deadline hangs, and its worker is ended. The deadline is looked at so often that a step may take a quarter longer.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use super::frame::{FrameReader, encode};
+use super::keys::Known;
+use super::page::Page;
+use super::step::Step;
+use super::unit_end::UnitEnd;
+use super::wire::{Said, ToWorker};
+use super::{Crew, Death, Listener, Order, StartError, Started};
+use crate::check::Verdict;
+use crate::run::error::RunError;
+use crate::run::plan::Plan;
+use crate::trace::{Replay, Trace};
+
+/// The supervisor looks around at least so often.
+const LOOK: Duration = Duration::from_millis(250);
+/// A worker whose stream has ended may take so long to end itself.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+/// So many keys go into one message.
+const KEYS: usize = 1 << 16;
+
+/// What a worker runs in. When it is dropped, nothing of it is left.
+pub trait Body {
+    /// What it says; non-blocking or not.
+    fn reader(&self) -> BorrowedFd<'_>;
+
+    /// What it is told; must not block.
+    fn writer(&self) -> BorrowedFd<'_>;
+
+    /// Where it announces its steps; none if it says them.
+    fn page(&self) -> Option<&Page>;
+
+    /// Ends it, unless it ends by itself within `patience`, and says how it ended. Not the first time: says so again.
+    fn end(&mut self, patience: Duration) -> Ended;
+}
+
+/// How a worker ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// What is said of it whatever the step was; none for a process that just died.
+    pub verdict: Option<Verdict>,
+    /// How, in words.
+    pub message: String,
+}
+
+/// Starts what a worker runs in.
+pub type Spawn<'a> = dyn FnMut() -> Result<Box<dyn Body>, RunError> + 'a;
+
+/// A crew of workers that are somewhere else.
+pub struct Remote<'a> {
+    plan: &'a Plan,
+    spawn: &'a mut Spawn<'a>,
+    worker: Option<Worker>,
+}
+
+/// The worker of the moment.
+struct Worker {
+    body: Box<dyn Body>,
+    reader: FrameReader,
+    /// What it is about to do, since when it is known, and the number of its announcement.
+    step: Step,
+    since: Instant,
+    count: u64,
+    checked: u64,
+    deadline: Duration,
+    stopping: bool,
+}
+
+impl<'a> Remote<'a> {
+    /// Workers for a plan.
+    pub fn new(plan: &'a Plan, spawn: &'a mut Spawn<'a>) -> Remote<'a> {
+        Remote { plan, spawn, worker: None }
+    }
+
+    /// Replays a trace in a fresh worker. A trace of a step that hangs or ends its worker is reproduced when that step does.
+    ///
+    /// # Errors
+    /// Those of the replay; the worker cannot be started.
+    pub fn replay(&mut self, trace: &Trace) -> Result<Replay, RunError> {
+        let mut worker = self.hire().map_err(RunError::from)?;
+        let said =
+            worker.send(&ToWorker::Replay(Box::new(trace.clone()))).and_then(|()| worker.hear(&mut Nobody));
+        match said {
+            Ok(Said::Replayed(replay)) => Ok(replay),
+            Ok(Said::Failed(failed)) => Err(failed.into()),
+            Ok(other) => Err(RunError::from(StartError::Died(worker.nonsense(&other)))),
+            Err(death) => Ok(trace.replay_of(&death)),
+        }
+    }
+
+    fn hire(&mut self) -> Result<Worker, StartError> {
+        // Its disks and its page are wanted by the next.
+        self.worker = None;
+        let body = (self.spawn)().map_err(|error| match error {
+            RunError::Broken(message) => {
+                StartError::Died(Death { step: Step::Between, verdict: None, message })
+            }
+            other => StartError::Said(other),
+        })?;
+        let mut worker = Worker {
+            body,
+            reader: FrameReader::default(),
+            step: Step::FirstStart,
+            since: Instant::now(),
+            count: 0,
+            checked: 0,
+            deadline: Duration::from_millis(self.plan.settings.deadline_ms),
+            stopping: false,
+        };
+        match worker.hear(&mut Nobody).map_err(StartError::Died)? {
+            Said::Ready(version) if version == env!("CARGO_PKG_VERSION") => Ok(worker),
+            other => Err(StartError::Died(worker.nonsense(&other))),
+        }
+    }
+}
+
+impl Crew for Remote<'_> {
+    fn start(&mut self, known: &Known, keep_events: bool) -> Result<Started, StartError> {
+        let mut worker = self.hire()?;
+        let plan = ToWorker::Start(Box::new(self.plan.clone()), keep_events);
+        worker.send(&plan).map_err(StartError::Died)?;
+        let started = match worker.hear(&mut Nobody).map_err(StartError::Died)? {
+            Said::Started(started) => started,
+            Said::Failed(failed) => return Err(StartError::Said(failed.into())),
+            other => return Err(StartError::Died(worker.nonsense(&other))),
+        };
+        for part in known.parts(KEYS) {
+            worker.send(&ToWorker::Know(part)).map_err(StartError::Died)?;
+        }
+        self.worker = Some(worker);
+        Ok(started)
+    }
+
+    fn run(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<UnitEnd, Death> {
+        let worker = self.worker.as_mut().expect("a worker is started before it runs units");
+        worker.stopping = false;
+        worker.body.page().into_iter().for_each(|page| page.set_stop(false));
+        worker.send(&ToWorker::Run(Box::new(order.clone())))?;
+        loop {
+            match worker.hear(listener)? {
+                Said::Point(point) => {
+                    let value = listener.fallback(&point.point());
+                    worker.send(&ToWorker::Answer(value))?;
+                }
+                Said::Reached(signature, depth, more) => {
+                    let go_on = listener.reached(signature, depth, more);
+                    if more {
+                        worker.send(&ToWorker::GoOn(go_on))?;
+                    }
+                }
+                Said::Wary(step, snapshot) => listener.wary(step, *snapshot),
+                Said::End(end) => return Ok(*end),
+                other => return Err(worker.nonsense(&other)),
+            }
+        }
+    }
+}
+
+impl Worker {
+    /// The next word that is no announcement.
+    fn hear(&mut self, listener: &mut dyn Listener) -> Result<Said, Death> {
+        loop {
+            match self.reader.take() {
+                Ok(Some(Said::AboutTo(step, checked))) => {
+                    self.take_step(self.count + 1, step, checked);
+                    self.look_around(listener)?;
+                }
+                Ok(Some(said)) => return Ok(said),
+                Ok(None) => self.wait(listener)?,
+                Err(error) => return Err(self.broken(&error.to_string())),
+            }
+        }
+    }
+
+    /// Waits until more has come.
+    fn wait(&mut self, listener: &mut dyn Listener) -> Result<(), Death> {
+        loop {
+            let patience = LOOK.min(self.deadline / 4).max(Duration::from_millis(1));
+            let timeout = PollTimeout::try_from(patience).unwrap_or(PollTimeout::MAX);
+            let mut fds = [PollFd::new(self.body.reader(), PollFlags::POLLIN)];
+            match poll(&mut fds, timeout) {
+                Ok(0) | Err(Errno::EINTR) => {
+                    self.look_around(listener)?;
+                    self.look_at_the_clock()?;
+                }
+                Ok(_) => match self.reader.fill(self.body.reader()) {
+                    Ok(true) => return Ok(()),
+                    Ok(false) => return Err(self.died("it has ended")),
+                    Err(error) => return Err(self.died(&error.to_string())),
+                },
+                Err(errno) => return Err(self.broken(errno.desc())),
+            }
+        }
+    }
+
+    /// Passes on what is seen: steps one way, the wish to stop the other.
+    fn look_around(&mut self, listener: &mut dyn Listener) -> Result<(), Death> {
+        self.look_at_the_page();
+        listener.about_to(self.step, self.checked);
+        if !self.stopping && listener.stop() {
+            self.stopping = true;
+            match self.body.page() {
+                Some(page) => page.set_stop(true),
+                None => self.send(&ToWorker::Stop)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn look_at_the_page(&mut self) {
+        if let Some(page) = self.body.page() {
+            let (count, step, checked) = page.announced();
+            if count != self.count {
+                self.take_step(count, step, checked);
+            }
+        }
+    }
+
+    fn take_step(&mut self, count: u64, step: Step, checked: u64) {
+        (self.count, self.step, self.checked, self.since) = (count, step, checked, Instant::now());
+    }
+
+    fn look_at_the_clock(&mut self) -> Result<(), Death> {
+        if self.step == Step::Between || self.since.elapsed() < self.deadline {
+            return Ok(());
+        }
+        let ended = self.body.end(Duration::ZERO);
+        let seconds = self.deadline.as_secs_f64();
+        let message = match ended.verdict {
+            Some(_) => ended.message,
+            None => format!("no end within the deadline of {seconds} s"),
+        };
+        let verdict = Some(ended.verdict.unwrap_or(Verdict::Hang));
+        Err(Death { step: self.step, verdict, message })
+    }
+
+    /// It died; what it had announced by then is what it died in.
+    fn died(&mut self, why: &str) -> Death {
+        self.look_at_the_page();
+        let Ended { verdict, message } = self.body.end(LAST_WORDS);
+        let message = if message.is_empty() { why.to_owned() } else { message };
+        Death { step: self.step, verdict, message }
+    }
+
+    /// It is not to be believed any more.
+    fn broken(&mut self, why: &str) -> Death {
+        let Death { step, message, .. } = self.died(why);
+        Death { step, verdict: None, message: format!("{why}; {message}") }
+    }
+
+    fn nonsense(&mut self, said: &Said) -> Death {
+        let word = format!("{said:?}");
+        let word: String = word.chars().take(100).collect();
+        self.broken(&format!("it said what fits nothing: {word}"))
+    }
+
+    fn send(&mut self, word: &ToWorker) -> Result<(), Death> {
+        match self.try_send(word) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.died(&format!("it cannot be told anything: {error}"))),
+        }
+    }
+
+    fn try_send(&self, word: &ToWorker) -> io::Result<()> {
+        let frame = encode(word)?;
+        let mut left = &frame[..];
+        let mut patience = Instant::now() + self.deadline.max(LOOK);
+        while !left.is_empty() {
+            match nix::unistd::write(self.body.writer(), left) {
+                Ok(written) => {
+                    left = &left[written..];
+                    patience = Instant::now() + self.deadline.max(LOOK);
+                }
+                Err(Errno::EAGAIN) if Instant::now() < patience => {
+                    let mut fds = [PollFd::new(self.body.writer(), PollFlags::POLLOUT)];
+                    let timeout = PollTimeout::try_from(LOOK).unwrap_or(PollTimeout::MAX);
+                    poll(&mut fds, timeout)
+                        .or_else(|errno| if errno == Errno::EINTR { Ok(0) } else { Err(errno) })?;
+                }
+                Err(Errno::EAGAIN) => return Err(io::ErrorKind::TimedOut.into()),
+                Err(Errno::EINTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.body.end(Duration::ZERO);
+    }
+}
+
+/// Outside of units nobody listens.
+struct Nobody;
+
+impl Listener for Nobody {
+    fn fallback(&mut self, _point: &crate::choose::Point<'_>) -> u32 {
+        0
+    }
+    fn reached(&mut self, _signature: u128, _depth: u32, _more: bool) -> bool {
+        false
+    }
+    fn about_to(&mut self, _step: Step, _checked: u64) {}
+    fn wary(&mut self, _step: Step, _snapshot: super::Snapshot) {}
+    fn stop(&mut self) -> bool {
+        false
+    }
+}

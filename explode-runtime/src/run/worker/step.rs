@@ -1,0 +1,97 @@
+//! The steps of a worker that may hang, or end it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What a worker is about to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Step {
+    /// Work of the tool's own, which may take any time: restoring disks, going through combinations.
+    Between,
+    /// The first start of the stack.
+    FirstStart,
+    /// A later start.
+    Start,
+    /// The checker's init.
+    Init,
+    /// A call of mutate, or its part after a request for crash checks.
+    Mutate {
+        /// Calls so far, this one included.
+        mutates: u32,
+        /// Requests for crash checks so far.
+        interval: u64,
+    },
+    /// Something with a crash disk.
+    Disk {
+        /// The key of its check.
+        key: u128,
+        /// How many crashes during recovery led to it.
+        crashes: u32,
+        /// What.
+        stage: Stage,
+    },
+    /// The checker's finish.
+    Finish,
+}
+
+/// What is done with a crash disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Stage {
+    /// A component recovers.
+    Recover,
+    /// A component is mounted.
+    Mount,
+    /// The checker looks.
+    Check,
+}
+
+/// The kind of a step, as traces and signatures name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StepName {
+    /// A start of the stack on the pristine disks.
+    Start,
+    /// The checker's init.
+    Init,
+    /// A call of mutate.
+    Mutate,
+    /// The recovery of a crash disk.
+    Recover,
+    /// A mount on a crash disk.
+    Mount,
+    /// A check of a crash disk.
+    Check,
+    /// The checker's finish.
+    Finish,
+}
+
+impl Step {
+    /// Its kind; none between steps.
+    pub fn name(self) -> Option<StepName> {
+        match self {
+            Step::Between => None,
+            Step::FirstStart | Step::Start => Some(StepName::Start),
+            Step::Init => Some(StepName::Init),
+            Step::Mutate { .. } => Some(StepName::Mutate),
+            Step::Disk { stage: Stage::Recover, .. } => Some(StepName::Recover),
+            Step::Disk { stage: Stage::Mount, .. } => Some(StepName::Mount),
+            Step::Disk { stage: Stage::Check, .. } => Some(StepName::Check),
+            Step::Finish => Some(StepName::Finish),
+        }
+    }
+}
+
+impl fmt::Display for StepName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            StepName::Start => "start",
+            StepName::Init => "init",
+            StepName::Mutate => "mutate",
+            StepName::Recover => "recover",
+            StepName::Mount => "mount",
+            StepName::Check => "check",
+            StepName::Finish => "finish",
+        })
+    }
+}

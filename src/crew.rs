@@ -1,0 +1,49 @@
+//! Where the workers of runs and replays come from: a child process, or a guest.
+
+use std::sync::atomic::AtomicBool;
+
+use explode_runtime::report::Summary;
+use explode_runtime::run::{Audience, Keep, Mode, Plan, Remote, RunError, Spawn, Supervisor};
+use explode_runtime::trace::{Replay, Trace};
+
+use crate::guest::host;
+use crate::{programs, worker};
+
+/// Explores a plan; the audience hears every message.
+///
+/// # Errors
+/// Those of the run; what a guest needs is missing.
+pub fn run(
+    plan: &Plan,
+    audience: &mut dyn Audience,
+    keep: Keep,
+    interrupt: &AtomicBool,
+) -> Result<Summary, RunError> {
+    let mut spawn = spawn(plan);
+    let mut crew = Remote::new(plan, &mut *spawn);
+    let mut supervisor = Supervisor::new(plan, &mut crew, audience);
+    supervisor.keep = keep;
+    supervisor.interrupt = Some(interrupt);
+    supervisor.run()
+}
+
+/// Replays a trace in a fresh worker.
+///
+/// # Errors
+/// As [`run`].
+pub fn replay(trace: &Trace) -> Result<Replay, RunError> {
+    let plan = trace.plan();
+    let mut spawn = spawn(&plan);
+    Remote::new(&plan, &mut *spawn).replay(trace)
+}
+
+fn spawn(plan: &Plan) -> Box<Spawn<'static>> {
+    let deadline_ms = plan.settings.deadline_ms;
+    match plan.mode {
+        Mode::Vm => {
+            let wanted = programs::wanted(plan);
+            Box::new(move || host::spawn(deadline_ms, &wanted))
+        }
+        Mode::Mem | Mode::Here => Box::new(worker::spawn),
+    }
+}

@@ -1,0 +1,149 @@
+//! Measuring in a guest: the host gives a task, the agent does it, one JSON object a line each way. Nothing is supervised here.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+use std::time::Instant;
+
+use explode_runtime::devices::Lab;
+use explode_runtime::recover::StackSpec;
+use explode_runtime::run::{
+    BenchReport, Exit, Failed, Mode, Plan, RESTORE_MIB, Registry, Restore, RunError, bench, bench_restore,
+};
+use explode_vm::{Agent, Guest, GuestReader, GuestWriter};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::host::{CONSOLE_LINES, PORT, kernel, run_error, spec};
+use crate::output;
+
+/// What the host wants measured.
+#[derive(Debug, Serialize, Deserialize)]
+enum Task {
+    /// Checks of this plan, by rounds of so many disks.
+    Bench(Box<Plan>, u64),
+    /// Restoring disks.
+    Restore,
+}
+
+/// What was measured.
+#[derive(Debug, Serialize, Deserialize)]
+enum Done {
+    Bench(Box<BenchReport>),
+    Restore(Vec<Restore>),
+}
+
+/// A guest in which plans are measured, one after the other.
+pub struct BenchGuest {
+    guest: Guest,
+    reader: BufReader<GuestReader>,
+    writer: GuestWriter,
+}
+
+impl BenchGuest {
+    /// With memory for the disks of these stacks.
+    ///
+    /// # Errors
+    /// What a guest needs is missing; it does not boot.
+    pub fn boot<'a>(stacks: impl Iterator<Item = &'a StackSpec>) -> Result<BenchGuest, RunError> {
+        let restore = RESTORE_MIB.into_iter().max().unwrap_or_default();
+        let disks = stacks.map(memory_of_disks_mib).max().unwrap_or_default();
+        let more = u32::try_from(restore + disks).unwrap_or(u32::MAX);
+        let mut spec = spec(&kernel()).map_err(run_error)?;
+        spec.memory_mib = spec.memory_mib.saturating_add(more);
+        spec.agent = Some(Agent::this_program(["agent", PORT, "--bench"]));
+        let mut guest = Guest::boot(&spec).map_err(run_error)?;
+        let (reader, writer) = guest.take_stream().expect("nobody has taken it yet");
+        Ok(BenchGuest { guest, reader: BufReader::new(reader), writer })
+    }
+
+    /// Measures a plan; also returns how many seconds that took by this machine's clock.
+    ///
+    /// # Errors
+    /// Those of the measurement; the guest was lost.
+    pub fn bench(&mut self, plan: &Plan, disks: u64) -> Result<(BenchReport, f64), RunError> {
+        let started = Instant::now();
+        match self.perform(&Task::Bench(Box::new(plan.clone()), disks))? {
+            Done::Bench(report) => Ok((*report, started.elapsed().as_secs_f64())),
+            other => Err(self.lost(&format!("it has measured {other:?}"))),
+        }
+    }
+
+    /// Measures restoring disks.
+    ///
+    /// # Errors
+    /// As [`BenchGuest::bench`].
+    pub fn restore(&mut self) -> Result<Vec<Restore>, RunError> {
+        match self.perform(&Task::Restore)? {
+            Done::Restore(restores) => Ok(restores),
+            other => Err(self.lost(&format!("it has measured {other:?}"))),
+        }
+    }
+
+    fn perform(&mut self, task: &Task) -> Result<Done, RunError> {
+        let answer = send(&mut self.writer, task).and_then(|()| receive(&mut self.reader));
+        match answer {
+            Ok(Some(done)) => Result::<Done, Failed>::map_err(done, Into::into),
+            Ok(None) => Err(self.lost("it has ended")),
+            Err(error) => Err(self.lost(&error.to_string())),
+        }
+    }
+
+    /// The guest is gone, or talks nonsense.
+    fn lost(&self, why: &str) -> RunError {
+        let console = self.guest.console_tail(CONSOLE_LINES);
+        RunError::Broken(format!("the guest was lost: {why}; the end of its console:\n{console}"))
+    }
+}
+
+/// What the disks of a stack take, where it says how large they are: those of the live stack, of the crash disk's, and the plain
+/// loop's.
+fn memory_of_disks_mib(stack: &StackSpec) -> u64 {
+    let sectors = stack.0.iter().map(|layer| layer.options.int("sectors", 0).unwrap_or(0));
+    sectors.sum::<u64>().div_ceil(2048) * 3
+}
+
+/// The agent: does one task after the other until the host is gone.
+pub fn serve(registry: &Registry, port: &Path) -> Exit {
+    let served = || -> io::Result<()> {
+        let mut writer = OpenOptions::new().read(true).write(true).open(port)?;
+        let mut reader: BufReader<File> = BufReader::new(writer.try_clone()?);
+        // One for all tasks: EKM serves one user at a time.
+        let lab = Lab::open(Mode::Vm);
+        while let Some(task) = receive(&mut reader)? {
+            let done = match &lab {
+                Ok(lab) => perform(registry, lab, task).map_err(Failed::from),
+                Err(error) => Err(Failed::Missing(error.to_string())),
+            };
+            send(&mut writer, &done)?;
+        }
+        Ok(())
+    };
+    match served() {
+        Ok(()) => Exit::Clean,
+        Err(error) => output::fail(Exit::Broken, format!("{}: {error}", port.display())),
+    }
+}
+
+fn perform(registry: &Registry, lab: &Lab, task: Task) -> Result<Done, RunError> {
+    match task {
+        Task::Bench(plan, disks) => Ok(Done::Bench(Box::new(bench(registry, &plan, lab, disks)?))),
+        Task::Restore => bench_restore(lab).map(Done::Restore),
+    }
+}
+
+fn send(to: &mut impl Write, what: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(what)?;
+    line.push(b'\n');
+    to.write_all(&line)?;
+    to.flush()
+}
+
+/// None when the other side has ended.
+fn receive<T: DeserializeOwned>(from: &mut impl BufRead) -> io::Result<Option<T>> {
+    let mut line = Vec::new();
+    if from.read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
+    }
+    Ok(Some(serde_json::from_slice(&line)?))
+}

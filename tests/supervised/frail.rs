@@ -1,0 +1,233 @@
+//! A log on simulated files whose checker and component do what they are told: hang, exit, abort, or die now and then.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use explode::ramdisk::files::OpenFlags;
+use explode::runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode::runtime::crash::Epoch;
+use explode::runtime::recover::{Below, Blame, Component, Fault, Recovery, Stack, StackSpec};
+use explode::runtime::run::{
+    Bounds, CheckerDef, ComponentDef, Mode, OptionDef, Options, Registry, Target, UsageError,
+};
+use nix::sys::signal::{Signal, raise};
+
+use crate::kernel;
+
+const LOG: &str = "/log";
+/// Misbehaviours.
+const WAYS: [&str; 6] = ["error", "hang", "exit", "abort", "kill", "panic"];
+/// Those of guests.
+pub const GUEST_WAYS: [&str; 6] = ["error", "sysrq", "abort", "hang", "warn", "freeze"];
+/// Where in a run.
+const PLACES: [&str; 4] = ["mutate", "recover", "mount", "check"];
+
+const OPTIONS: &[OptionDef] = &[
+    OptionDef { name: "how", about: "what it does where it fails", default: "error" },
+    OptionDef { name: "where", about: "the step in which it fails", default: "" },
+    OptionDef {
+        name: "dice",
+        about: "a file to count steps in: in some of them the process is killed",
+        default: "",
+    },
+    OptionDef { name: "slow", about: "milliseconds that a check takes more", default: "0" },
+    OptionDef {
+        name: "first",
+        about: "true: a mutate fails at once, false: after another",
+        default: "false",
+    },
+];
+
+/// Explode's registry with `frail` and its targets `frail`, `frail-HOW-WHERE`, `frail-slow` and the like, `frail-killed`.
+pub fn registry() -> Registry {
+    let mut registry = explode::registry();
+    registry.components.push(ComponentDef {
+        name: "frail-files",
+        about: "files that fail as told",
+        modes: &[Mode::Mem, Mode::Vm],
+        on: Some("simfiles"),
+        options: OPTIONS,
+        build: |options| Ok(Box::new(FrailFiles(Frail::of(options)?))),
+    });
+    registry.checkers.push(CheckerDef {
+        name: "frail",
+        about: "a log of lines that are never synced",
+        options: OPTIONS,
+        build: |options| Ok(Box::new(FrailLog { frail: Frail::of(options)?, lines: Vec::new() })),
+    });
+    let mut add = |name: String, options: Options, depth: u32| {
+        registry.targets.push(Target {
+            name: name.leak(),
+            about: "for tests",
+            stack: StackSpec::default()
+                .plug("simfiles", Options::none())
+                .plug("frail-files", options.clone()),
+            checker: "frail",
+            checker_options: options,
+            bounds: Bounds { depth, limit: 200, samples: 40, crash_depth: 1 },
+            seeded: false,
+            expect: "clean",
+        });
+    };
+    add("frail".to_owned(), Options::none(), 4);
+    for (how, place) in WAYS.into_iter().flat_map(|how| PLACES.map(|place| (how, place))) {
+        add(format!("frail-{how}-{place}"), Options::none().with("how", how).with("where", place), 3);
+    }
+    add("frail-slow".to_owned(), Options::none().with("slow", 40_u64), 1);
+    add("frail-long".to_owned(), Options::none().with("slow", 700_u64), 1);
+    add("frail-slower".to_owned(), Options::none().with("slow", 3_600_000_u64), 1);
+    // Only where tests have put such a file is anybody killed.
+    let dice = std::env::var("EXPLODE_TEST_DICE").unwrap_or_default();
+    add("frail-killed".to_owned(), Options::none().with("dice", dice.as_str()), 4);
+    for how in GUEST_WAYS {
+        let options = Options::none().with("how", how).with("where", "mutate").with("first", true);
+        registry.targets.push(Target {
+            name: format!("frail-guest-{how}").leak(),
+            about: "for tests",
+            stack: StackSpec::default()
+                .plug("ramdisk", Options::none())
+                .plug("ext2", Options::none())
+                .plug("frail-files", Options::none()),
+            checker: "frail",
+            checker_options: options,
+            bounds: Bounds { depth: 1, limit: 10, samples: 4, crash_depth: 0 },
+            seeded: false,
+            expect: "clean",
+        });
+    }
+    registry
+}
+
+struct Frail {
+    how: String,
+    place: String,
+    dice: String,
+    slow: Duration,
+    first: bool,
+}
+
+impl Frail {
+    fn of(options: &Options) -> Result<Frail, UsageError> {
+        Ok(Frail {
+            how: options.text("how", "error")?,
+            place: options.text("where", "")?,
+            dice: options.text("dice", "")?,
+            first: options.bool("first", false)?,
+            slow: Duration::from_millis(options.int("slow", 0)?),
+        })
+    }
+
+    /// A step begins; if it is the one, and the moment is there, something happens. True: it is to fail.
+    fn step(&self, place: &str, moment: bool) -> bool {
+        self.roll();
+        if self.place != place || !moment {
+            return false;
+        }
+        match self.how.as_str() {
+            "hang" => std::thread::sleep(Duration::from_secs(3600)),
+            "exit" => std::process::exit(7),
+            "abort" => std::process::abort(),
+            "kill" => drop(raise(Signal::SIGKILL)),
+            "sysrq" => std::fs::write("/proc/sysrq-trigger", "c").expect("sysrq is there"),
+            "warn" => kernel::warn(),
+            "freeze" => kernel::freeze(),
+            "panic" => panic!("as told"),
+            _ => {}
+        }
+        true
+    }
+
+    /// The file has a byte for each step of whatever process; `FILE.deaths` one for each death.
+    fn roll(&self) {
+        if self.dice.is_empty() {
+            return;
+        }
+        let add = |path: &str| {
+            let mut file =
+                OpenOptions::new().append(true).create(true).open(path).expect("the dice are there");
+            file.write_all(b".").expect("there is room");
+            file.metadata().expect("it is open").len()
+        };
+        let step = add(&self.dice);
+        // A fixed sequence that hits one step in 64, on average.
+        let unlucky = step.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23) % 64 == 0;
+        let deaths = format!("{}.deaths", self.dice);
+        let died = std::fs::metadata(Path::new(&deaths)).map_or(0, |metadata| metadata.len());
+        if unlucky && died < 200 {
+            add(&deaths);
+            raise(Signal::SIGKILL).expect("a process can kill itself");
+        }
+    }
+}
+
+struct FrailFiles(Frail);
+
+impl Component for FrailFiles {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        let files = below.files()?;
+        let log = files.open(LOG, OpenFlags::CREATE)?;
+        files.fsync(log)?;
+        files.close(log)?;
+        Ok(files.sync_dir("/")?)
+    }
+
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        if self.0.step("mount", torn(below)?) {
+            return Err(Fault::new("as told").blame(Blame::Promise("told")));
+        }
+        Ok(())
+    }
+
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+        if self.0.step("recover", torn(below)?) {
+            return Err(Fault::new("as told").blame(Blame::Promise("told")));
+        }
+        Ok(Recovery::Clean)
+    }
+}
+
+/// Does the log begin with a long line that a crash has torn to its second block?
+fn torn(below: &Below<'_>) -> Result<bool, Fault> {
+    Ok(below.files()?.read_file(LOG).is_ok_and(|log| is_torn(&log)))
+}
+
+fn is_torn(log: &[u8]) -> bool {
+    log.len() == 5000 && log[0] == 0 && log[4999] == b'x'
+}
+
+struct FrailLog {
+    frail: Frail,
+    lines: Vec<usize>,
+}
+
+impl Checker for FrailLog {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        let choice = cx.choose(3);
+        let line = [&b"short\n"[..], &[b'x'; 5000], &[b'y'; 9000]][choice];
+        let files = cx.stack().files()?;
+        cx.check_crashes_start(&[]);
+        let log = files.open(LOG, OpenFlags::EXISTING)?;
+        files.pwrite(log, 0, line)?;
+        cx.check_crashes_end(self, &[])?;
+        let again = cx.choose(2);
+        let before: &[usize] = if self.frail.first { &[] } else { &[0] };
+        if self.frail.step("mutate", self.lines == before && choice == 1 && again == 0) {
+            return Err(Violation::new(Verdict::CheckFailed, "told", "as told").into());
+        }
+        files.fsync(log)?;
+        files.close(log)?;
+        self.lines.push(choice * 2 + again);
+        Ok(())
+    }
+
+    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        let log = stack.files()?.read_file(LOG)?;
+        std::thread::sleep(self.frail.slow);
+        if self.frail.step("check", is_torn(&log)) {
+            return Err(Violation::new(Verdict::CheckFailed, "told", "as told").into());
+        }
+        Ok(())
+    }
+}

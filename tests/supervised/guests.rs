@@ -1,0 +1,96 @@
+//! The same in guests: what ends their kernel or their agent is a finding, and guests that are killed change no count.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use libtest_mimic::Trial;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use tempfile::tempdir;
+
+use crate::common::processes::Mark;
+use crate::common::{guest, of_type};
+use crate::deaths::{counts, run};
+use crate::trial;
+
+pub fn trials() -> Vec<Trial> {
+    vec![
+        trial("guests: what ends them, each replayed", ends),
+        trial("guests that are killed 20 times change no count", killed),
+    ]
+}
+
+/// One after the other: there shall be one guest at a time.
+fn ends() {
+    if !guest::required() {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    let fails = counts(&run(folder.path(), "frail-guest-error --out error").expect(1).json());
+    let cases = [
+        ("sysrq", "kernel-panic", "Kernel panic - not syncing: sysrq triggered crash"),
+        // The agent is the guest's first process, which SIGABRT does not end; abort(3) goes on to something that does.
+        ("abort", "check-failed", "the process was ended by SIGSEGV"),
+        ("warn", "kernel-warn", "WARNING: "),
+        ("freeze", "hang", "INFO: task "),
+        ("hang", "hang", "no end within the deadline of 6 s"),
+    ];
+    for (how, verdict, said) in cases {
+        let lines =
+            run(folder.path(), &format!("frail-guest-{how} --deadline 6s --out {how}")).expect(1).json();
+        assert_eq!(counts(&lines), fails, "{how}");
+        let findings = of_type(&lines, "finding");
+        assert_eq!(findings.len(), 1, "{how}: {findings:#?}");
+        assert_eq!((&findings[0]["verdict"], &findings[0]["replayed"]), (&verdict.into(), &true.into()));
+        let message = findings[0]["message"].as_str().unwrap();
+        assert!(message.starts_with(&format!("in step mutate: {said}")), "{message}");
+    }
+}
+
+/// Guests are killed now and then while they work; which is seen by the progress that is told.
+fn killed() {
+    if !guest::required() {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    let mark = Mark::of(folder.path());
+    let mut chance: u64 = 1;
+    let (mut kills, mut n) = (0, 0);
+    while kills < 20 {
+        n += 1;
+        let (mut child, lines) =
+            begin(folder.path(), &mark, &format!("fs-sync-ext2 --depth 1 --out run-{n}"));
+        let mut all: Vec<Value> = Vec::new();
+        for line in lines {
+            all.push(serde_json::from_str(&line).unwrap());
+            chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            if kills < 20 && all.last().unwrap()["type"] == "progress" && chance >> 63 == 0 {
+                std::thread::sleep(Duration::from_millis(chance >> 33 & 0x1ff));
+                kills += kill_guest(&mark);
+            }
+        }
+        child.wait().unwrap();
+        mark.nothing_left();
+        let counts = counts(&all);
+        let counted = ["states", "crash_disks", "distinct", "checked", "crash_crash_disks", "findings"];
+        let counted = counted.map(|key| counts[key].as_u64().unwrap());
+        assert_eq!(counted, [9, 105, 105, 105, 102, 0], "run {n}, {kills} guests killed");
+    }
+}
+
+fn begin(folder: &Path, mark: &Mark<'_>, args: &str) -> (Child, impl Iterator<Item = String> + use<>) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.arg("run").args(args.split_whitespace()).args(["--format", "jsonl"]).current_dir(folder);
+    let mut child = mark.put(&mut command).stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    (child, lines)
+}
+
+/// Kills the guest of the marked run, if there is one now; returns how many were killed.
+fn kill_guest(mark: &Mark<'_>) -> u32 {
+    let guests = mark.processes().into_iter().filter(|(_, name)| name.starts_with("qemu-system"));
+    guests.map(|(process, _)| u32::from(kill(Pid::from_raw(process), Signal::SIGKILL).is_ok())).sum()
+}

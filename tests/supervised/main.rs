@@ -1,0 +1,39 @@
+//! Supervisor and worker, as a user sees them: steps that hang or end their process, workers that are killed, runs that are
+//! killed and resumed, Ctrl-C.
+//!
+//! This program is explode itself, with a checker and a component that can be told to misbehave, and the tests of it: without
+//! arguments of explode's it runs the tests, each of which starts this very program.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod deaths;
+mod frail;
+mod guests;
+mod interrupts;
+mod kernel;
+mod killed;
+mod progress;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+
+fn main() -> ExitCode {
+    let commands = ["run", "replay", "worker", "agent"];
+    if std::env::args().nth(1).is_some_and(|word| commands.contains(&word.as_str())) {
+        return explode::main(&frail::registry());
+    }
+    let trials =
+        [deaths::trials(), guests::trials(), interrupts::trials(), killed::trials(), progress::trials()];
+    let trials = trials.into_iter().flatten().collect();
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// A test that panics when it fails.
+fn trial(name: &str, test: impl FnOnce() + Send + 'static) -> Trial {
+    Trial::test(name, move || {
+        test();
+        Ok(())
+    })
+}
