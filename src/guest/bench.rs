@@ -29,6 +29,8 @@ enum Task {
 /// What was measured.
 #[derive(Debug, Serialize, Deserialize)]
 enum Done {
+    /// Nothing yet: the agent is there.
+    Ready,
     Bench(Box<BenchReport>),
     Restore(Vec<Restore>),
 }
@@ -54,7 +56,11 @@ impl BenchGuest {
         spec.agent = Some(Agent::this_program(["agent", PORT, "--bench"]));
         let mut guest = Guest::boot(&spec).map_err(run_error)?;
         let (reader, writer) = guest.take_stream().expect("nobody has taken it yet");
-        Ok(BenchGuest { guest, reader: BufReader::new(reader), writer })
+        let mut guest = BenchGuest { guest, reader: BufReader::new(reader), writer };
+        match guest.receive()? {
+            Done::Ready => Ok(guest),
+            other => Err(guest.lost(&format!("it has measured {other:?}"))),
+        }
     }
 
     /// Measures a plan; also returns how many seconds that took by this machine's clock.
@@ -81,8 +87,12 @@ impl BenchGuest {
     }
 
     fn perform(&mut self, task: &Task) -> Result<Done, RunError> {
-        let answer = send(&mut self.writer, task).and_then(|()| receive(&mut self.reader));
-        match answer {
+        send(&mut self.writer, task).map_err(|error| self.lost(&error.to_string()))?;
+        self.receive()
+    }
+
+    fn receive(&mut self) -> Result<Done, RunError> {
+        match receive(&mut self.reader) {
             Ok(Some(done)) => Result::<Done, Failed>::map_err(done, Into::into),
             Ok(None) => Err(self.lost("it has ended")),
             Err(error) => Err(self.lost(&error.to_string())),
@@ -108,6 +118,7 @@ pub fn serve(registry: &Registry, port: &Path) -> Exit {
     let served = || -> io::Result<()> {
         let mut writer = OpenOptions::new().read(true).write(true).open(port)?;
         let mut reader: BufReader<File> = BufReader::new(writer.try_clone()?);
+        send(&mut writer, &Ok::<_, Failed>(Done::Ready))?;
         // One for all tasks: EKM serves one user at a time.
         let lab = Lab::open(Mode::Vm);
         while let Some(task) = receive(&mut reader)? {
