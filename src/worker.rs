@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use explode_runtime::run::{Body, Exit, Page, Registry, RunError, WorkerEnded, serve};
@@ -44,8 +44,7 @@ pub fn spawn() -> Result<Box<dyn Body>, RunError> {
     let started = || -> io::Result<Process> {
         let shared = MemoryFile::new("explode-worker")?;
         let page = Page::create(shared.writer())?;
-        // This very program, even if its file has been replaced since it was started (by a build, say).
-        let mut command = Command::new("/proc/self/exe");
+        let mut command = explode_vm::this_program();
         command
             .arg("worker")
             .arg(shared.path())

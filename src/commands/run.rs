@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::atomic::Ordering;
 
 use explode_runtime::report::{Human, Message, Summary, quoted};
@@ -148,8 +148,7 @@ fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError> {
 
 /// Replays a trace in a fresh process of this program, which ends with this one. Ctrl-C on the terminal is not for it.
 fn confirm(trace: &Path) -> Confirmation {
-    // This very program, even if its file has been replaced since it was started (by a build, say).
-    let mut command = Command::new("/proc/self/exe");
+    let mut command = explode_vm::this_program();
     command.arg("replay").arg("--").arg(trace).process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     match explode_vm::spawn(command, Signal::SIGKILL).and_then(Child::wait_with_output) {

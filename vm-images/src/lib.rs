@@ -48,7 +48,7 @@ pub use doctor::{Check, State, doctor};
 pub use error::{Kind, Result, VmError};
 pub use guest::{
     AGENT_FOLDER, Accelerator, Agent, Guest, GuestFile, GuestReader, GuestSpec, GuestWriter, MemoryFile,
-    Wanted, find_program, qemu, shell,
+    Wanted, find_program, qemu, shell, this_program,
 };
 pub use kernel::{Kernel, KernelSource};
 pub use key::Key;

@@ -51,6 +51,11 @@ impl<'a> Attempts<'a> {
         Attempts { crew, started, keep_events, alive: true }
     }
 
+    /// Something is about to be replayed by another worker.
+    pub fn rest(&mut self) {
+        self.alive &= !self.crew.rest();
+    }
+
     /// Runs a unit to its end; none if there are no workers any more, which is then said.
     ///
     /// # Errors

@@ -124,6 +124,11 @@ impl<'a> Findings<'a> {
         Ok(confirmation)
     }
 
+    /// Is there an error to be replayed?
+    pub fn is_any_fresh(&self) -> bool {
+        !self.fresh.is_empty()
+    }
+
     /// Writes the trace of each fresh error, replays it, and tells it; then what was broken. Returns whether there was anything.
     pub fn report(&mut self, audience: &mut dyn Audience) -> Result<bool, RunError> {
         let any = !self.fresh.is_empty() || !self.fresh_broken.is_empty();

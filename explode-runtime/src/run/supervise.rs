@@ -99,6 +99,9 @@ impl<'a> Supervisor<'a> {
                 run.findings.broken(why, *times);
             }
             strategy.observe(&Finished { unit: &unit, choices: &end.choices, reached });
+            if run.findings.is_any_fresh() {
+                attempts.rest();
+            }
             let news = run.findings.report(audience)?;
             run.tell_progress(strategy.waiting(), audience)?;
             if end.stopped {

@@ -15,6 +15,11 @@ use crate::image::elf;
 /// Where the agent and all that comes with it is in the guest.
 pub const FOLDER: &str = "/agent";
 
+const PROGRAM: &str = "/agent/explode";
+const LIBRARIES: &str = "/agent/lib";
+/// The same program, for those who use the guest's shell.
+const COMMAND: &str = "/usr/bin/explode";
+
 /// The program that runs in the guest as its first process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agent {
@@ -31,6 +36,18 @@ impl Agent {
         let program = PathBuf::from(format!("/proc/{}/exe", std::process::id()));
         Self { program, arguments: arguments.into_iter().map(Into::into).collect() }
     }
+}
+
+/// This very program, even if its file has been replaced since it was started (by a build, say), or if it was started by its own
+/// loader, as it is in a guest.
+#[must_use]
+pub fn this_program() -> Command {
+    let program = Path::new("/proc/self/exe");
+    let mut command = Command::new(program);
+    if fs::read_link(program).is_ok_and(|file| file.starts_with(FOLDER) && file != Path::new(PROGRAM)) {
+        command.args(["--library-path", LIBRARIES, PROGRAM]);
+    }
+    command
 }
 
 /// A file that the caller puts into the guest.
@@ -73,20 +90,21 @@ fn add_agent(archive: &mut Archive, agent: &Agent) -> Result<()> {
     let bytes = fs::read(&agent.program).at("read", &agent.program)?;
     let elf = elf::parse(&bytes)
         .ok_or_else(|| VmError::Usage(format!("{} is no x86-64 program", agent.program.display())))?;
-    let program = format!("{FOLDER}/explode");
-    archive.file(&program, 0o755, elf::strip(bytes));
+    archive.file(PROGRAM, 0o755, elf::strip(bytes));
     let mut words = Vec::new();
     if let Some(loader) = elf.interpreter {
         for library in libraries(Path::new(&loader), &agent.program)? {
             let name = library.file_name().unwrap_or_default().to_string_lossy();
             let bytes = fs::read(&library).at("read", &library)?;
-            archive.file(&format!("{FOLDER}/lib/{name}"), 0o755, elf::strip(bytes));
+            archive.file(&format!("{LIBRARIES}/{name}"), 0o755, elf::strip(bytes));
         }
         let name = Path::new(&loader).file_name().unwrap_or_default().to_string_lossy().into_owned();
         archive.file(&format!("{FOLDER}/{name}"), 0o755, fs::read(&loader).at("read", Path::new(&loader))?);
-        words.extend([format!("{FOLDER}/{name}"), "--library-path".into(), format!("{FOLDER}/lib")]);
+        words.extend([format!("{FOLDER}/{name}"), "--library-path".into(), LIBRARIES.into()]);
     }
-    words.push(program);
+    words.push(PROGRAM.to_owned());
+    let command = format!("#!/bin/sh\nexec {} \"$@\"\n", words.join(" "));
+    archive.file(COMMAND, 0o755, command.into_bytes());
     words.extend(agent.arguments.iter().cloned());
     let line = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
     archive.file(&format!("{FOLDER}/run"), 0o644, format!("exec {line}\n").into_bytes());

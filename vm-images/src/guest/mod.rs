@@ -30,7 +30,7 @@ pub use accelerator::Accelerator;
 pub(crate) use accelerator::{
     can_open as can_open_kvm, get as accelerator, remembered as accelerator_remembered,
 };
-pub use agent::{Agent, FOLDER as AGENT_FOLDER, GuestFile};
+pub use agent::{Agent, FOLDER as AGENT_FOLDER, GuestFile, this_program};
 pub use memory::MemoryFile;
 pub use programs::{Wanted, find_program};
 pub use qemu::program as qemu;

@@ -130,6 +130,12 @@ pub trait Crew {
     /// # Errors
     /// The worker is gone.
     fn run(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<UnitEnd, Death>;
+
+    /// Another worker is to replay something. Where there can be one only, the worker of this crew ends, and is to be started
+    /// again: that is the answer.
+    fn rest(&mut self) -> bool {
+        false
+    }
 }
 
 /// Why a worker could not be started.

@@ -19,7 +19,7 @@ use super::wire::{Said, ToWorker};
 use super::{Crew, Death, Listener, Order, StartError, Started};
 use crate::check::Verdict;
 use crate::run::error::RunError;
-use crate::run::plan::Plan;
+use crate::run::plan::{Mode, Plan};
 use crate::trace::{Replay, Trace};
 
 /// The supervisor looks around at least so often.
@@ -163,6 +163,14 @@ impl Crew for Remote<'_> {
                 other => return Err(worker.nonsense(&other)),
             }
         }
+    }
+
+    /// EKM serves one process of a machine at a time.
+    fn rest(&mut self) -> bool {
+        if self.plan.mode == Mode::Here {
+            self.worker = None;
+        }
+        self.plan.mode == Mode::Here
     }
 }
 
