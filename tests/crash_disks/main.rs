@@ -7,4 +7,5 @@ mod counts;
 mod dm_log_writes;
 mod golden;
 mod options;
+mod qemu;
 mod sampling;
