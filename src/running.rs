@@ -55,7 +55,7 @@ impl Running {
 
     fn begin(&mut self, settings: &Settings) {
         let bounded = share(settings, 0, Duration::ZERO).is_some();
-        let template = if bounded { "{spinner} {bar:12} {wide_msg}" } else { "{spinner} {wide_msg}" };
+        let template = if bounded { "{spinner} {bar:10} {wide_msg}" } else { "{spinner} {wide_msg}" };
         self.bar.set_style(ProgressStyle::with_template(template).expect("a sound template"));
         self.bar.reset_elapsed();
         self.settings = Some(settings.clone());

@@ -9,10 +9,10 @@ use crate::run::Settings;
 pub fn progress_text(progress: &Progress) -> String {
     let Progress { states, checked, equivalent, left_out, findings, rate, seconds, .. } = progress;
     let (findings, states) = (plural(findings, "finding"), plural(states, "state"));
-    let disks = plural(checked, "disk");
-    format!(
-        "[{seconds:>6.1}s] {findings}; {states}, {disks} at {rate:.1}/s, {equivalent} equivalent, {left_out} left out"
-    )
+    let tenths = usize::from(*rate < 100.0);
+    let disks = format!("{} at {rate:.tenths$}/s", plural(checked, "disk"));
+    let others = format!("{left_out} left out, {equivalent} equivalent");
+    format!("[{seconds:>6.1}s] {findings}; {states}, {disks}, {others}")
 }
 
 /// How many a second, to a tenth; nothing yet in no time.
@@ -85,8 +85,10 @@ mod tests {
     fn a_line_says_everything_in_words() {
         assert_eq!(
             progress_text(&progress()),
-            "[  12.3s] 2 findings; 1 state, 345 disks at 28.0/s, 6 equivalent, 36893488147419103232 left out"
+            "[  12.3s] 2 findings; 1 state, 345 disks at 28.0/s, 36893488147419103232 left out, 6 equivalent"
         );
+        let fast = progress_text(&Progress { checked: 1.into(), rate: 2831.4, ..progress() });
+        assert!(fast.contains(", 1 disk at 2831/s, "), "{fast}");
     }
 
     #[test]
@@ -100,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_one_at_any_time() {
+    fn a_rate_is_a_number_at_any_time() {
         assert_eq!(rate(&5.into(), 0), 0.0);
         assert_eq!(rate(&0.into(), 10), 0.0);
         assert_eq!(rate(&1.into(), 3000), 0.3);
