@@ -12,6 +12,7 @@ mod output;
 mod programs;
 mod progress;
 mod registry;
+mod running;
 mod stack_file;
 mod worker;
 

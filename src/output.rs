@@ -39,9 +39,11 @@ pub fn unsaid(error: &io::Error) {
     }
 }
 
-/// Is colour wanted? Only on a terminal, and not with NO_COLOR.
+/// Is colour wanted? Only on a terminal that has it, and not with NO_COLOR.
 pub fn colour() -> bool {
-    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    io::stdout().is_terminal() && !dumb && !refused
 }
 
 /// How the user called this program: a command that begins with it can be pasted.

@@ -1,6 +1,6 @@
 //! `explode run`: explores a target; each finding is replayed in a process (and a guest) of its own before it is told.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -15,6 +15,7 @@ use nix::sys::signal::Signal;
 
 use crate::cli::{Format, RunArgs, Strategy};
 use crate::junit::Junit;
+use crate::running::Running;
 use crate::{crew, interrupt, output, programs};
 
 /// Runs a target.
@@ -24,11 +25,13 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
         Err(error) => return output::fail(error.exit(), error),
     };
     let mut human = Human::new(std::io::stdout(), output::colour(), &output::program());
-    let progress = std::io::stdout().is_terminal();
+    let mut running = Running::on_terminal();
     let mut say = |message: &Message| match args.format {
         Format::Jsonl => output::try_line(&serde_json::to_string(message).expect("a message is plain data")),
-        Format::Human if matches!(message, Message::Progress(_)) && !progress => Ok(()),
-        Format::Human => human.message(message),
+        Format::Human => match &mut running {
+            Some(running) => running.tell(message, &mut human),
+            None => human.message(message),
+        },
     };
     let mut findings = false;
     let mut unsaid = None;
@@ -50,6 +53,7 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
     let interrupted = interrupt::watch();
     let result = events.and_then(|()| crew::run(&plan, &mut audience, keep, interrupted));
     let folder = audience.path().map(Path::to_owned);
+    running.iter().for_each(Running::end);
     unsaid.iter().for_each(output::unsaid);
     result.as_ref().err().into_iter().for_each(|error| junit.stopped(error.to_string()));
     let exit = match result {

@@ -8,6 +8,7 @@ mod edited_traces;
 mod findings;
 mod strategies;
 mod streams;
+mod terminal;
 
 use std::path::Path;
 

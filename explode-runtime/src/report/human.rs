@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::message::{Count, Finding, Message, Progress, RunInfo, Summary};
+use super::message::{Finding, Message, RunInfo, Summary};
+use super::progress::{Sparse, plural, progress_text};
 use crate::run::Settings;
 
 /// Writes messages as text.
@@ -16,6 +17,8 @@ pub struct Human<W> {
     first_replay: Option<String>,
     /// Findings told so far: when one is told again, only its count has grown.
     told: Vec<(String, bool)>,
+    /// When progress is told.
+    sparse: Sparse,
 }
 
 /// Columns of the status word.
@@ -34,17 +37,21 @@ enum Colour {
 impl<W: Write> Human<W> {
     /// Writes to `out`, in colour if wanted. `program` is how the user calls this program.
     pub fn new(out: W, colour: bool, program: &str) -> Human<W> {
-        Human { out, colour, program: quoted(program), first_replay: None, told: Vec::new() }
+        let program = quoted(program);
+        Human { out, colour, program, first_replay: None, told: Vec::new(), sparse: Sparse::default() }
     }
 
-    /// Writes one message.
+    /// Writes one message; of progress only what a reader of a file can do with.
     ///
     /// # Errors
     /// Those of the output.
     pub fn message(&mut self, message: &Message) -> io::Result<()> {
         match message {
             Message::Run(run) => self.run(run)?,
-            Message::Progress(progress) => self.progress(progress)?,
+            Message::Progress(progress) if self.sparse.is_due(progress.seconds) => {
+                self.line("Running", Colour::Plain, &progress_text(progress))?;
+            }
+            Message::Progress(_) => {}
             Message::Finding(finding) => self.finding(finding)?,
             Message::Broken { message } => self.line("BROKEN", Colour::Yellow, message)?,
             Message::Summary(summary) => self.summary(summary)?,
@@ -88,14 +95,6 @@ impl<W: Write> Human<W> {
             self.line("Hides", Colour::Plain, hidden)?;
         }
         self.line("Folder", Colour::Plain, &run.out)
-    }
-
-    fn progress(&mut self, progress: &Progress) -> io::Result<()> {
-        let Progress { states, waiting, checked, findings, seconds, .. } = progress;
-        let text = format!(
-            "[{seconds:>6.1}s] {states} states, {waiting} waiting, {checked} disks checked, {findings} findings"
-        );
-        self.line("Running", Colour::Plain, &text)
     }
 
     fn finding(&mut self, finding: &Finding) -> io::Result<()> {
@@ -198,9 +197,4 @@ pub fn quoted(path: &str) -> String {
     let path = if path.starts_with('-') { format!("./{path}") } else { path.to_owned() };
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%,".contains(c);
     if path.chars().all(plain) { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
-}
-
-fn plural(count: &Count, word: &str) -> String {
-    let one = count == &Count::from(1);
-    format!("{count} {word}{}", if one { "" } else { "s" })
 }

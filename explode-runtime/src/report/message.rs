@@ -66,10 +66,14 @@ pub struct Progress {
     pub operations: Count,
     /// Checks made.
     pub checked: Count,
+    /// Checks that an earlier one has answered.
+    pub equivalent: Count,
     /// Disks that no sample met.
     pub left_out: Count,
     /// Distinct findings.
     pub findings: u64,
+    /// Checks made a second, since the beginning; to a tenth.
+    pub rate: f64,
     /// Since the beginning.
     pub seconds: f64,
 }

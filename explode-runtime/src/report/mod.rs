@@ -2,6 +2,8 @@
 
 mod human;
 mod message;
+mod progress;
 
 pub use human::{Human, quoted};
 pub use message::{Count, Finding, Message, Progress, RunInfo, Summary};
+pub use progress::{progress_text, rate, share};

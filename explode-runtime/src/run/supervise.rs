@@ -15,7 +15,7 @@ use super::tell::{Audience, run_info};
 use super::worker::{Crew, Known, StartError, Started, UnitEnd};
 use crate::choose::Point;
 use crate::explore::{Finished, Strategy, Unit};
-use crate::report::{Message, Progress, Summary};
+use crate::report::{Message, Progress, Summary, rate};
 
 /// What is kept of a run, so that another process can go on with it.
 #[derive(Debug, Default)]
@@ -240,11 +240,14 @@ impl<'a> Progressing<'a> {
             waiting: waiting as u64,
             operations: self.summary.operations.clone(),
             checked: self.summary.checked.clone(),
+            equivalent: self.summary.equivalent.clone(),
             left_out: self.summary.left_out.clone(),
             findings: self.findings.distinct(),
+            rate: 0.0,
             seconds: self.seconds(),
         };
         progress.checked += checked;
+        progress.rate = rate(&progress.checked, self.elapsed_ms());
         progress
     }
 

@@ -1,0 +1,75 @@
+//! How a run looks on a terminal: one line of progress, redrawn in place below everything that is said, and gone at the end.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use explode_runtime::report::{Human, Message, Progress, progress_text, share};
+use explode_runtime::run::Settings;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// How long the bar is, for indicatif: it counts in thousandths.
+const WHOLE: u64 = 1000;
+
+/// The line of progress on standard output.
+#[derive(Debug)]
+pub struct Running {
+    bar: ProgressBar,
+    /// Those of the run that goes on; none before and after.
+    settings: Option<Settings>,
+}
+
+impl Running {
+    /// None where no line can be redrawn: standard output is no terminal, or a dumb one.
+    pub fn on_terminal() -> Option<Running> {
+        let bar = ProgressBar::with_draw_target(Some(WHOLE), ProgressDrawTarget::stdout());
+        (!bar.is_hidden()).then_some(Running { bar, settings: None })
+    }
+
+    /// Shows progress, and says all other messages above it.
+    ///
+    /// # Errors
+    /// Those of `human`'s output.
+    pub fn tell<W: Write>(&mut self, message: &Message, human: &mut Human<W>) -> io::Result<()> {
+        match message {
+            Message::Run(info) => {
+                human.message(message)?;
+                self.begin(&info.options);
+                Ok(())
+            }
+            Message::Progress(progress) => {
+                self.show(progress);
+                Ok(())
+            }
+            Message::Summary(_) => {
+                self.end();
+                human.message(message)
+            }
+            Message::Finding(_) | Message::Broken { .. } => self.bar.suspend(|| human.message(message)),
+        }
+    }
+
+    /// Takes the line away.
+    pub fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn begin(&mut self, settings: &Settings) {
+        let bounded = share(settings, 0, Duration::ZERO).is_some();
+        let template = if bounded { "{spinner} {bar:10} {wide_msg}" } else { "{spinner} {wide_msg}" };
+        self.bar.set_style(ProgressStyle::with_template(template).expect("a sound template"));
+        self.bar.reset_elapsed();
+        self.settings = Some(settings.clone());
+        self.show(&Progress::default());
+        // A step may take long, and a replay too: the spinner turns all the same.
+        self.bar.enable_steady_tick(Duration::from_millis(200));
+    }
+
+    fn show(&self, progress: &Progress) {
+        let settings = self.settings.as_ref();
+        let done = settings.and_then(|settings| share(settings, progress.states, self.bar.elapsed()));
+        if let Some(done) = done {
+            self.bar.set_position((done * WHOLE as f64) as u64);
+        }
+        self.bar.set_message(progress_text(progress));
+    }
+}
