@@ -40,6 +40,10 @@ check = "notes verify {path}/db"
 sig = 'notes dump "{path}/db"'
 "#;
 
+/// Values of every type, as a pattern.
+const VALUE: &str =
+    "[0-9]{1,40}|-[0-9]{1,3}|0x[0-9a-f]{1,20}|[0-9]e[0-9]{3}|true|\\[\\]|\\{\\}|\"\\PC{0,8}\"|1979-05-27|nan";
+
 /// Reads it; what is wrong with it stands at a line and a column that it has.
 fn survives(registry: &Registry, text: &str) {
     let Err(UsageError(error)) = StackFile::parse(registry, Path::new("damaged.toml"), text) else { return };
@@ -100,8 +104,9 @@ proptest! {
 
     /// Something else where a value was: of another type, or too large.
     #[test]
-    fn other_values_are_survived(line in any::<Index>(), value in "[0-9]{1,40}|-[0-9]{1,3}|0x[0-9a-f]{1,20}|[0-9]e[0-9]{3}|true|\\[\\]|\\{\\}|\"\\PC{0,8}\"|1979-05-27|nan") {
-        let with_value: Vec<usize> = (0..).zip(SOUND.lines()).filter(|(_, line)| line.contains(" = ")).map(|(at, _)| at).collect();
+    fn other_values_are_survived(line in any::<Index>(), value in VALUE) {
+        let with_value: Vec<usize> =
+            (0..).zip(SOUND.lines()).filter(|(_, line)| line.contains(" = ")).map(|(at, _)| at).collect();
         let changed = with_value[line.index(with_value.len())];
         let line = |(at, line): (usize, &str)| match line.split_once(" = ") {
             Some((key, _)) if at == changed => format!("{key} = {value}\n"),
