@@ -112,7 +112,7 @@ fn stopped(error: &RunError, mut findings: bool) -> Exit {
                 writeln!(err, "a trace that could not be written; save it to a file to replay it:\n{trace}");
         }
     }
-    if findings && exit != Exit::Usage { Exit::Findings } else { exit }
+    if findings && exit == Exit::Broken { Exit::Findings } else { exit }
 }
 
 fn exit(summary: &Summary, require_complete: bool) -> Exit {

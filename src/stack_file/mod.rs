@@ -7,6 +7,8 @@ mod checker;
 mod components;
 mod document;
 mod options;
+#[cfg(test)]
+mod tests;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

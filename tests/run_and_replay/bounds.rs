@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::summary;
+use super::{run, summary};
 
 /// A summary without its time.
 #[track_caller]
@@ -54,6 +54,15 @@ fn a_state_with_an_error_has_no_children() {
 #[test]
 fn a_number_of_states_stops_a_run() {
     let counts = |summary: &Value| ["states", "operations", "complete"].map(|key| summary[key].clone());
+    // The first state is one, and nothing is done from there.
+    for strategy in ["exhaust", "dfs", "random"] {
+        let summary = exact(6, &format!("fs-basic --states 1 --strategy {strategy} --require-complete"));
+        assert_eq!(counts(&summary), [json!(1), json!(0), json!(false)], "{strategy}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), 6, "fs-basic --states 1 --require-complete --out run");
+    let resumed = run(folder.path(), 6, "--resume run --require-complete");
+    assert_eq!(counts(resumed.last().unwrap()), [json!(1), json!(0), json!(false)]);
     assert_eq!(counts(&exact(0, "fs-basic --states 10")), [json!(10), json!(9), json!(false)]);
     assert_eq!(counts(&exact(0, "fs-basic --states 100")), [json!(100), json!(99), json!(false)]);
     assert_eq!(counts(&exact(0, "fs-basic --states 100000")), [json!(2380), json!(2379), json!(true)]);

@@ -24,6 +24,8 @@ pub(super) struct Hearing<'a, 'p> {
     pub answered: usize,
     /// What the last mutate led to.
     pub reached: Reached,
+    /// A bound has ended it with mutates left.
+    pub cut: bool,
     /// The states of this attempt, each with its depth before and now.
     pub states: Vec<(u128, Option<u32>, u32)>,
     /// What was known before the last step that the worker is wary of.
@@ -46,6 +48,7 @@ impl<'a, 'p> Hearing<'a, 'p> {
             answers,
             answered: 0,
             reached: Reached::Stopped,
+            cut: false,
             states: Vec::new(),
             wary: None,
             failed: None,
@@ -56,6 +59,7 @@ impl<'a, 'p> Hearing<'a, 'p> {
     pub fn undo(&mut self) {
         self.answered = 0;
         self.reached = Reached::Stopped;
+        self.cut = false;
         for (signature, before, _) in self.states.drain(..).rev() {
             self.run.states.undo(signature, before);
         }
@@ -79,7 +83,7 @@ impl Listener for Hearing<'_, '_> {
         value
     }
 
-    fn reached(&mut self, signature: u128, depth: u32, _more: bool) -> bool {
+    fn reached(&mut self, signature: u128, depth: u32, more: bool) -> bool {
         let before = self.run.states.depth(signature);
         let new = self.run.states.reach(signature, depth);
         if new {
@@ -89,7 +93,8 @@ impl Listener for Hearing<'_, '_> {
         if depth > 0 {
             self.reached = if new { Reached::New } else { Reached::Known };
         }
-        !self.run.bound_reached()
+        self.cut = more && self.run.bound_reached();
+        !self.cut
     }
 
     fn about_to(&mut self, _step: Step, checked: u64) {

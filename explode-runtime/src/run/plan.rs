@@ -206,6 +206,8 @@ impl Plan {
     /// What makes none; a kernel is missing where the stack needs one.
     pub fn check(&self, registry: &Registry) -> Result<(), RunError> {
         self.check_settings()?;
+        // What makes no sense is said before what is missing, wherever it stands.
+        let mut missing = None;
         for (index, layer) in self.stack.0.iter().enumerate() {
             let def = registry.component(&layer.component)?;
             def.make(&layer.options)?;
@@ -215,15 +217,11 @@ impl Plan {
                 let modes: Vec<&str> = def.modes.iter().map(|mode| mode.as_str()).collect();
                 let name = if is_commands { &layer.name } else { def.name };
                 let (mode, other) = (self.mode.as_str(), modes.join(" or --in "));
-                return Err(match self.mode {
-                    Mode::Mem => {
-                        RunError::Missing(format!("component '{name}' needs a kernel; use --in {other}"))
-                    }
-                    Mode::Vm | Mode::Here => {
-                        UsageError(format!("component '{name}' cannot run in {mode}; use --in {other}"))
-                            .into()
-                    }
-                });
+                if self.mode != Mode::Mem {
+                    let text = format!("component '{name}' cannot run in {mode}; use --in {other}");
+                    return Err(UsageError(text).into());
+                }
+                missing.get_or_insert_with(|| format!("component '{name}' needs a kernel; use --in {other}"));
             }
             let below: Vec<&str> = self.stack.names()[..index].to_vec();
             if let Some(child) = layer.children.iter().find(|child| !below.contains(&child.as_str())) {
@@ -234,17 +232,19 @@ impl Plan {
         }
         registry.checker_of(self)?.make(&self.checker_options)?;
         let name = &self.checker;
-        match (self.has_command_checker(), self.stack.is_on_folder()) {
-            (true, false) if self.mode == Mode::Mem => Err(RunError::Missing(format!(
-                "the commands of checker '{name}' need a kernel below them; use --in vm or --in here, or stand them on \
-                 'folder'"
-            ))),
-            (false, true) => Err(UsageError(format!(
-                "checker '{name}' cannot run on 'folder', where only shell commands do"
-            ))
-            .into()),
-            _ => Ok(()),
+        if self.stack.is_on_folder() && !self.has_command_checker() {
+            let text = format!("checker '{name}' cannot run on 'folder', where only shell commands do");
+            return Err(UsageError(text).into());
         }
+        if self.has_command_checker() && !self.stack.is_on_folder() && self.mode == Mode::Mem {
+            missing.get_or_insert_with(|| {
+                format!(
+                    "the commands of checker '{name}' need a kernel below them; use --in vm or --in here, or stand them on \
+                     'folder'"
+                )
+            });
+        }
+        missing.map_or(Ok(()), |what| Err(RunError::Missing(what)))
     }
 
     /// Is its checker made of shell commands? Then they are the checker's options.

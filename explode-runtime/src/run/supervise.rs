@@ -86,7 +86,7 @@ impl<'a> Supervisor<'a> {
                 run.findings.report(audience)?;
                 break;
             };
-            let reached = hearing.reached;
+            let (reached, cut) = (hearing.reached, hearing.cut);
             let states = hearing.states.iter().map(|(signature, _, depth)| (*signature, *depth)).collect();
             if keep_events {
                 audience.events(&end.events)?;
@@ -104,7 +104,7 @@ impl<'a> Supervisor<'a> {
             }
             let news = run.findings.report(audience)?;
             run.tell_progress(strategy.waiting(), audience)?;
-            if end.stopped {
+            if end.stopped || cut {
                 // Its counts are not whole: whoever resumes the run repeats it.
                 run.stopped = true;
                 break;

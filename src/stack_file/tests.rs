@@ -1,0 +1,117 @@
+//! Damaged stack files: refused with a place that is in the file, or read; no panic either way.
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use super::*;
+
+/// A file with every kind of part.
+const SOUND: &str = r#"# Notes
+[run]
+in = "vm"
+budget = "60s"
+set = ["ext4.block_size=1024"]
+crash_depth = 1
+replace_versions = true
+
+[[component]]
+name = "d0"
+use = "ramdisk"
+size = "32MiB"
+
+[[component]]
+use = "ext4"
+block_size = 1024
+children = ["d0"]
+
+[[component]]
+name = "notes"
+init = "notes create {child}/db"
+recover = "notes repair {child}/db"
+recover_ok = [0, 1]
+
+[checker]
+name = "notes-durable"
+mutate = [
+  { name = "add", steps = [ { start = ["k{n}"] }, { sh = "notes add {path}/db k{n}" }, { end = ["k{n}"] } ] },
+  { name = "sync", steps = [ { sh = "notes sync {path}/db", must = true }, { crash = ["synced"] } ] },
+]
+check = "notes verify {path}/db"
+sig = 'notes dump "{path}/db"'
+"#;
+
+/// Values of every type, as a pattern.
+const VALUE: &str =
+    "[0-9]{1,40}|-[0-9]{1,3}|0x[0-9a-f]{1,20}|[0-9]e[0-9]{3}|true|\\[\\]|\\{\\}|\"\\PC{0,8}\"|1979-05-27|nan";
+
+/// Reads it; what is wrong with it stands at a line and a column that it has.
+fn survives(registry: &Registry, text: &str) {
+    let Err(UsageError(error)) = StackFile::parse(registry, Path::new("damaged.toml"), text) else { return };
+    let place: Vec<&str> = error.splitn(4, ':').collect();
+    let [path, line, column, message] = place[..] else { panic!("no place in '{error}'") };
+    let (line, column): (usize, usize) = (line.parse().unwrap(), column.parse().unwrap());
+    assert!(path == "damaged.toml" && !message.trim().is_empty(), "{error}");
+    let length = text.split('\n').nth(line - 1).map(|line| line.chars().count());
+    assert!(length.is_some_and(|length| (1..=length + 1).contains(&column)), "{error}");
+}
+
+fn survives_bytes(registry: &Registry, bytes: &[u8]) {
+    survives(registry, &String::from_utf8_lossy(bytes));
+}
+
+#[test]
+fn the_file_itself_is_sound() {
+    let file = StackFile::parse(&crate::registry(), Path::new("sound.toml"), SOUND).unwrap();
+    assert_eq!(file.stack.names(), ["d0", "ext4", "notes"]);
+    assert_eq!((file.arguments.len(), file.checker().unwrap().0.as_str()), (5, "notes-durable"));
+}
+
+#[test]
+fn deep_nesting_is_refused() {
+    let registry = crate::registry();
+    for open in ["[", "{a=", "[{a=", "a."] {
+        for depth in [10, 1000, 100_000] {
+            survives(&registry, &format!("component = {}", open.repeat(depth)));
+            survives(&registry, &format!("{}b = 1", open.repeat(depth)));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn garbage_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..400), text in "\\PC{0,200}") {
+        let registry = crate::registry();
+        survives_bytes(&registry, &bytes);
+        survives(&registry, &text);
+        survives_bytes(&registry, &[b"[[component]]\nuse = \"", &bytes[..], b"\"\n"].concat());
+        survives(&registry, &format!("[checker]\nname = \"a\"\ncheck = '''{text}'''\n"));
+    }
+
+    #[test]
+    fn damage_is_survived(at in any::<Index>(), bits in 1_u8..=255, one in any::<Index>(), other in any::<Index>()) {
+        let registry = crate::registry();
+        let mut flipped = SOUND.as_bytes().to_vec();
+        flipped[at.index(SOUND.len())] ^= bits;
+        survives_bytes(&registry, &flipped);
+        survives(&registry, &SOUND[..at.index(SOUND.len())]);
+        let (one, other) = (one.index(SOUND.len()), other.index(SOUND.len()));
+        let (from, to) = (one.min(other), one.max(other));
+        survives(&registry, &[&SOUND[..from], &SOUND[to..]].concat());
+        survives(&registry, &[&SOUND[..to], &SOUND[from..]].concat());
+    }
+
+    /// Something else where a value was: of another type, or too large.
+    #[test]
+    fn other_values_are_survived(line in any::<Index>(), value in VALUE) {
+        let with_value: Vec<usize> =
+            (0..).zip(SOUND.lines()).filter(|(_, line)| line.contains(" = ")).map(|(at, _)| at).collect();
+        let changed = with_value[line.index(with_value.len())];
+        let line = |(at, line): (usize, &str)| match line.split_once(" = ") {
+            Some((key, _)) if at == changed => format!("{key} = {value}\n"),
+            _ => format!("{line}\n"),
+        };
+        survives(&crate::registry(), &SOUND.lines().enumerate().map(line).collect::<String>());
+    }
+}

@@ -1,0 +1,96 @@
+//! `docs/trace-format.md`.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use explode::runtime::trace::Trace;
+use serde_json::{Value, json};
+use tempfile::tempdir;
+
+use crate::common::{explode_in, files};
+use crate::{keys_of, names, run_commands, table};
+
+const PAGE: &str = include_str!("../../docs/trace-format.md");
+
+fn read(folder: &Path) -> Vec<Value> {
+    let read = |name: &String| serde_json::from_slice(&std::fs::read(folder.join(name)).unwrap()).unwrap();
+    files(folder).iter().map(read).collect()
+}
+
+/// Real traces: of crashes, of a crash during recovery, of a step that hangs.
+fn traces() -> Vec<Value> {
+    let folder = tempdir().unwrap();
+    let args = "run sqlite+fsync-lies --depth 1 --limit 500 --samples 60 --out crashes";
+    explode_in(folder.path(), args.split_whitespace()).expect(1);
+    run_commands(folder.path(), "hangs", "true", &["sleep 600"], "--deadline 500ms").expect(1);
+    ["crashes", "hangs"].iter().flat_map(|run| read(&folder.path().join(run).join("traces"))).collect()
+}
+
+/// What the page says of a key, up to `end`.
+fn said(key: &str, end: &str) -> BTreeSet<String> {
+    let rows = table(PAGE, "| key | what it is |");
+    let row = rows.into_iter().find(|row| names(row[0]).contains(key)).unwrap();
+    assert!(row[1].contains(end), "'{end}' is not in '{}'", row[1]);
+    names(row[1].split(end).next().unwrap())
+}
+
+#[test]
+fn its_keys_are_those_of_real_traces() {
+    let traces = traces();
+    let keys: Vec<String> =
+        table(PAGE, "| key | what it is |").iter().flat_map(|row| names(row[0])).collect();
+    let distinct: BTreeSet<String> = keys.iter().cloned().collect();
+    assert_eq!((distinct.len(), distinct), (keys.len(), keys_of(&traces)));
+    let all = |key: &str| traces.iter().map(|trace| trace[key].clone()).collect::<Vec<_>>();
+    let lists =
+        |key: &str| all(key).iter().filter_map(Value::as_array).flatten().cloned().collect::<Vec<_>>();
+
+    let (options, rules): (Vec<Value>, Vec<Value>) =
+        all("options").into_iter().map(|options| (options.clone(), options["rules"].clone())).unzip();
+    let said_of_options = said("options", "`replace_versions`)");
+    assert_eq!(&said_of_options | &names("`replace_versions`"), keys_of(options.iter().chain(&rules)));
+    assert_eq!(said("stack", "; "), keys_of(&lists("stack")));
+    let disks: Vec<Value> = all("crash_disk").into_iter().filter(|disk| !disk.is_null()).collect();
+    assert_eq!(said("crash_disk", ", the pieces"), keys_of(disks.iter().chain(&lists("recovery"))));
+    // In process nothing has a stack trace or an object; a choice of the kernel has.
+    let mut choices = lists("choices");
+    let label = json!({ "site": "fs/ext4/inode.c:1", "stack": 1, "object": "sda" });
+    let mut trace = traces[0].clone();
+    trace["choices"][0]["label"] = label;
+    let written: Value = serde_json::from_str(&parse(&trace).unwrap().to_json()).unwrap();
+    choices.push(written["choices"][0].clone());
+    let labels: Vec<Value> = choices.iter().map(|choice| choice["label"].clone()).collect();
+    assert_eq!(said("choices", "there is one"), keys_of(choices.iter().chain(&labels)));
+}
+
+fn parse(trace: &Value) -> Result<Trace, String> {
+    Trace::from_json(trace.to_string().as_bytes()).map_err(|error| error.to_string())
+}
+
+/// Wherever it stands.
+#[test]
+fn one_key_more_is_refused() {
+    let traces = traces();
+    let mut tried = BTreeSet::new();
+    for trace in &traces {
+        parse(trace).unwrap();
+        for place in [
+            "",
+            "/stack/0",
+            "/options",
+            "/options/rules",
+            "/choices/0",
+            "/choices/0/label",
+            "/crash_disk",
+            "/recovery/0",
+        ] {
+            let mut more = trace.clone();
+            let Some(object) = more.pointer_mut(place).and_then(Value::as_object_mut) else { continue };
+            object.insert("unheard_of".to_owned(), json!(1));
+            let error = parse(&more).expect_err(place);
+            assert!(error.contains("unknown field `unheard_of`"), "{place}: {error}");
+            tried.insert(place);
+        }
+    }
+    assert_eq!(tried.len(), 8, "{tried:?}");
+}
