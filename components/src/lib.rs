@@ -3,6 +3,7 @@
 
 pub mod broken;
 pub mod db;
+pub mod engine;
 pub mod fs;
 pub mod vdisk;
 
@@ -19,6 +20,9 @@ pub fn register(registry: &mut Registry) {
         fs::kernel::vfat::DEF,
         fs::kernel::minix::DEF,
         broken::lying_sync::DEF,
+        broken::kv::wal::DEF,
+        broken::kv::rename::DEF,
+        broken::kv::journal::DEF,
         db::sqlite::DEF,
     ]);
 }

@@ -1,0 +1,165 @@
+//! Commits (EX-108, for a store of keys and values): what was committed is there, whole and in order; what was not is not.
+//!
+//! Every mutate is one commit, synced or lazy, or a checkpoint. Each commit leaves contents that never were before, so a recovered
+//! store says by its contents how many commits it holds.
+
+use std::hash::Hash as _;
+
+use explode_components::engine::{Change, Contents, Durability, EngineError, INTACT, Store};
+use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::crash::Epoch;
+use explode_runtime::recover::{Fault, Stack};
+use explode_runtime::run::{CheckerDef, Options, UsageError};
+use xxhash_rust::xxh3::Xxh3;
+
+/// As it stands in the registry.
+pub const DEF: CheckerDef = CheckerDef {
+    name: "kv-commits",
+    about: "committed changes of a key-value store are there whole and in order, others are not",
+    options: &[],
+    build,
+};
+
+/// Commits are there in order, none without those before it, each whole.
+const ATOMIC: &str = "atomic";
+/// A synced commit is there, and so is every commit before it.
+const DURABLE: &str = "durable";
+/// What was not committed is not there.
+const ISOLATED: &str = "isolated";
+
+/// Bytes of a value that takes more than one block.
+const LARGE_BYTES: usize = 5000;
+
+/// The steps that a mutate chooses from.
+#[derive(Clone, Copy)]
+enum Step {
+    /// A small value, synced.
+    Put,
+    /// A small value, some time.
+    PutLazily,
+    /// A value of more than one block, synced.
+    PutLarge,
+    /// The oldest key goes, synced.
+    Delete,
+    /// A checkpoint.
+    Checkpoint,
+}
+
+const STEPS: [Step; 5] = [Step::Put, Step::PutLazily, Step::PutLarge, Step::Delete, Step::Checkpoint];
+
+/// How many commits there may be, before and after the interval that is being checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Allowed {
+    before: Count,
+    after: Count,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Count {
+    /// Synced, or followed by one that is.
+    durable: usize,
+    all: usize,
+}
+
+#[derive(Default)]
+struct Commits {
+    /// The contents after 0, 1, 2 ... commits.
+    history: Vec<Contents>,
+    allowed: Allowed,
+    /// Mutates so far: names what they write.
+    steps: u32,
+}
+
+fn build(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
+    Ok(Box::new(Commits::default()))
+}
+
+impl Commits {
+    /// What a step changes; the key `step` makes all contents distinct.
+    fn changes(&self, step: Step) -> Vec<Change> {
+        let n = self.steps;
+        let value = |bytes: usize| format!("{n:<bytes$}").into_bytes();
+        let main = match step {
+            Step::Put | Step::PutLazily => Some(Change::Put(format!("key{n}"), value(20))),
+            Step::PutLarge => Some(Change::Put("large".to_owned(), value(LARGE_BYTES))),
+            Step::Delete => {
+                let now = self.history.last();
+                now.and_then(|now| now.keys().find(|key| *key != "step").cloned()).map(Change::Delete)
+            }
+            Step::Checkpoint => return Vec::new(),
+        };
+        [Change::Put("step".to_owned(), value(1))].into_iter().chain(main).collect()
+    }
+
+    /// Is this a part of the history that the epoch allows?
+    fn judge(&self, found: &Contents, epoch: Epoch) -> Result<(), Violation> {
+        let Allowed { before, after } = self.allowed;
+        let (least, most) = match epoch {
+            Epoch::Begin => (before.durable, before.all),
+            Epoch::InBetween | Epoch::Soft => (before.durable, after.all),
+            Epoch::End | Epoch::Now => (after.durable, after.all),
+        };
+        match self.history.iter().position(|contents| contents == found) {
+            Some(there) if there < least => {
+                let message = format!("{least} commits were durable, {there} are there");
+                Err(Violation::new(Verdict::Lost, DURABLE, message))
+            }
+            Some(there) if there > most => {
+                let message = format!("{most} commits were made, {there} are there");
+                Err(Violation::new(Verdict::Resurrected, ISOLATED, message))
+            }
+            Some(_) => Ok(()),
+            None => {
+                let keys = found.len();
+                let message = format!("{keys} keys that none of the {} commits leaves", after.all);
+                Err(Violation::new(Verdict::Corrupt, ATOMIC, message))
+            }
+        }
+    }
+}
+
+impl Checker for Commits {
+    fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
+        self.history = vec![stack.engine::<Store>()?.0.contents()?];
+        Ok(())
+    }
+
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        let store = cx.stack().engine::<Store>()?;
+        let step = STEPS[cx.choose(STEPS.len())];
+        self.steps += 1;
+        let args = [format!("step{}", self.steps)];
+        let before = self.allowed.after;
+        self.allowed = Allowed { before, after: before };
+        cx.check_crashes_start(&args);
+        let changes = self.changes(step);
+        if let Step::Checkpoint = step {
+            store.0.checkpoint().map_err(Fault::from)?;
+        } else {
+            let durability = if let Step::PutLazily = step { Durability::Lazy } else { Durability::Synced };
+            store.0.commit(&changes, durability).map_err(Fault::from)?;
+            let mut contents = self.history.last().cloned().unwrap_or_default();
+            changes.iter().for_each(|change| change.apply(&mut contents));
+            self.history.push(contents);
+            self.allowed.after.all += 1;
+            if durability == Durability::Synced {
+                self.allowed.after.durable = self.allowed.after.all;
+            }
+        }
+        cx.check_crashes_end(self, &args)
+    }
+
+    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        let found = stack.engine::<Store>()?.0.contents().map_err(|error| match error {
+            EngineError::Corrupt(what) => Violation::new(Verdict::Corrupt, INTACT, what).into(),
+            below => Failure::Broken(below.to_string()),
+        })?;
+        Ok(self.judge(&found, epoch)?)
+    }
+
+    fn check_key(&self) -> Option<Vec<u8>> {
+        let mut hasher = Xxh3::new();
+        (&self.history, self.allowed).hash(&mut hasher);
+        Some(hasher.digest128().to_le_bytes().to_vec())
+    }
+}

@@ -1,0 +1,4 @@
+//! Key-value stores.
+
+pub mod commits;
+pub mod targets;

@@ -1,0 +1,121 @@
+//! A key-value store that is one file: each commit writes a new one, syncs it, renames it over the old one, and syncs the folder.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use explode_ramdisk::files::{Files, OpenFlags};
+use explode_runtime::recover::{Below, Component, Fault};
+use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+use nix::errno::Errno;
+
+use super::record::{Frame, as_changes, decode, encode, frame};
+use super::{Kind, StoreComponent};
+use crate::engine::{Change, Contents, Durability, EngineError, KeyValue};
+
+/// As it stands in the registry.
+pub const DEF: ComponentDef = ComponentDef {
+    name: "rename-kv",
+    about: "a small key-value store in one file that each commit replaces; with a bug, if one is named",
+    modes: &[Mode::Mem],
+    on: Some("simfiles"),
+    options: &[OptionDef {
+        name: "bug",
+        about: "none, no-file-sync, no-dir-sync, in-place",
+        default: "none",
+    }],
+    build,
+};
+
+/// What is wrong with it.
+#[derive(Clone, Copy, PartialEq)]
+enum Bug {
+    None,
+    /// The new file is renamed before it is synced.
+    NoFileSync,
+    /// The folder is not synced after the rename.
+    NoDirSync,
+    /// There is no new file: the old one is written over, and synced.
+    InPlace,
+}
+
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let bug = options.one_of(
+        "bug",
+        &[
+            ("none", Bug::None),
+            ("no-file-sync", Bug::NoFileSync),
+            ("no-dir-sync", Bug::NoDirSync),
+            ("in-place", Bug::InPlace),
+        ],
+    )?;
+    Ok(StoreComponent::boxed(bug))
+}
+
+const FILE: &str = "/store";
+const NEW_FILE: &str = "/store.new";
+
+struct RenameStore {
+    files: Rc<dyn Files>,
+    bug: Bug,
+    contents: RefCell<Contents>,
+}
+
+impl Kind for Bug {
+    fn create(&self, below: &Below<'_>) -> Result<(), Fault> {
+        let store = RenameStore { files: below.files()?, bug: *self, contents: RefCell::default() };
+        let nothing = Change::Put(String::new(), Vec::new());
+        Ok(store.commit(&[nothing], Durability::Synced)?)
+    }
+
+    fn open(&self, below: &Below<'_>) -> Result<Rc<dyn KeyValue>, Fault> {
+        let files = below.files()?;
+        let contents = RefCell::new(read(files.as_ref())?);
+        Ok(Rc::new(RenameStore { files, bug: *self, contents }))
+    }
+}
+
+fn read(files: &dyn Files) -> Result<Contents, EngineError> {
+    let bytes = files.read_file(FILE).map_err(|errno| match errno {
+        Errno::ENOENT => EngineError::Corrupt("the file is gone".to_owned()),
+        errno => EngineError::Below(errno),
+    })?;
+    let changes = Frame::read(&bytes).filter(|frame| frame.sound).and_then(|frame| decode(frame.body));
+    let changes = changes.ok_or_else(|| EngineError::Corrupt("the file is damaged".to_owned()))?;
+    let mut contents = Contents::new();
+    changes.iter().for_each(|change| change.apply(&mut contents));
+    Ok(contents)
+}
+
+impl KeyValue for RenameStore {
+    fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), EngineError> {
+        let mut contents = self.contents.borrow_mut();
+        changes.iter().for_each(|change| change.apply(&mut contents));
+        let path = if self.bug == Bug::InPlace { FILE } else { NEW_FILE };
+        // After a crash two names can lead to one file: what stands at this one is not cut, it is left behind.
+        if path == NEW_FILE && self.files.stat(path).is_ok() {
+            self.files.unlink(path)?;
+        }
+        let fd = self.files.open(path, OpenFlags { truncate: true, ..OpenFlags::CREATE })?;
+        self.files.pwrite(fd, 0, &frame(0, &encode(&as_changes(&contents))))?;
+        // A lazy commit syncs the file too: else the name could lead to half of it.
+        if self.bug != Bug::NoFileSync {
+            self.files.fsync(fd)?;
+        }
+        self.files.close(fd)?;
+        if self.bug != Bug::InPlace {
+            self.files.rename(NEW_FILE, FILE)?;
+        }
+        if durability == Durability::Synced && self.bug != Bug::NoDirSync {
+            self.files.sync_dir("/")?;
+        }
+        Ok(())
+    }
+
+    fn checkpoint(&self) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn contents(&self) -> Result<Contents, EngineError> {
+        Ok(self.contents.borrow().clone())
+    }
+}

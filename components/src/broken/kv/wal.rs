@@ -1,0 +1,245 @@
+//! A key-value store with a write-ahead log.
+//!
+//! `/table` is one frame: the contents up to some commit, and the generation g of the log that goes on from there. `/log.g` has a
+//! frame for each commit since. A commit appends and syncs the log. A checkpoint writes `/table.new` and an empty log of the next
+//! generation, syncs, renames the table over the old one, syncs the folder, and only then removes the old log. Opening replays
+//! the log as far as its frames are sound and in sequence; what lies behind them is the rest of a commit that did not end, and a
+//! checkpoint puts it away.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use explode_ramdisk::files::{Fd, Files, OpenFlags};
+use explode_runtime::recover::{Below, Component, Fault};
+use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+use nix::errno::Errno;
+
+use super::record::{Frame, as_changes, decode, encode, frame};
+use super::{Kind, StoreComponent};
+use crate::engine::{Change, Contents, Durability, EngineError, KeyValue};
+
+/// As it stands in the registry.
+pub const DEF: ComponentDef = ComponentDef {
+    name: "wal-kv",
+    about: "a small key-value store with a write-ahead log; with a bug, if one is named",
+    modes: &[Mode::Mem],
+    on: Some("simfiles"),
+    options: &[OptionDef {
+        name: "bug",
+        about: "none, no-log-sync, no-checksum, no-table-sync, no-dir-sync, early-unlink, table-in-place, log-reused, \
+                recovery-not-idempotent",
+        default: "none",
+    }],
+    build,
+};
+
+/// What is wrong with it.
+#[derive(Clone, Copy, PartialEq)]
+enum Bug {
+    None,
+    /// A commit does not sync the log.
+    NoLogSync,
+    /// A frame of the log counts if it is long enough.
+    NoChecksum,
+    /// A new table is renamed before it is synced.
+    NoTableSync,
+    /// The folder is not synced after the rename.
+    NoDirSync,
+    /// The old log is removed before the folder is synced.
+    EarlyUnlink,
+    /// A new table is written over the old one.
+    TableInPlace,
+    /// The same log goes on after a checkpoint, cut to nothing; frames of before it are not told from those after.
+    LogReused,
+    /// Recovery empties the log first, and then writes the table that holds what was in it.
+    RecoveryNotIdempotent,
+}
+
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let bug = options.one_of(
+        "bug",
+        &[
+            ("none", Bug::None),
+            ("no-log-sync", Bug::NoLogSync),
+            ("no-checksum", Bug::NoChecksum),
+            ("no-table-sync", Bug::NoTableSync),
+            ("no-dir-sync", Bug::NoDirSync),
+            ("early-unlink", Bug::EarlyUnlink),
+            ("table-in-place", Bug::TableInPlace),
+            ("log-reused", Bug::LogReused),
+            ("recovery-not-idempotent", Bug::RecoveryNotIdempotent),
+        ],
+    )?;
+    Ok(StoreComponent::boxed(bug))
+}
+
+impl Kind for Bug {
+    fn create(&self, below: &Below<'_>) -> Result<(), Fault> {
+        let wal = Wal { files: below.files()?, bug: *self, state: RefCell::default() };
+        wal.state.borrow_mut().log = wal.open_log(0)?;
+        Ok(wal.checkpoint()?)
+    }
+
+    fn open(&self, below: &Below<'_>) -> Result<Rc<dyn KeyValue>, Fault> {
+        Ok(Rc::new(Wal::open(below.files()?, *self)?))
+    }
+}
+
+const TABLE: &str = "/table";
+const NEW_TABLE: &str = "/table.new";
+
+struct Wal {
+    files: Rc<dyn Files>,
+    bug: Bug,
+    state: RefCell<State>,
+}
+
+struct State {
+    contents: Contents,
+    /// Of the last commit.
+    sequence: u64,
+    generation: u64,
+    log: Fd,
+    /// Where the next frame goes, in bytes.
+    end: u64,
+}
+
+impl Default for State {
+    fn default() -> State {
+        State { contents: Contents::new(), sequence: 0, generation: 0, log: Fd(0), end: 0 }
+    }
+}
+
+fn log_path(generation: u64) -> String {
+    format!("/log.{generation}")
+}
+
+impl Wal {
+    fn open(files: Rc<dyn Files>, bug: Bug) -> Result<Wal, EngineError> {
+        let wal = Wal { files, bug, state: RefCell::default() };
+        let torn = wal.load()?;
+        if torn {
+            if bug == Bug::RecoveryNotIdempotent {
+                let log = wal.state.borrow().log;
+                wal.files.ftruncate(log, 0)?;
+                wal.files.fsync(log)?;
+            }
+            wal.checkpoint()?;
+        }
+        Ok(wal)
+    }
+
+    /// Reads the table and replays the log; does something that is no commit lie behind?
+    fn load(&self) -> Result<bool, EngineError> {
+        let mut state = self.state.borrow_mut();
+        let table = self.files.read_file(TABLE).map_err(|errno| match errno {
+            Errno::ENOENT => EngineError::Corrupt("there is no table".to_owned()),
+            errno => EngineError::Below(errno),
+        })?;
+        let damaged = || EngineError::Corrupt("the table is damaged".to_owned());
+        let frame = Frame::read(&table).filter(|frame| frame.sound).ok_or_else(damaged)?;
+        let (generation, body) = frame.body.split_at_checked(8).ok_or_else(damaged)?;
+        state.generation = u64::from_le_bytes(generation.try_into().expect("8 bytes"));
+        state.sequence = frame.sequence;
+        for change in decode(body).ok_or_else(damaged)? {
+            change.apply(&mut state.contents);
+        }
+        state.log = self.open_log(state.generation)?;
+        let log = self.files.read_file(&log_path(state.generation))?;
+        let mut rest = &log[..];
+        while let Some(frame) = Frame::read(rest) {
+            let sound = frame.sound || self.bug == Bug::NoChecksum;
+            let in_order = frame.sequence == state.sequence + 1 || self.bug == Bug::LogReused;
+            let Some(changes) = decode(frame.body).filter(|_| sound && in_order) else { break };
+            changes.iter().for_each(|change| change.apply(&mut state.contents));
+            state.sequence = frame.sequence;
+            rest = &rest[frame.bytes()..];
+        }
+        state.end = (log.len() - rest.len()) as u64;
+        Ok(!rest.is_empty())
+    }
+
+    /// The log of a generation; a new one has its name at once.
+    fn open_log(&self, generation: u64) -> Result<Fd, EngineError> {
+        let path = log_path(generation);
+        match self.files.open(&path, OpenFlags::EXISTING) {
+            Err(Errno::ENOENT) => {
+                let log = self.files.open(&path, OpenFlags::CREATE)?;
+                self.files.sync_dir("/")?;
+                Ok(log)
+            }
+            other => Ok(other?),
+        }
+    }
+
+    /// Writes a file whole.
+    fn write(&self, path: &str, bytes: &[u8], sync: bool) -> Result<(), EngineError> {
+        // After a crash two names can lead to one file: what stands at this one is not cut, it is left behind.
+        if path == NEW_TABLE && self.files.stat(path).is_ok() {
+            self.files.unlink(path)?;
+        }
+        let fd = self.files.open(path, OpenFlags { truncate: true, ..OpenFlags::CREATE })?;
+        self.files.pwrite(fd, 0, bytes)?;
+        if sync {
+            self.files.fsync(fd)?;
+        }
+        Ok(self.files.close(fd)?)
+    }
+}
+
+impl KeyValue for Wal {
+    fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), EngineError> {
+        let state = &mut *self.state.borrow_mut();
+        let bytes = frame(state.sequence + 1, &encode(changes));
+        self.files.pwrite(state.log, state.end, &bytes)?;
+        if durability == Durability::Synced && self.bug != Bug::NoLogSync {
+            self.files.fsync(state.log)?;
+        }
+        changes.iter().for_each(|change| change.apply(&mut state.contents));
+        state.sequence += 1;
+        state.end += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn checkpoint(&self) -> Result<(), EngineError> {
+        let state = &mut *self.state.borrow_mut();
+        let old = log_path(state.generation);
+        let generation = if self.bug == Bug::LogReused { state.generation } else { state.generation + 1 };
+        let body = [&generation.to_le_bytes()[..], &encode(&as_changes(&state.contents))].concat();
+        let table = frame(state.sequence, &body);
+        if self.bug == Bug::TableInPlace {
+            self.write(TABLE, &table, true)?;
+        } else {
+            self.write(NEW_TABLE, &table, self.bug != Bug::NoTableSync)?;
+        }
+        let mut log = state.log;
+        if generation != state.generation {
+            log =
+                self.files.open(&log_path(generation), OpenFlags { truncate: true, ..OpenFlags::CREATE })?;
+        }
+        if self.bug != Bug::TableInPlace {
+            self.files.rename(NEW_TABLE, TABLE)?;
+        }
+        let unlink = || if generation == state.generation { Ok(()) } else { self.files.unlink(&old) };
+        if self.bug == Bug::EarlyUnlink {
+            unlink()?;
+        }
+        if self.bug != Bug::NoDirSync {
+            self.files.sync_dir("/")?;
+        }
+        if self.bug != Bug::EarlyUnlink {
+            unlink()?;
+        }
+        if log == state.log {
+            self.files.ftruncate(log, 0)?;
+        } else {
+            self.files.close(state.log)?;
+        }
+        (state.log, state.generation, state.end) = (log, generation, 0);
+        Ok(())
+    }
+
+    fn contents(&self) -> Result<Contents, EngineError> {
+        Ok(self.state.borrow().contents.clone())
+    }
+}
