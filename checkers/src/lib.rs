@@ -13,5 +13,6 @@ pub fn register(registry: &mut Registry) {
     registry.targets.extend(kv::targets::targets());
     registry.targets.extend(fs::basic::targets());
     registry.targets.extend(fs::sync::targets());
+    registry.targets.extend(fs::toyfs::targets());
     registry.targets.extend(fs::kernel::targets());
 }

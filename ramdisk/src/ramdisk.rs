@@ -1,4 +1,4 @@
-//! A block device in process: every write is a request, there is no buffer cache above it.
+//! A block device in process: every write is a request, unless its user keeps a cache of buffers above it and says so.
 //!
 //! It advertises a volatile write cache, FUA, flush, discard and write-zeroes; which of them a caller uses, and when, is what
 //! is being checked.
@@ -64,6 +64,24 @@ impl RamDisk {
     pub fn write(&self, sector: u64, data: &[u8], flags: Flags) {
         let request = self.submit(sector, Payload::Data(Bytes::copy_from_slice(data)), flags);
         self.complete(request);
+    }
+
+    /// Changes whole sectors in a cache above the device: from now on they are what is read, and may be written at any time.
+    ///
+    /// # Panics
+    /// Beyond the end of the device, or if `data` is not whole sectors.
+    pub fn dirty(&self, sector: u64, data: Bytes) {
+        self.bounds(sector, data.len() as u64);
+        self.storage.dirty(self.dev, sector, data);
+    }
+
+    /// Forgets `len` bytes of changes in the cache above the device: they will not be written any more.
+    ///
+    /// # Panics
+    /// Beyond the end of the device.
+    pub fn forget(&self, sector: u64, len: u64) {
+        self.bounds(sector, len);
+        self.storage.clean(self.dev, sector, len);
     }
 
     /// Sends a flush and waits for the answer.

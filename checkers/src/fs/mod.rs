@@ -3,3 +3,4 @@
 pub mod basic;
 pub(crate) mod kernel;
 pub mod sync;
+pub mod toyfs;

@@ -2,3 +2,6 @@
 
 pub mod kv;
 pub mod lying_sync;
+mod page_journal;
+mod record;
+pub mod toyfs;

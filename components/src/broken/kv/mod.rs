@@ -9,7 +9,6 @@
 //! `docs/seeded-bugs.md` says what each bug is, and what explode needs to find it.
 
 pub mod journal;
-mod record;
 pub mod rename;
 pub mod wal;
 

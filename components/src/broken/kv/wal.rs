@@ -14,8 +14,8 @@ use explode_runtime::recover::{Below, Component, Fault};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 use nix::errno::Errno;
 
-use super::record::{Frame, as_changes, decode, encode, frame};
 use super::{Kind, StoreComponent};
+use crate::broken::record::{Frame, as_changes, decode, encode, frame};
 use crate::engine::{Change, Contents, Durability, EngineError, KeyValue};
 
 /// As it stands in the registry.

@@ -1,0 +1,51 @@
+//! The small file system of ours, and each of its bugs (`docs/seeded-bugs.md`).
+
+use explode_runtime::recover::StackSpec;
+use explode_runtime::run::{Bounds, Options, Target};
+
+use super::sync;
+
+/// `toyfs` and `toyfs+<bug>`, under the checker of synced files.
+pub(crate) fn targets() -> Vec<Target> {
+    let plain = Bounds { depth: 3, limit: 10_000, samples: 2_000, crash_depth: 1 };
+    // A block must be given back, that must be committed, and the block be used again.
+    let deeper = Bounds { depth: 4, crash_depth: 0, ..plain };
+    let target = |name: &'static str, about, bounds, expect| {
+        let bug = name.split_once('+').map_or("none", |(_, bug)| bug);
+        let stack = StackSpec::default().plug("ramdisk", Options::none());
+        Target {
+            name,
+            about,
+            stack: stack.plug("toyfs", Options::none().with("bug", bug)),
+            checker: sync::DEF.name,
+            // An inode has 8 blocks without an indirect one.
+            checker_options: Options::none().with("hole", 40_960_u64),
+            bounds,
+            seeded: bug != "none",
+            expect,
+        }
+    };
+    vec![
+        target("toyfs", "a small journaling file system", plain, "clean"),
+        target("toyfs+early-reuse", "a block that was given back is used again at once", plain, "corrupt"),
+        target(
+            "toyfs+no-revoke",
+            "the journal writes over a block that is somebody else's now",
+            deeper,
+            "corrupt",
+        ),
+        target(
+            "toyfs+data-after-commit",
+            "contents are written after the commit that makes them reachable",
+            plain,
+            "lost",
+        ),
+        target("toyfs+fsync-in-place", "fsync writes an inode past the journal", plain, "lost"),
+        target(
+            "toyfs+no-preflush",
+            "the journal's commit block may be durable before its pages",
+            plain,
+            "lost",
+        ),
+    ]
+}

@@ -1,0 +1,250 @@
+//! A journal of pages on a block device, for the systems that stand on one.
+//!
+//! A transaction is a descriptor (which pages), the pages, and a commit block. The pages go to the journal first, and are waited
+//! for; then the commit block is written with PREFLUSH, so that it is never there without them, and with FUA. A checkpoint
+//! flushes, writes the pages in place, flushes, and writes the header with FUA; then the journal begins anew. Opening replays the
+//! transactions whose sequence numbers go on from the header's.
+//!
+//! All places are in blocks of 4096 bytes. The header is one sector, in a block of its own; behind it one block is left free.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use explode_ramdisk::{Flags, Payload, RamDisk};
+
+use super::record::{Frame, frame};
+use crate::engine::{Durability, EngineError};
+
+/// Bytes of a block.
+pub const BLOCK: usize = 4096;
+/// Sectors of a block.
+pub const SECTORS: u64 = 8;
+const SECTOR: usize = 512;
+const COMMIT: &[u8] = b"commit";
+
+/// The contents of a block.
+pub type Page = Vec<u8>;
+
+/// What is wrong with a journal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bug {
+    /// Nothing.
+    #[default]
+    None,
+    /// The commit block does not flush what was written before it.
+    NoPreflush,
+    /// The commit block may stay in the disk's cache.
+    NoFua,
+    /// In place of PREFLUSH a flush, sent before the writes have completed.
+    NoWait,
+    /// A commit block counts whatever its sequence number.
+    StaleCommit,
+    /// The header takes two blocks.
+    TornHeader,
+    /// A checkpoint does not flush the pages before it writes the header.
+    CheckpointNoFlush,
+    /// Recovery writes the header first, and then the pages.
+    RecoveryNotIdempotent,
+}
+
+impl Bug {
+    /// The words for them.
+    pub const WORDS: [(&'static str, Bug); 8] = [
+        ("none", Bug::None),
+        ("no-preflush", Bug::NoPreflush),
+        ("no-fua", Bug::NoFua),
+        ("no-wait", Bug::NoWait),
+        ("stale-commit", Bug::StaleCommit),
+        ("torn-header", Bug::TornHeader),
+        ("checkpoint-no-flush", Bug::CheckpointNoFlush),
+        ("recovery-not-idempotent", Bug::RecoveryNotIdempotent),
+    ];
+}
+
+/// An open journal.
+#[derive(Debug)]
+pub struct PageJournal {
+    disk: RamDisk,
+    bug: Bug,
+    /// Its blocks; the header is in the first, the free one is behind that.
+    place: Range<u64>,
+    /// Of the last commit.
+    sequence: u64,
+    /// What the last commit said besides its pages.
+    note: u64,
+    /// Where the next transaction goes.
+    head: u64,
+    /// Pages that are not in place yet.
+    moved: BTreeMap<u64, Page>,
+}
+
+impl PageJournal {
+    /// Makes an empty one.
+    pub fn format(disk: RamDisk, bug: Bug, place: Range<u64>) {
+        PageJournal::empty(disk, bug, place).write_header();
+    }
+
+    fn empty(disk: RamDisk, bug: Bug, place: Range<u64>) -> PageJournal {
+        let head = place.start + 2;
+        PageJournal { disk, bug, place, sequence: 0, note: 0, head, moved: BTreeMap::new() }
+    }
+
+    /// Opens one; what its transactions say is read as if it were in place, and is put there.
+    ///
+    /// # Errors
+    /// The header is damaged.
+    pub fn open(disk: RamDisk, bug: Bug, place: Range<u64>) -> Result<PageJournal, EngineError> {
+        let mut journal = PageJournal::empty(disk, bug, place);
+        (journal.sequence, journal.note) = journal.read_header()?;
+        while let Some((note, pages)) = journal.read_transaction() {
+            journal.head += pages.len() as u64 + 2;
+            journal.sequence += 1;
+            journal.note = note;
+            journal.moved.extend(pages);
+        }
+        if bug == Bug::RecoveryNotIdempotent && !journal.moved.is_empty() {
+            journal.write_header();
+        }
+        journal.checkpoint();
+        Ok(journal)
+    }
+
+    /// What the last commit said besides its pages.
+    pub fn note(&self) -> u64 {
+        self.note
+    }
+
+    /// A block as it is after the last commit.
+    pub fn read(&self, block: u64) -> Page {
+        self.moved.get(&block).cloned().unwrap_or_else(|| self.read_disk(block))
+    }
+
+    /// A part of a block, from byte `at` on; within one sector.
+    pub fn read_part(&self, block: u64, at: usize, buf: &mut [u8]) {
+        match self.moved.get(&block) {
+            Some(page) => buf.copy_from_slice(&page[at..at + buf.len()]),
+            None => {
+                let mut sector = [0; SECTOR];
+                self.disk.read(block * SECTORS + (at / SECTOR) as u64, &mut sector);
+                buf.copy_from_slice(&sector[at % SECTOR..at % SECTOR + buf.len()]);
+            }
+        }
+    }
+
+    /// Most pages that a transaction can have.
+    pub fn most_pages(&self) -> usize {
+        (self.place.end - self.place.start - 4) as usize
+    }
+
+    /// Is there room for a transaction of so many pages, without a checkpoint before it?
+    pub fn has_room(&self, pages: usize) -> bool {
+        self.head + pages as u64 + 2 <= self.place.end
+    }
+
+    /// Makes all pages those of their blocks, or none.
+    ///
+    /// # Panics
+    /// Without room for them.
+    pub fn commit(&mut self, note: u64, pages: BTreeMap<u64, Page>, durability: Durability) {
+        assert!(self.has_room(pages.len()), "a transaction of {} pages has no room", pages.len());
+        self.write_ahead(note, &pages);
+        let flags = Flags {
+            fua: durability == Durability::Synced && self.bug != Bug::NoFua,
+            preflush: !matches!(self.bug, Bug::NoPreflush | Bug::NoWait),
+        };
+        let mut sector = frame(self.sequence + 1, COMMIT);
+        sector.resize(SECTOR, 0);
+        self.disk.write((self.head + 1 + pages.len() as u64) * SECTORS, &sector, flags);
+        self.head += pages.len() as u64 + 2;
+        self.sequence += 1;
+        self.note = note;
+        self.moved.extend(pages);
+    }
+
+    /// A block is somebody else's now: its page is not put in place any more. (Whoever opens the journal does not know that.)
+    pub fn forget(&mut self, block: u64) {
+        self.moved.remove(&block);
+    }
+
+    /// Writes all pages in place; the journal is empty then.
+    pub fn checkpoint(&mut self) {
+        if self.moved.is_empty() {
+            return;
+        }
+        self.disk.flush();
+        for (block, page) in std::mem::take(&mut self.moved) {
+            self.disk.write(block * SECTORS, &page, Flags::NONE);
+        }
+        if self.bug != Bug::CheckpointNoFlush {
+            self.disk.flush();
+        }
+        self.write_header();
+        self.head = self.place.start + 2;
+    }
+
+    /// Writes a descriptor and the pages that it names; with [`Bug::NoWait`] flushes too early.
+    fn write_ahead(&self, note: u64, pages: &BTreeMap<u64, Page>) {
+        let numbers = [note].into_iter().chain(pages.keys().copied());
+        let mut descriptor =
+            frame(self.sequence + 1, &numbers.flat_map(u64::to_le_bytes).collect::<Vec<u8>>());
+        descriptor.resize(BLOCK, 0);
+        let blocks = [&descriptor].into_iter().chain(pages.values()).zip(self.head..);
+        let submit = |(page, at): (&Page, u64)| {
+            self.disk.submit(at * SECTORS, Payload::Data(page.clone().into()), Flags::NONE)
+        };
+        let requests: Vec<_> = blocks.map(submit).collect();
+        let early = (self.bug == Bug::NoWait).then(|| self.disk.submit_flush());
+        requests.into_iter().chain(early).for_each(|request| self.disk.complete(request));
+    }
+
+    /// The transaction at the head, if it is the next: its note and its pages.
+    fn read_transaction(&self) -> Option<(u64, Vec<(u64, Page)>)> {
+        let sequence = self.sequence + 1;
+        let descriptor = (self.head < self.place.end).then(|| self.read_disk(self.head))?;
+        let descriptor =
+            Frame::read(&descriptor).filter(|frame| frame.sound && frame.sequence == sequence)?;
+        let mut numbers = descriptor.body.chunks_exact(8);
+        let mut number =
+            || numbers.next().map(|bytes| u64::from_le_bytes(bytes.try_into().expect("8 bytes")));
+        let note = number()?;
+        let pages: Vec<(u64, Page)> = std::iter::from_fn(number)
+            .zip(self.head + 1..)
+            .map(|(page, block)| (page, self.read_disk(block)))
+            .collect();
+        let commit = self.read_disk(self.head + 1 + pages.len() as u64);
+        let commit = Frame::read(&commit).filter(|frame| frame.sound && frame.body == COMMIT)?;
+        (commit.sequence == sequence || self.bug == Bug::StaleCommit).then_some((note, pages))
+    }
+
+    fn read_disk(&self, block: u64) -> Page {
+        let mut page = vec![0; BLOCK];
+        self.disk.read(block * SECTORS, &mut page);
+        page
+    }
+
+    /// Sequence number and note of the last commit that is in place.
+    fn read_header(&self) -> Result<(u64, u64), EngineError> {
+        let damaged = || EngineError::Corrupt("the journal's header is damaged".to_owned());
+        let numbers = |block: u64| {
+            let page = self.read_disk(block);
+            let frame = Frame::read(&page).filter(|frame| frame.sound).ok_or_else(damaged)?;
+            let note = frame.body.try_into().map_err(|_| damaged())?;
+            Ok::<_, EngineError>((frame.sequence, u64::from_le_bytes(note)))
+        };
+        let (sequence, note) = numbers(self.place.start)?;
+        match self.bug {
+            Bug::TornHeader => Ok((sequence, numbers(self.place.start + 1)?.1)),
+            _ => Ok((sequence, note)),
+        }
+    }
+
+    fn write_header(&self) {
+        let mut header = frame(self.sequence, &self.note.to_le_bytes());
+        header.resize(SECTOR, 0);
+        if self.bug == Bug::TornHeader {
+            header.resize(BLOCK, 0);
+            header = header.repeat(2);
+        }
+        self.disk.write(self.place.start * SECTORS, &header, Flags::FUA);
+    }
+}

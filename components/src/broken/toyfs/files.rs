@@ -1,0 +1,312 @@
+//! The calls of a mounted file system.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result, Stat};
+use nix::errno::Errno;
+
+use super::directory::{entries, lookup, place, point};
+use super::inode::Inode;
+use super::path::names;
+use super::volume::{COUNT, ROOT, Volume};
+use crate::broken::page_journal::BLOCK;
+
+/// A mounted file system.
+#[derive(Debug)]
+pub struct ToyFs(RefCell<Mounted>);
+
+#[derive(Debug)]
+struct Mounted {
+    volume: Volume,
+    open: BTreeMap<Fd, u32>,
+}
+
+impl ToyFs {
+    /// The file system of a volume.
+    pub fn new(volume: Volume) -> ToyFs {
+        ToyFs(RefCell::new(Mounted { volume, open: BTreeMap::new() }))
+    }
+
+    /// Puts it to rest.
+    pub fn unmount(&self) {
+        let volume = &mut self.0.borrow_mut().volume;
+        volume.commit();
+        volume.checkpoint();
+    }
+
+    /// An operation: it changes one transaction.
+    fn change<T>(&self, operation: impl FnOnce(&mut Mounted) -> Result<T>) -> Result<T> {
+        let mounted = &mut *self.0.borrow_mut();
+        if mounted.volume.is_full() {
+            mounted.volume.commit();
+        }
+        operation(mounted)
+    }
+}
+
+impl Mounted {
+    fn file(&self, fd: Fd) -> Result<u32> {
+        self.open.get(&fd).copied().ok_or(Errno::EBADF)
+    }
+
+    fn stat(&self, number: u32) -> Result<Stat> {
+        let Inode { kind, links, size, .. } = self.volume.inode(number);
+        let kind = kind.ok_or(Errno::EIO)?;
+        let size = if kind == Kind::File { size } else { 0 };
+        Ok(Stat { kind, inode: number, size, links: links.into() })
+    }
+
+    /// A new inode with a name.
+    fn create(&mut self, directory: u32, name: &str, kind: Kind) -> Result<u32> {
+        let free = |number: &u32| self.volume.inode(*number).kind.is_none();
+        let number = (ROOT + 1..COUNT).find(free).ok_or(Errno::ENOSPC)?;
+        self.volume.set_inode(number, &Inode { links: 1, ..Inode::new(kind) });
+        point(&mut self.volume, directory, name, Some(number))?;
+        Ok(number)
+    }
+
+    /// An inode has lost a name.
+    fn unlinked(&mut self, number: u32) -> Result<()> {
+        let mut inode = self.volume.inode(number);
+        inode.links = inode.links.saturating_sub(1);
+        self.volume.set_inode(number, &inode);
+        self.free_if_lost(number)
+    }
+
+    /// Gives back what nobody can reach any more.
+    fn free_if_lost(&mut self, number: u32) -> Result<()> {
+        let mut inode = self.volume.inode(number);
+        if inode.links == 0 && !self.open.values().any(|open| *open == number) {
+            inode.free_from(&mut self.volume, 0)?;
+            self.volume.set_inode(number, &Inode::default());
+        }
+        Ok(())
+    }
+
+    fn resize(&mut self, number: u32, size: u64) -> Result<()> {
+        let mut inode = self.volume.inode(number);
+        if size < inode.size {
+            inode.free_from(&mut self.volume, size.div_ceil(BLOCK as u64))?;
+            let within = (size % BLOCK as u64) as usize;
+            if let Some(block) = inode.block(&self.volume, size / BLOCK as u64).filter(|_| within > 0) {
+                let mut page = self.volume.read_data(block);
+                page[within..].fill(0);
+                self.volume.write_data(block, page);
+            }
+        }
+        inode.size = size;
+        self.volume.set_inode(number, &inode);
+        Ok(())
+    }
+
+    fn write(&mut self, number: u32, offset: u64, data: &[u8]) -> Result<()> {
+        let mut inode = self.volume.inode(number);
+        let mut rest = data;
+        let mut at = offset;
+        while !rest.is_empty() {
+            let within = (at % BLOCK as u64) as usize;
+            let (part, behind) = rest.split_at(rest.len().min(BLOCK - within));
+            let index = at / BLOCK as u64;
+            let (block, mut page) = match inode.block(&self.volume, index) {
+                Some(block) => (block, self.volume.read_data(block)),
+                None => (inode.add_block(&mut self.volume, index)?, vec![0; BLOCK]),
+            };
+            page[within..within + part.len()].copy_from_slice(part);
+            self.volume.write_data(block, page);
+            (at, rest) = (at + part.len() as u64, behind);
+        }
+        inode.size = inode.size.max(at);
+        self.volume.set_inode(number, &inode);
+        Ok(())
+    }
+
+    fn read(&self, number: u32, offset: u64, buf: &mut [u8]) -> usize {
+        let inode = self.volume.inode(number);
+        let length = inode.size.saturating_sub(offset).min(buf.len() as u64) as usize;
+        let mut done = 0;
+        while done < length {
+            let at = offset + done as u64;
+            let within = (at % BLOCK as u64) as usize;
+            let part = (length - done).min(BLOCK - within);
+            match inode.block(&self.volume, at / BLOCK as u64) {
+                Some(block) => {
+                    let page = self.volume.read_data(block);
+                    buf[done..done + part].copy_from_slice(&page[within..within + part]);
+                }
+                None => buf[done..done + part].fill(0),
+            }
+            done += part;
+        }
+        length
+    }
+}
+
+impl Files for ToyFs {
+    fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
+        self.change(|mounted| {
+            let (directory, name, there) = place(&mounted.volume, path)?;
+            let number = match there {
+                Some(_) if flags.create && flags.exclusive => return Err(Errno::EEXIST),
+                Some(number) => number,
+                None if flags.create => mounted.create(directory, name, Kind::File)?,
+                None => return Err(Errno::ENOENT),
+            };
+            if mounted.volume.inode(number).kind != Some(Kind::File) {
+                return Err(Errno::EISDIR);
+            }
+            if flags.truncate {
+                mounted.resize(number, 0)?;
+            }
+            let fd = Fd(mounted.open.last_key_value().map_or(0, |(Fd(last), _)| last + 1));
+            mounted.open.insert(fd, number);
+            Ok(fd)
+        })
+    }
+
+    fn close(&self, fd: Fd) -> Result<()> {
+        self.change(|mounted| {
+            let number = mounted.open.remove(&fd).ok_or(Errno::EBADF)?;
+            mounted.free_if_lost(number)
+        })
+    }
+
+    fn pread(&self, fd: Fd, offset: u64, buf: &mut [u8]) -> Result<usize> {
+        let mounted = self.0.borrow();
+        Ok(mounted.read(mounted.file(fd)?, offset, buf))
+    }
+
+    fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
+        self.change(|mounted| mounted.write(mounted.file(fd)?, offset, data))
+    }
+
+    fn ftruncate(&self, fd: Fd, size: u64) -> Result<()> {
+        self.change(|mounted| mounted.resize(mounted.file(fd)?, size))
+    }
+
+    fn fstat(&self, fd: Fd) -> Result<Stat> {
+        let mounted = self.0.borrow();
+        mounted.stat(mounted.file(fd)?)
+    }
+
+    fn fsync(&self, fd: Fd) -> Result<()> {
+        let mounted = &mut *self.0.borrow_mut();
+        let number = mounted.file(fd)?;
+        mounted.volume.commit_file(number);
+        Ok(())
+    }
+
+    fn fdatasync(&self, fd: Fd) -> Result<()> {
+        self.fsync(fd)
+    }
+
+    fn stat(&self, path: &str) -> Result<Stat> {
+        let mounted = self.0.borrow();
+        mounted.stat(lookup(&mounted.volume, path)?)
+    }
+
+    fn readdir(&self, path: &str) -> Result<Vec<(String, Kind)>> {
+        let mounted = self.0.borrow();
+        let number = lookup(&mounted.volume, path)?;
+        if mounted.volume.inode(number).kind != Some(Kind::Directory) {
+            return Err(Errno::ENOTDIR);
+        }
+        let kind = |(name, number)| Ok((name, mounted.volume.inode(number).kind.ok_or(Errno::EIO)?));
+        let mut names = entries(&mounted.volume, number).into_iter().map(kind).collect::<Result<Vec<_>>>()?;
+        names.sort();
+        Ok(names)
+    }
+
+    fn mkdir(&self, path: &str) -> Result<()> {
+        self.change(|mounted| match place(&mounted.volume, path)? {
+            (_, _, Some(_)) => Err(Errno::EEXIST),
+            (directory, name, None) => mounted.create(directory, name, Kind::Directory).map(drop),
+        })
+    }
+
+    fn rmdir(&self, path: &str) -> Result<()> {
+        self.change(|mounted| {
+            let (directory, name, number) = place(&mounted.volume, path)?;
+            let number = number.ok_or(Errno::ENOENT)?;
+            if mounted.volume.inode(number).kind != Some(Kind::Directory) {
+                return Err(Errno::ENOTDIR);
+            }
+            if !entries(&mounted.volume, number).is_empty() {
+                return Err(Errno::ENOTEMPTY);
+            }
+            point(&mut mounted.volume, directory, name, None)?;
+            mounted.unlinked(number)
+        })
+    }
+
+    fn link(&self, from: &str, to: &str) -> Result<()> {
+        self.change(|mounted| {
+            let number = lookup(&mounted.volume, from)?;
+            let mut inode = mounted.volume.inode(number);
+            if inode.kind != Some(Kind::File) {
+                return Err(Errno::EPERM);
+            }
+            let (directory, name, there) = place(&mounted.volume, to)?;
+            if there.is_some() {
+                return Err(Errno::EEXIST);
+            }
+            point(&mut mounted.volume, directory, name, Some(number))?;
+            inode.links += 1;
+            mounted.volume.set_inode(number, &inode);
+            Ok(())
+        })
+    }
+
+    fn unlink(&self, path: &str) -> Result<()> {
+        self.change(|mounted| {
+            let (directory, name, number) = place(&mounted.volume, path)?;
+            let number = number.ok_or(Errno::ENOENT)?;
+            if mounted.volume.inode(number).kind != Some(Kind::File) {
+                return Err(Errno::EPERM);
+            }
+            point(&mut mounted.volume, directory, name, None)?;
+            mounted.unlinked(number)
+        })
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        self.change(|mounted| {
+            let (old, old_name, number) = place(&mounted.volume, from)?;
+            let number = number.ok_or(Errno::ENOENT)?;
+            let (new, new_name, there) = place(&mounted.volume, to)?;
+            let kind = mounted.volume.inode(number).kind;
+            let (parts, into) = (names(from)?, names(to)?);
+            if kind == Some(Kind::Directory) && into.len() > parts.len() && into.starts_with(&parts) {
+                return Err(Errno::EINVAL);
+            }
+            if there == Some(number) {
+                return Ok(());
+            }
+            if let Some(there) = there {
+                match (kind, mounted.volume.inode(there).kind) {
+                    (Some(Kind::File), Some(Kind::Directory)) => return Err(Errno::EISDIR),
+                    (Some(Kind::Directory), Some(Kind::File)) => return Err(Errno::ENOTDIR),
+                    _ if !entries(&mounted.volume, there).is_empty() && kind == Some(Kind::Directory) => {
+                        return Err(Errno::ENOTEMPTY);
+                    }
+                    _ => {}
+                }
+            }
+            point(&mut mounted.volume, new, new_name, Some(number))?;
+            point(&mut mounted.volume, old, old_name, None)?;
+            there.map_or(Ok(()), |there| mounted.unlinked(there))
+        })
+    }
+
+    fn sync_dir(&self, path: &str) -> Result<()> {
+        let mounted = &mut *self.0.borrow_mut();
+        lookup(&mounted.volume, path)?;
+        mounted.volume.commit();
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.0.borrow_mut().volume.commit();
+        Ok(())
+    }
+}

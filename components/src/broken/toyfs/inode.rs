@@ -1,0 +1,144 @@
+//! Inodes: 64 bytes each, and the way from a file's blocks to those of the device.
+//!
+//! | bytes | meaning |
+//! | --- | --- |
+//! | 0 | 0 if it is free, 1 for a file, 2 for a directory |
+//! | 2, 3 | names that lead to it |
+//! | 8 - 15 | bytes of contents |
+//! | 16 - 47 | its first 8 blocks; 0 where there is none |
+//! | 48 - 51 | the block that has the numbers of the next 1024 |
+
+use explode_ramdisk::files::{Kind, Result};
+use nix::errno::Errno;
+
+use super::volume::Volume;
+use crate::broken::page_journal::BLOCK;
+
+/// Bytes of an inode.
+pub const INODE: usize = 64;
+/// Blocks that an inode names itself.
+const DIRECT: u64 = 8;
+/// Blocks that an indirect block names.
+const INDIRECT: u64 = (BLOCK / 4) as u64;
+
+/// An inode.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inode {
+    /// None if it is free.
+    pub kind: Option<Kind>,
+    pub links: u16,
+    pub size: u64,
+    pub direct: [u32; DIRECT as usize],
+    pub indirect: u32,
+}
+
+fn number(bytes: &[u8]) -> u32 {
+    u32::from_le_bytes(bytes.try_into().expect("4 bytes"))
+}
+
+impl Inode {
+    /// A new one, with no name yet.
+    pub fn new(kind: Kind) -> Inode {
+        Inode { kind: Some(kind), ..Inode::default() }
+    }
+
+    pub fn decode(bytes: &[u8]) -> Inode {
+        let kind = [None, Some(Kind::File), Some(Kind::Directory)];
+        let mut direct = [0; DIRECT as usize];
+        direct.iter_mut().zip(bytes[16..48].chunks(4)).for_each(|(block, bytes)| *block = number(bytes));
+        Inode {
+            kind: kind.get(usize::from(bytes[0])).copied().flatten(),
+            links: u16::from_le_bytes([bytes[2], bytes[3]]),
+            size: u64::from_le_bytes(bytes[8..16].try_into().expect("8 bytes")),
+            direct,
+            indirect: number(&bytes[48..52]),
+        }
+    }
+
+    pub fn encode(&self) -> [u8; INODE] {
+        let mut bytes = [0; INODE];
+        bytes[0] = match self.kind {
+            None => 0,
+            Some(Kind::File) => 1,
+            Some(Kind::Directory) => 2,
+        };
+        bytes[2..4].copy_from_slice(&self.links.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.size.to_le_bytes());
+        for (block, bytes) in self.direct.iter().zip(bytes[16..48].chunks_mut(4)) {
+            bytes.copy_from_slice(&block.to_le_bytes());
+        }
+        bytes[48..52].copy_from_slice(&self.indirect.to_le_bytes());
+        bytes
+    }
+
+    /// The block of the device that holds block `index` of its contents, if there is one.
+    pub fn block(&self, volume: &Volume, index: u64) -> Option<u64> {
+        let block = match index.checked_sub(DIRECT) {
+            None => self.direct[index as usize],
+            Some(index) if self.indirect != 0 && index < INDIRECT => {
+                let at = 4 * index as usize;
+                number(&volume.read(self.indirect.into())[at..at + 4])
+            }
+            Some(_) => 0,
+        };
+        (block != 0).then_some(block.into())
+    }
+
+    /// A new block of the device for block `index` of its contents, and an indirect block where it takes one.
+    ///
+    /// # Errors
+    /// `EFBIG`, `ENOSPC`.
+    pub fn add_block(&mut self, volume: &mut Volume, index: u64) -> Result<u64> {
+        let Some(index) = index.checked_sub(DIRECT) else {
+            let block = volume.allocate()?;
+            self.direct[index as usize] = block as u32;
+            return Ok(block);
+        };
+        if index >= INDIRECT {
+            return Err(Errno::EFBIG);
+        }
+        if self.indirect == 0 {
+            self.indirect = volume.allocate()? as u32;
+            volume.write_metadata(self.indirect.into(), vec![0; BLOCK]);
+        }
+        let block = volume.allocate()?;
+        let mut page = volume.read(self.indirect.into());
+        let at = 4 * index as usize;
+        page[at..at + 4].copy_from_slice(&(block as u32).to_le_bytes());
+        volume.write_metadata(self.indirect.into(), page);
+        Ok(block)
+    }
+
+    /// Every block of the device that it has, its indirect block included.
+    pub fn blocks(&self, volume: &Volume) -> Vec<u64> {
+        let mut blocks: Vec<u64> = self.direct.iter().map(|block| u64::from(*block)).collect();
+        if self.indirect != 0 {
+            blocks.push(self.indirect.into());
+            let page = volume.read(self.indirect.into());
+            let used = page.chunks(4).filter(|bytes| **bytes != [0; 4]);
+            blocks.extend(used.map(|bytes| u64::from(number(bytes))));
+        }
+        blocks.retain(|block| *block != 0);
+        blocks
+    }
+
+    /// Gives back every block from `first` of its contents on.
+    pub fn free_from(&mut self, volume: &mut Volume, first: u64) -> Result<()> {
+        for index in first..DIRECT {
+            volume.free(std::mem::take(&mut self.direct[index as usize]).into());
+        }
+        if self.indirect == 0 {
+            return Ok(());
+        }
+        let kept = 4 * first.saturating_sub(DIRECT).min(INDIRECT) as usize;
+        let mut page = volume.read(self.indirect.into());
+        page[kept..].chunks(4).for_each(|bytes| volume.free(number(bytes).into()));
+        if kept == 0 {
+            volume.free(std::mem::take(&mut self.indirect).into());
+        } else {
+            page[kept..].fill(0);
+            volume.write_metadata(self.indirect.into(), page);
+        }
+        Ok(())
+    }
+}

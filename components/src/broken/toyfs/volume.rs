@@ -1,0 +1,219 @@
+//! The blocks of a mounted file system: a journal, the running transaction, contents on their way, and what is free.
+//!
+//! Invariants: metadata reaches its place through the journal alone; a block is in `used` as long as an inode has it; it is given
+//! out again only when it neither is in `used` nor rests.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use explode_ramdisk::files::{Kind, Result};
+use explode_ramdisk::{Flags, Payload, RamDisk};
+use nix::errno::Errno;
+
+use super::Bug;
+use super::inode::{INODE, Inode};
+use crate::broken::page_journal::{BLOCK, Page, PageJournal, SECTORS};
+use crate::engine::{Durability, EngineError};
+
+const JOURNAL: std::ops::Range<u64> = 0..32;
+const INODES: std::ops::Range<u64> = 32..33;
+const PER_BLOCK: u32 = (BLOCK / INODE) as u32;
+/// How many inodes there are.
+pub const COUNT: u32 = PER_BLOCK * (INODES.end - INODES.start) as u32;
+/// The root directory.
+pub const ROOT: u32 = 0;
+
+/// A mounted volume.
+#[derive(Debug)]
+pub struct Volume {
+    disk: RamDisk,
+    bug: Bug,
+    journal: PageJournal,
+    /// Metadata that the running transaction has changed.
+    running: BTreeMap<u64, Page>,
+    /// Blocks of contents that have changed since the last commit.
+    data: BTreeSet<u64>,
+    used: BTreeSet<u64>,
+    /// Given back by the running transaction.
+    freed: BTreeSet<u64>,
+    /// Given back by one that is committed, and still in the journal.
+    resting: BTreeSet<u64>,
+}
+
+impl Volume {
+    /// Makes an empty file system.
+    pub fn format(disk: RamDisk, bug: Bug) -> std::result::Result<(), EngineError> {
+        PageJournal::format(disk.clone(), bug.of_journal(), JOURNAL);
+        let mut volume = Volume::open(disk, bug)?;
+        volume.set_inode(ROOT, &Inode { links: 1, ..Inode::new(Kind::Directory) });
+        volume.commit();
+        volume.checkpoint();
+        Ok(())
+    }
+
+    /// Opens one: what is in its journal is in place then.
+    pub fn open(disk: RamDisk, bug: Bug) -> std::result::Result<Volume, EngineError> {
+        let journal = PageJournal::open(disk.clone(), bug.of_journal(), JOURNAL)?;
+        let mut volume = Volume {
+            disk,
+            bug,
+            journal,
+            running: BTreeMap::new(),
+            data: BTreeSet::new(),
+            used: BTreeSet::new(),
+            freed: BTreeSet::new(),
+            resting: BTreeSet::new(),
+        };
+        let inodes = (0..COUNT).map(|number| volume.inode(number)).filter(|inode| inode.kind.is_some());
+        volume.used = inodes.flat_map(|inode| inode.blocks(&volume)).collect();
+        Ok(volume)
+    }
+
+    /// Does a block belong to contents, directories or indirect blocks?
+    pub fn is_for_files(&self, block: u64) -> bool {
+        (INODES.end..self.disk.sectors() / SECTORS).contains(&block)
+    }
+
+    /// Metadata as it is now.
+    pub fn read(&self, block: u64) -> Page {
+        match self.running.get(&block) {
+            Some(page) => page.clone(),
+            None if self.is_for_files(block) || block < INODES.end => self.journal.read(block),
+            // A damaged pointer: a disk does not answer beyond its end.
+            None => vec![0; BLOCK],
+        }
+    }
+
+    /// Changes metadata.
+    pub fn write_metadata(&mut self, block: u64, page: Page) {
+        self.running.insert(block, page);
+    }
+
+    /// Contents of a file as they are now.
+    pub fn read_data(&self, block: u64) -> Page {
+        let mut page = vec![0; BLOCK];
+        if self.is_for_files(block) {
+            self.disk.read(block * SECTORS, &mut page);
+        }
+        page
+    }
+
+    /// Changes contents of a file: in the cache, from where they may be written at any time.
+    pub fn write_data(&mut self, block: u64, page: Page) {
+        self.journal.forget(block);
+        self.disk.dirty(block * SECTORS, Bytes::from(page));
+        self.data.insert(block);
+    }
+
+    /// A free block.
+    ///
+    /// # Errors
+    /// `ENOSPC`.
+    pub fn allocate(&mut self) -> Result<u64> {
+        let blocks = INODES.end..self.disk.sectors() / SECTORS;
+        let taken =
+            |block: &u64| [&self.used, &self.freed, &self.resting].iter().any(|set| set.contains(block));
+        let block = blocks.into_iter().find(|block| !taken(block)).ok_or(Errno::ENOSPC)?;
+        self.used.insert(block);
+        Ok(block)
+    }
+
+    /// Gives a block back; 0 is none.
+    pub fn free(&mut self, block: u64) {
+        if !self.used.remove(&block) {
+            return;
+        }
+        if self.data.remove(&block) {
+            self.disk.forget(block * SECTORS, BLOCK as u64);
+        }
+        self.running.remove(&block);
+        if self.bug != Bug::EarlyReuse {
+            self.freed.insert(block);
+        }
+    }
+
+    /// An inode as it is now.
+    pub fn inode(&self, number: u32) -> Inode {
+        let (block, at) = place(number);
+        let mut bytes = [0; INODE];
+        match self.running.get(&block) {
+            Some(page) => bytes.copy_from_slice(&page[at..at + INODE]),
+            None => self.journal.read_part(block, at, &mut bytes),
+        }
+        Inode::decode(&bytes)
+    }
+
+    /// Changes an inode.
+    pub fn set_inode(&mut self, number: u32, inode: &Inode) {
+        let (block, at) = place(number);
+        let mut page = self.read(block);
+        page[at..at + INODE].copy_from_slice(&inode.encode());
+        self.write_metadata(block, page);
+    }
+
+    /// Is the running transaction so large that it should end before the next operation?
+    pub fn is_full(&self) -> bool {
+        self.running.len() > self.journal.most_pages() / 2
+    }
+
+    /// Makes everything durable: contents first, then the transaction that makes them reachable.
+    pub fn commit(&mut self) {
+        let data = std::mem::take(&mut self.data);
+        if self.bug != Bug::DataAfterCommit {
+            self.write_out(&data);
+        }
+        let running = std::mem::take(&mut self.running);
+        if running.is_empty() {
+            if !data.is_empty() {
+                self.disk.flush();
+            }
+        } else {
+            if !self.journal.has_room(running.len()) {
+                self.checkpoint();
+            }
+            self.journal.commit(0, running, Durability::Synced);
+        }
+        let freed = std::mem::take(&mut self.freed);
+        if self.bug != Bug::NoRevoke {
+            self.resting.extend(freed);
+        }
+        if self.bug == Bug::DataAfterCommit {
+            self.write_out(&data);
+        }
+    }
+
+    /// Puts what is committed in its place.
+    pub fn checkpoint(&mut self) {
+        self.journal.checkpoint();
+        self.resting.clear();
+    }
+
+    /// Makes one file durable: with all others, unless [`Bug::FsyncInPlace`].
+    pub fn commit_file(&mut self, number: u32) {
+        if self.bug != Bug::FsyncInPlace {
+            return self.commit();
+        }
+        let data = std::mem::take(&mut self.data);
+        self.write_out(&data);
+        let (block, _) = place(number);
+        let indirect = u64::from(self.inode(number).indirect);
+        for block in [indirect, block].into_iter().filter(|block| *block != 0) {
+            self.disk.write(block * SECTORS, &self.read(block), Flags::NONE);
+        }
+        self.disk.flush();
+    }
+
+    /// Writes contents and waits for them.
+    fn write_out(&self, blocks: &BTreeSet<u64>) {
+        let submit = |block: &u64| {
+            self.disk.submit(block * SECTORS, Payload::Data(self.read_data(*block).into()), Flags::NONE)
+        };
+        let requests: Vec<_> = blocks.iter().map(submit).collect();
+        requests.into_iter().for_each(|request| self.disk.complete(request));
+    }
+}
+
+/// Where an inode is: its block, and its first byte there.
+fn place(number: u32) -> (u64, usize) {
+    (INODES.start + u64::from(number / PER_BLOCK), (number % PER_BLOCK) as usize * INODE)
+}
