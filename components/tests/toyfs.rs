@@ -96,7 +96,7 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(60))]
     #[test]
     fn answers_as_simulated_files_do(ops in prop::collection::vec(op(), 1..40)) {
         let storage = Storage::new(Image::new(), Recording::Off);

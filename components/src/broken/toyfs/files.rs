@@ -145,6 +145,9 @@ impl Mounted {
 impl Files for ToyFs {
     fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
         self.change(|mounted| {
+            if names(path)?.is_empty() {
+                return Err(Errno::EISDIR);
+            }
             let (directory, name, there) = place(&mounted.volume, path)?;
             let number = match there {
                 Some(_) if flags.create && flags.exclusive => return Err(Errno::EEXIST),
@@ -243,12 +246,12 @@ impl Files for ToyFs {
         self.change(|mounted| {
             let number = lookup(&mounted.volume, from)?;
             let mut inode = mounted.volume.inode(number);
-            if inode.kind != Some(Kind::File) {
-                return Err(Errno::EPERM);
-            }
             let (directory, name, there) = place(&mounted.volume, to)?;
             if there.is_some() {
                 return Err(Errno::EEXIST);
+            }
+            if inode.kind != Some(Kind::File) {
+                return Err(Errno::EPERM);
             }
             point(&mut mounted.volume, directory, name, Some(number))?;
             inode.links += 1;
