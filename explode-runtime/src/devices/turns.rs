@@ -33,6 +33,26 @@ pub(super) fn threads_take_turns() -> io::Result<()> {
     Ok(())
 }
 
+/// Is there such a task, and does it take turns if it is to?
+///
+/// # Errors
+/// What is wrong, for a person.
+pub(super) fn check_thread(pid: u32, takes_turns: bool) -> Result<(), String> {
+    // 0 would be the caller itself.
+    let number = i32::try_from(pid).ok().filter(|number| *number > 0);
+    // SAFETY: a plain number.
+    let policy = number.map_or(-1, |number| unsafe { sched_getscheduler(number) });
+    match policy {
+        -1 => Err(format!("`threads` printed {pid}, and there is no such task")),
+        SCHED_FIFO => Ok(()),
+        _ if takes_turns => Err(format!(
+            "task {pid} of `threads` has a scheduling policy of its own, and does not take turns with the others: \
+             what it does would not repeat"
+        )),
+        _ => Ok(()),
+    }
+}
+
 fn enlist(pid: i32) -> io::Result<()> {
     let lowest = sched_param { sched_priority: 1 };
     // SAFETY: the kernel reads one sched_param.

@@ -1,0 +1,76 @@
+//! The command at the end of each finding, for every verdict that a run in process can come to (those of guests: `guests.rs`).
+//! `liveness`, `deadlock` and `livelock` are said by nothing yet.
+
+use std::path::Path;
+use std::process::Command;
+
+use libtest_mimic::Trial;
+use tempfile::tempdir;
+
+use crate::common::pasted::replays;
+use crate::common::{file, ran};
+use crate::trial;
+
+/// What is run, its exit code, and the verdicts of its findings.
+const RUNS: [(&str, i32, &[&str]); 9] = [
+    ("sqlite-off --depth 1", 1, &["corrupt", "lost", "recover-failed"]),
+    ("sqlite-normal --depth 1", 0, &["lost"]),
+    ("simfiles-sync+dirsync-lies --depth 3", 1, &["lost", "resurrected"]),
+    ("frail-error-mount", 1, &["mount-failed"]),
+    ("frail-error-mutate", 1, &["check-failed"]),
+    ("frail-kill-recover", 1, &["recover-failed"]),
+    ("frail-exit-mount", 1, &["mount-failed"]),
+    ("frail-abort-check", 1, &["check-failed"]),
+    ("frail-hang-check --deadline 400ms", 1, &["hang"]),
+];
+
+/// A stack file that finds something without a crash, and on a crash disk something in each step.
+const COMMANDS: &str = r#"
+[run]
+depth = 1
+[[component]]
+use = "folder"
+[[component]]
+name = "system"
+recover = "test ! -e {child}/irreparable"
+mount = "test ! -e {child}/unmountable"
+[[component]]
+name = "view"
+children = ["folder"]
+[checker]
+name = "commands"
+mutate = [
+  { name = "must", steps = [ { sh = "exit 9", must = true } ] },
+  { name = "recover", steps = [ { sh = "touch {path}/irreparable" } ] },
+  { name = "mount", steps = [ { sh = "touch {path}/unmountable" } ] },
+  { name = "check", steps = [ { crash = ["k{n}"] } ] },
+]
+check = "echo $EXPLODE_ARGS is gone; test -z $EXPLODE_ARGS"
+"#;
+
+pub fn trials() -> Vec<Trial> {
+    let of_target = |(args, code, verdicts): (&'static str, i32, &'static [&'static str])| {
+        trial(&format!("pasted: {args}"), move || pasted(args, code, verdicts))
+    };
+    let mut trials: Vec<Trial> = RUNS.into_iter().map(of_target).collect();
+    let of_commands = || pasted("commands.toml", 1, &["check-failed", "mount-failed", "recover-failed"]);
+    trials.push(trial("pasted: a stack file", of_commands));
+    trials
+}
+
+fn pasted(args: &str, code: i32, verdicts: &[&str]) {
+    let folder = tempdir().unwrap();
+    file(folder.path(), "commands.toml", COMMANDS);
+    let text = run_human(folder.path(), args, code);
+    assert_eq!(Vec::from_iter(replays(folder.path(), &text)), verdicts, "{text}");
+}
+
+/// What a run says to a person; its folder is `run`.
+#[track_caller]
+pub fn run_human(folder: &Path, args: &str, code: i32) -> String {
+    // By its own path, so that the commands that it prints can be pasted.
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    ran(command.arg("run").args(args.split_whitespace()).args(["--out", "run"]).current_dir(folder))
+        .expect(code)
+        .out
+}
