@@ -25,7 +25,7 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
         Err(error) => return output::fail(error.exit(), error),
     };
     let mut human = Human::new(std::io::stdout(), output::colour(), &output::program());
-    let mut running = Running::on_terminal();
+    let mut running = (args.format == Format::Human).then(Running::on_terminal).flatten();
     let mut say = |message: &Message| match args.format {
         Format::Jsonl => output::try_line(&serde_json::to_string(message).expect("a message is plain data")),
         Format::Human => match &mut running {

@@ -18,7 +18,7 @@ use crate::kernel;
 
 const LOG: &str = "/log";
 /// Misbehaviours.
-const WAYS: [&str; 6] = ["error", "hang", "exit", "abort", "kill", "panic"];
+const WAYS: [&str; 7] = ["error", "hang", "exit", "abort", "kill", "panic", "say"];
 /// Those of guests.
 pub const GUEST_WAYS: [&str; 6] = ["error", "sysrq", "abort", "hang", "warn", "freeze"];
 /// Where in a run.
@@ -136,6 +136,10 @@ impl Frail {
             "warn" => kernel::warn(),
             "freeze" => kernel::freeze(),
             "panic" => panic!("as told"),
+            "say" => {
+                say();
+                return false;
+            }
             _ => {}
         }
         true
@@ -161,6 +165,15 @@ impl Frail {
             add(&deaths);
             raise(Signal::SIGKILL).expect("a process can kill itself");
         }
+    }
+}
+
+/// Some lines on standard error, each in two parts.
+#[expect(clippy::print_stderr, reason = "this is what is tested")]
+fn say() {
+    for n in 1..=3 {
+        eprint!("the system ");
+        eprintln!("says {n}");
     }
 }
 

@@ -15,6 +15,7 @@ mod interrupts;
 mod kernel;
 mod killed;
 mod progress;
+mod terminal;
 
 use std::process::ExitCode;
 
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         interrupts::trials(),
         killed::trials(),
         progress::trials(),
+        terminal::trials(),
     ];
     let trials = trials.into_iter().flatten().collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
