@@ -84,6 +84,7 @@ fn beginning(registry: &Registry, args: &RunArgs) -> Result<(Plan, Keep), RunErr
     let history = History::read(folder).map_err(|error| UsageError(error.to_string()))?;
     let plan = history.plan().clone();
     plan.check(registry)?;
+    programs::check(&plan)?;
     Ok((plan, Keep::Resume(Box::new(history))))
 }
 
