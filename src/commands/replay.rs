@@ -54,7 +54,7 @@ fn as_text(trace: &Trace, outcome: &Replay) -> Vec<String> {
             lines
         }
         Replay::NotReproduced(why) => vec![
-            word("NOT SEEN", "the choices were the recorded ones, and the error was not there"),
+            word("NOT SEEN", "the recorded error did not show itself"),
             word("recorded", &recorded),
             word("now", why),
             word("causes", &format!("what was wrong is mended; {CAUSES}")),

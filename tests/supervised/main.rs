@@ -16,6 +16,7 @@ mod kernel;
 mod killed;
 mod progress;
 mod terminal;
+mod trouble;
 
 use std::process::ExitCode;
 
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         killed::trials(),
         progress::trials(),
         terminal::trials(),
+        trouble::trials(),
     ];
     let trials = trials.into_iter().flatten().collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
