@@ -1,10 +1,12 @@
 //! The command at the end of each finding, for every verdict that a run in process can come to (those of guests: `guests.rs`).
 //! `liveness`, `deadlock` and `livelock` are said by nothing yet.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use libtest_mimic::Trial;
+use serde_json::Value;
 use tempfile::tempdir;
 
 use crate::common::pasted::replays;
@@ -73,4 +75,10 @@ pub fn run_human(folder: &Path, args: &str, code: i32) -> String {
     ran(command.arg("run").args(args.split_whitespace()).args(["--out", "run"]).current_dir(folder))
         .expect(code)
         .out
+}
+
+/// What the run in this folder has told.
+pub fn told(out: &Path) -> Vec<Value> {
+    let lines = fs::read_to_string(out.join("run.jsonl")).unwrap();
+    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }

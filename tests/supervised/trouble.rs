@@ -9,10 +9,9 @@ use std::path::Path;
 
 use explode_vm::{BuildOptions, Builder, Cache, KernelSource, Silent};
 use libtest_mimic::Trial;
-use serde_json::Value;
 use tempfile::tempdir;
 
-use crate::commands::run_human;
+use crate::commands::{run_human, told};
 use crate::common::log::base64;
 use crate::common::pasted::replays;
 use crate::common::{file, guest, of_type};
@@ -46,7 +45,7 @@ fn kernels() {
         fs::create_dir(&run).unwrap();
         file(&run, "trouble.toml", stack(&folder.path().join("trouble"), word));
         let text = run_human(&run, "trouble.toml --deadline 8s", 1);
-        let lines = told(&run);
+        let lines = told(&run.join("run"));
         let [finding] = of_type(&lines, "finding")[..] else { panic!("{word}: {text}") };
         assert_eq!((&finding["verdict"], &finding["replayed"]), (&verdict.into(), &true.into()), "{text}");
         assert_eq!(finding["signature"], format!("trouble/{verdict}/mutate"));
@@ -102,10 +101,4 @@ mutate = [
 check = "true"
 "#
     )
-}
-
-/// What a run in the folder `run` has told.
-fn told(folder: &Path) -> Vec<Value> {
-    let lines = fs::read_to_string(folder.join("run/run.jsonl")).unwrap();
-    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
