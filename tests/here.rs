@@ -28,7 +28,7 @@ threads = "echo $PPID"
 [checker]
 name = "log-kept"
 mutate = [
-  { name = "sync", steps = [ { sh = "echo k{n} >>{path}/log && fsync {path}/log", must = true }, { crash = ["k{n}"] } ] },
+  { name = "sync", steps = [ { sh = "echo k{n} | dd of={path}/log oflag=append conv=notrunc,fsync", must = true }, { crash = ["k{n}"] } ] },
   { name = "write", steps = [ { sh = "echo k{n} >>{path}/log", must = true }, { crash = ["k{n}"] } ] },
 ]
 check = "for key in $EXPLODE_ARGS; do grep -q \"^$key$\" {path}/log || { echo \"$key is gone\"; exit 1; }; done"

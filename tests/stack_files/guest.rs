@@ -100,7 +100,7 @@ fn processes_of_a_component_are_there_and_take_turns() {
     };
     let ran = run("", 0);
     assert_eq!((&ran.summary()["states"], &ran.summary()["checked"]), (&2.into(), &1.into()), "{ran:?}");
-    let other = run("chrt -o 0", 4).broken();
+    let other = run("chrt -b 0", 4).broken();
     assert!(
         other.starts_with("daemon: task ") && other.contains(" has a scheduling policy of its own"),
         "{other}"
