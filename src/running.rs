@@ -1,6 +1,7 @@
 //! How a run looks on a terminal: one line of progress, redrawn in place below everything that is said, and gone at the end.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use explode_runtime::report::{Human, Message, Progress, progress_text, share};
@@ -9,6 +10,37 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// How long the bar is, for indicatif: it counts in thousandths.
 const WHOLE: u64 = 1000;
+
+/// The line of this process, for whoever writes beside it.
+static LINE: Mutex<Line> = Mutex::new(Line::None);
+
+#[derive(Debug)]
+enum Line {
+    /// There is none, and there will be none.
+    None,
+    /// The run has not begun.
+    Coming,
+    Shown(ProgressBar),
+}
+
+fn line() -> MutexGuard<'static, Line> {
+    LINE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Would what somebody else writes to standard error get into the line of progress?
+pub fn is_in_the_way() -> bool {
+    !matches!(*line(), Line::None) && io::stderr().is_terminal()
+}
+
+/// Writes whole lines to standard error, above the line of progress if there is one.
+pub fn write_above(lines: &[u8]) {
+    // Without a reader nobody misses it.
+    let write = || drop(io::stderr().lock().write_all(lines));
+    match &*line() {
+        Line::Shown(bar) => bar.suspend(write),
+        Line::None | Line::Coming => write(),
+    }
+}
 
 /// The line of progress on standard output.
 #[derive(Debug)]
@@ -22,7 +54,11 @@ impl Running {
     /// None where no line can be redrawn: standard output is no terminal, or a dumb one.
     pub fn on_terminal() -> Option<Running> {
         let bar = ProgressBar::with_draw_target(Some(WHOLE), ProgressDrawTarget::stdout());
-        (!bar.is_hidden()).then_some(Running { bar, settings: None })
+        if bar.is_hidden() {
+            return None;
+        }
+        *line() = Line::Coming;
+        Some(Running { bar, settings: None })
     }
 
     /// Shows progress, and says all other messages above it.
@@ -50,6 +86,7 @@ impl Running {
 
     /// Takes the line away.
     pub fn end(&self) {
+        *line() = Line::None;
         self.bar.finish_and_clear();
     }
 
@@ -59,6 +96,7 @@ impl Running {
         self.bar.set_style(ProgressStyle::with_template(template).expect("a sound template"));
         self.bar.reset_elapsed();
         self.settings = Some(settings.clone());
+        *line() = Line::Shown(self.bar.clone());
         self.show(&Progress::default());
         // A step may take long, and a replay too: the spinner turns all the same.
         self.bar.enable_steady_tick(Duration::from_millis(200));

@@ -1,13 +1,15 @@
 //! Workers in child processes of this program: `explode worker PAGE`, with the supervisor on standard input and output.
 //!
-//! A child has a process group of its own, and ends with this process however that ends.
+//! A child has a process group of its own, and ends with this process however that ends. What it prints goes to standard error; where
+//! a line of progress is on the same terminal, through this process, which writes it above that line.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, BufRead as _, BufReader};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, ExitStatus, Stdio};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use explode_runtime::run::{Body, Exit, Page, Registry, RunError, WorkerEnded, serve};
@@ -17,7 +19,10 @@ use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::{Pid, dup2_stdin, dup2_stdout};
 
-use crate::output;
+use crate::{output, running};
+
+/// What a worker has printed is read so long after its end: a process that it has started and that has left its group may go on.
+const LAST_LINES: Duration = Duration::from_secs(1);
 
 /// Serves the supervisor.
 pub fn serve_page(registry: &Registry, page: &Path) -> Exit {
@@ -51,6 +56,9 @@ pub fn spawn() -> Result<Box<dyn Body>, RunError> {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .process_group(0);
+        if running::is_in_the_way() {
+            command.stderr(Stdio::piped());
+        }
         shared.give(&mut command);
         let mut child = explode_vm::spawn(command, Signal::SIGKILL)?;
         let (reader, writer) = (child.stdout.take(), child.stdin.take());
@@ -58,10 +66,24 @@ pub fn spawn() -> Result<Box<dyn Body>, RunError> {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
         never_block(&writer)?;
-        Ok(Process { child, reader, writer, page, ended: None })
+        let printed = child.stderr.take().map(|printed| thread::spawn(|| write_above(printed)));
+        Ok(Process { child, reader, writer, page, printed, ended: None })
     };
     let failed = |error| RunError::Broken(format!("no worker process could be started: {error}"));
     Ok(Box::new(started().map_err(failed)?))
+}
+
+/// Passes on what a worker prints, line by line.
+fn write_above(printed: ChildStderr) {
+    let mut printed = BufReader::new(printed);
+    let mut line = Vec::new();
+    while printed.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
+        if line.last() != Some(&b'\n') {
+            line.push(b'\n');
+        }
+        running::write_above(&line);
+        line.clear();
+    }
 }
 
 /// Writing to a stream that takes nothing more fails from now on.
@@ -77,6 +99,8 @@ struct Process {
     reader: ChildStdout,
     writer: ChildStdin,
     page: Page,
+    /// Passes on what it prints, where that has to be done.
+    printed: Option<JoinHandle<()>>,
     ended: Option<WorkerEnded>,
 }
 
@@ -88,10 +112,15 @@ impl Process {
         // Its number stays its own until it is waited for.
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
         while Instant::now() < end && waitid(Id::Pid(process), flags)? == WaitStatus::StillAlive {
-            std::thread::sleep(Duration::from_millis(1));
+            thread::sleep(Duration::from_millis(1));
         }
         killpg(process, Signal::SIGKILL)?;
-        self.child.wait()
+        let status = self.child.wait();
+        let end = Instant::now() + LAST_LINES;
+        while Instant::now() < end && self.printed.as_ref().is_some_and(|printed| !printed.is_finished()) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        status
     }
 }
 

@@ -116,6 +116,49 @@ fn explored(visited: &[Vec<usize>]) -> Vec<Vec<usize>> {
     explored
 }
 
+/// Counts its calls, and takes longer for the first than the run may.
+#[derive(Default)]
+struct Slow {
+    calls: u8,
+}
+
+/// What such a run may take.
+const BUDGET_MS: u64 = 2000;
+
+impl Checker for Slow {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        cx.choose(2);
+        std::thread::sleep(std::time::Duration::from_millis(BUDGET_MS + 100));
+        self.calls += 1;
+        Ok(())
+    }
+    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        Ok(())
+    }
+    fn get_sig(&self) -> Option<Vec<u8>> {
+        Some(vec![self.calls])
+    }
+}
+
+/// A walk has many mutates: it is cut at the first state that is reached when the time, or the number of states, is over.
+#[test]
+fn a_bound_cuts_a_walk_at_a_state() {
+    let walk = |budget_ms: Option<u64>,
+                states: Option<u64>,
+                build: fn(&Options) -> Result<Box<dyn Checker>, UsageError>| {
+        let mut plan = common::plan(20);
+        plan.settings.strategy = StrategyName::Random;
+        (plan.settings.budget_ms, plan.settings.states) = (budget_ms, states);
+        let summary = common::run(&common::registry(build), &plan).summary().clone();
+        assert!(!summary.complete);
+        (summary.states, summary.operations, summary.choices)
+    };
+    let counts =
+        |states: u64, operations: u64, choices: u64| (states.into(), operations.into(), choices.into());
+    assert_eq!(walk(Some(BUDGET_MS), None, |_| Ok(Box::new(Slow::default()))), counts(2, 1, 1));
+    assert_eq!(walk(Some(BUDGET_MS), Some(2), |_| Ok(Box::new(Slow::default()))), counts(2, 1, 1));
+}
+
 /// States with equal signatures are explored once: walking on a ring of 12 places by 1 or 5.
 #[derive(Default)]
 struct Ring {

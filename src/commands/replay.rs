@@ -7,6 +7,11 @@ use serde_json::json;
 use crate::cli::{Format, ReplayArgs};
 use crate::{crew, output, programs};
 
+/// Why a replay may not show what its trace has recorded.
+const CAUSES: &str =
+    "another version of explode, of the checked system, of its options or of the programs that it
+runs; a system that is not deterministic: time, addresses, threads, random numbers of its own";
+
 /// Replays a trace.
 pub fn replay(registry: &Registry, args: &ReplayArgs) -> Exit {
     let path = args.trace.display();
@@ -49,18 +54,15 @@ fn as_text(trace: &Trace, outcome: &Replay) -> Vec<String> {
             lines
         }
         Replay::NotReproduced(why) => vec![
-            word("NOT SEEN", "the way was the recorded one, the error was not there"),
+            word("NOT SEEN", "the recorded error did not show itself"),
             word("recorded", &recorded),
             word("now", why),
+            word("causes", &format!("what was wrong is mended; {CAUSES}")),
         ],
         Replay::Diverged(divergence) => vec![
             word("DIVERGED", &divergence.to_string()),
             word("recorded", &recorded),
-            word(
-                "causes",
-                "another version of explode, of the checked system or of its options; a system that is",
-            ),
-            word("", "not deterministic: time, addresses, threads, random numbers of its own"),
+            word("causes", CAUSES),
         ],
     }
 }

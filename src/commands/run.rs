@@ -25,7 +25,7 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
         Err(error) => return output::fail(error.exit(), error),
     };
     let mut human = Human::new(std::io::stdout(), output::colour(), &output::program());
-    let mut running = Running::on_terminal();
+    let mut running = (args.format == Format::Human).then(Running::on_terminal).flatten();
     let mut say = |message: &Message| match args.format {
         Format::Jsonl => output::try_line(&serde_json::to_string(message).expect("a message is plain data")),
         Format::Human => match &mut running {
@@ -84,6 +84,7 @@ fn beginning(registry: &Registry, args: &RunArgs) -> Result<(Plan, Keep), RunErr
     let history = History::read(folder).map_err(|error| UsageError(error.to_string()))?;
     let plan = history.plan().clone();
     plan.check(registry)?;
+    programs::check(&plan)?;
     Ok((plan, Keep::Resume(Box::new(history))))
 }
 

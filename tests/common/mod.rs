@@ -4,7 +4,9 @@
 pub mod guest;
 pub mod log;
 pub mod logwrites;
+pub mod pasted;
 pub mod processes;
+pub mod terminal;
 pub mod unsupported;
 
 use std::ffi::OsStr;

@@ -113,7 +113,8 @@ fn a_written_log_turns_the_base_into_the_image() {
         let image = std::fs::read(path("img").join(format!("{id}.{dev}.img"))).unwrap();
         let written = path("logwrites").join(&name);
         let mut replayed = bases[dev.parse::<usize>().unwrap()].clone();
-        replay(&std::fs::read(&written).unwrap(), &mut replayed);
+        let log = std::fs::read(&written).unwrap();
+        assert_eq!(replay(&log, &mut replayed), log.len(), "nothing is behind its last entry");
         assert!(replayed == image, "{name}");
 
         // explode reads what it has written: after the last entry there is one disk, and it is the image.

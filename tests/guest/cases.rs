@@ -11,6 +11,7 @@ use explode_runtime::run::{Confirmation, Local, Mode, Plan, Registry, explore};
 use explode_runtime::trace::{Replay, Trace, replay};
 
 use crate::directed::{Seen, go};
+use crate::log_writes;
 use crate::report::{Line, Report};
 
 /// Goes through the cases, and tells the host.
@@ -26,6 +27,7 @@ pub fn all(port: &str) {
     minix_3(cx, &mut report);
     canaries(cx, &mut report);
     losses(cx, &mut report);
+    log_writes::logs(&lab, &mut report);
     report.case("the same way gives the same events", |_| {
         let way = ["write /a behind a hole; fsync /a, /", "mkdir /d; write /d/c", "sync"];
         let mut plan = cx.plan("fs-sync-ext4");

@@ -1,6 +1,7 @@
 //! The host's side: boots the guest for the cases in it, then runs those that boot guests of their own.
 
 use std::io::{BufRead as _, BufReader};
+use std::panic::catch_unwind;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::IN_GUEST;
 use crate::common::explode_in;
+use crate::log_writes;
 use crate::report::Line;
 
 const PORT: &str = "/dev/virtio-ports/explode";
@@ -62,7 +64,9 @@ fn spec(only: &str) -> Result<GuestSpec, VmError> {
         builder.kernel(&tree.map_or(KernelSource::Debian, |tree| KernelSource::Tree(tree.into())))?;
     let mut spec = GuestSpec::new(&kernel, &builder.image()?);
     spec.modules = Some(builder.modules(&kernel)?);
-    spec.drivers = builder.driver(&kernel, "raid0")?;
+    for driver in ["raid0", "dm-log-writes"] {
+        spec.drivers.extend(builder.driver(&kernel, driver)?);
+    }
     spec.accelerator = builder.accelerator(&kernel, &spec.image)?;
     spec.agent = Some(Agent::this_program([IN_GUEST, PORT]));
     let program = std::env::current_exe().expect("this program has a path");
@@ -126,6 +130,12 @@ fn in_guest(spec: &GuestSpec, tally: &mut Tally) -> Vec<(String, String)> {
         match serde_json::from_str(&line) {
             Ok(Line::Case(name, why)) => tally.ended(&name, why),
             Ok(Line::Trace(name, trace)) => traces.push((name, trace)),
+            Ok(Line::Logged(name, log, device)) => {
+                tally.case(&format!("{name}: explode reads the log that dm-log-writes has made"), || {
+                    let checked = catch_unwind(|| log_writes::check(&name, &log, &device));
+                    checked.map_err(|_| "see the panic above".to_owned())
+                });
+            }
             Ok(Line::End) => ended = true,
             Err(error) => tally.ended("the guest speaks clearly", Some(format!("{error}: {line}"))),
         }

@@ -11,6 +11,7 @@ mod common;
 mod cases;
 mod directed;
 mod host;
+mod log_writes;
 mod report;
 
 /// The word by which the program knows that it is in the guest.

@@ -13,6 +13,8 @@ pub enum Line {
     Case(String, Option<String>),
     /// A trace, to be replayed in a fresh guest.
     Trace(String, String),
+    /// A log of the kernel's dm-log-writes target, and what its device held in the end.
+    Logged(String, Vec<u8>, Vec<u8>),
     /// All cases have ended; the guest is about to be lost.
     End,
 }

@@ -1,5 +1,7 @@
 //! `docs/exit-codes.md`.
 
+use std::os::unix::fs::PermissionsExt;
+
 use tempfile::tempdir;
 
 use crate::common::{explode_in, file};
@@ -46,6 +48,15 @@ fn the_first_that_applies_decides() {
     file(folder.path(), "sqlite.toml", stack);
     run(3, "sqlite-transactions --stack sqlite.toml --in mem");
     run(2, "sqlite-transactions --stack sqlite.toml --in mem --set sqlite.journal=wall");
+    // 3 before 1: the program of a run that has found something is gone when the run is gone on with.
+    let tool = folder.path().join("tool");
+    file(folder.path(), "tool", "#!/bin/sh\nexit 1\n");
+    std::fs::set_permissions(&tool, PermissionsExt::from_mode(0o755)).unwrap();
+    run_commands(folder.path(), "tool-run", &tool.display().to_string(), &["true"], "").expect(1);
+    run(1, "--resume tool-run");
+    std::fs::remove_file(&tool).unwrap();
+    let gone = run(3, "--resume tool-run");
+    assert!(gone.err.contains(&format!("the program '{}' is not on the PATH", tool.display())), "{gone:?}");
     // 1 before 6, and 6 before 0.
     run(1, "sqlite-off --depth 1 --limit 100 --samples 50 --require-complete --out findings");
     run(6, "fs-basic --states 2 --require-complete --out incomplete");

@@ -7,7 +7,7 @@ use explode::runtime::trace::Trace;
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
-use crate::common::{explode_in, files};
+use crate::common::{explode_in, file, files};
 use crate::{keys_of, names, run_commands, table};
 
 const PAGE: &str = include_str!("../../docs/trace-format.md");
@@ -93,4 +93,32 @@ fn one_key_more_is_refused() {
         }
     }
     assert_eq!(tried.len(), 8, "{tried:?}");
+}
+
+/// One object: of a finding that is there, of one that is not, of another way.
+#[test]
+fn lines_of_replay_have_the_keys_of_the_page() {
+    let sentence = "prints one object: ";
+    let said = &PAGE[PAGE.find(sentence).unwrap() + sentence.len()..];
+    let documented = names(&said[..said.find("`log` or").unwrap()]);
+    let documented = documented.into_iter().filter(|word| word != "replay").collect::<BTreeSet<_>>();
+    let folder = tempdir().unwrap();
+    explode_in(folder.path(), ["run", "sqlite-off", "--depth", "1", "--out", "run"]).expect(1);
+    let mut trace = read(&folder.path().join("run/traces")).remove(0);
+    let mut replay = |code: i32, verdict: &str, place: &str, value: Value| {
+        if !place.is_empty() {
+            *trace.pointer_mut(place).unwrap() = value;
+        }
+        let path = file(folder.path(), "trace.json", trace.to_string());
+        let lines = explode_in(folder.path(), ["replay", path.to_str().unwrap(), "--format", "jsonl"])
+            .expect(code)
+            .json();
+        assert_eq!((lines.len(), &lines[0]["type"]), (1, &json!("replay")));
+        assert!(verdict.is_empty() || lines[0]["verdict"] == verdict, "{lines:?}");
+        keys_of(&lines)
+    };
+    assert_eq!(replay(1, "", "", Value::Null), documented);
+    let more = &documented - &BTreeSet::from(["replayed_by".to_owned()]);
+    assert_eq!(replay(5, "ok", "/crash_disk/id", json!("f".repeat(32))), more);
+    assert_eq!(replay(5, "diverged", "/choices/0/options", json!(7)), more);
 }

@@ -8,6 +8,11 @@ use tempfile::{TempDir, tempdir};
 
 use crate::common::{Ran, explode, explode_in, file, files, keys, words};
 
+/// What both outcomes end with: the usual causes.
+const CAUSES: &str =
+    "another version of explode, of the checked system, of its options or of the programs that it
+             runs; a system that is not deterministic: time, addresses, threads, random numbers of its own\n";
+
 /// A real trace for each finding of SQLite without syncs.
 fn traces() -> &'static [Value] {
     static TRACES: OnceLock<Vec<Value>> = OnceLock::new();
@@ -57,6 +62,11 @@ fn diverges(trace: &Value, expected: &[&str]) {
     let replayed = Replayed::of(trace);
     let human = replayed.human().expect(5);
     assert!(human.out.starts_with("    DIVERGED choice "), "{human:#?}");
+    assert!(
+        human.out.contains(&format!("\n    recorded {}: ", trace["verdict"].as_str().unwrap())),
+        "{human:#?}"
+    );
+    assert!(human.out.ends_with(CAUSES), "{human:#?}");
     let line = replayed.json(5);
     assert_eq!(keys(&line), words("type trace signature reproduced verdict message"));
     assert_eq!((&line["type"], &line["verdict"]), (&json!("replay"), &json!("diverged")));
@@ -144,6 +154,12 @@ fn a_repaired_system_does_not_reproduce() {
         let message = trace["message"].as_str().unwrap().replace('\n', "\n             ");
         let recorded = format!("    recorded {}: {message}\n", trace["verdict"].as_str().unwrap());
         assert!(human.out.starts_with("    NOT SEEN ") && human.out.contains(&recorded), "{human:#?}");
+        let now = format!("\n         now {}\n", line["message"].as_str().unwrap());
+        assert!(human.out.contains(&now) && human.out.ends_with(CAUSES), "{human:#?}");
+        assert!(
+            human.out.contains("\n      causes what was wrong is mended; another version of explode"),
+            "{human:#?}"
+        );
     }
 }
 

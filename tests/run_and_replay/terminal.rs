@@ -1,60 +1,15 @@
 //! A run on a terminal: its line of progress does not mix with what it says, and is gone at the end.
 
-use std::fs::File;
-use std::io::Read as _;
-use std::num::NonZero;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
-use nix::pty::{Winsize, openpty};
 use tempfile::tempdir;
 
-use crate::common::{explode_in, program};
+use crate::common::terminal::{screen, timeless};
+use crate::common::{explode_in, program, terminal};
 
-/// Wide enough for every line of these runs.
-const SIZE: Winsize = Winsize { ws_row: 100, ws_col: 250, ws_xpixel: 0, ws_ypixel: 0 };
-
-/// What a run, that finds something, sends to a terminal of its own.
+/// What `explode` writes to a terminal; it finds something.
 fn on_terminal(folder: &Path, args: &str, variables: &[(&str, &str)]) -> String {
-    let ends = openpty(&SIZE, None).unwrap();
-    let stream = || Stdio::from(ends.slave.try_clone().unwrap());
-    let mut child = Command::new(program())
-        .args(args.split_whitespace())
-        .current_dir(folder)
-        .env_remove("NO_COLOR")
-        .env("TERM", "xterm")
-        .envs(variables.iter().copied())
-        .stdin(stream())
-        .stdout(stream())
-        .stderr(stream())
-        .spawn()
-        .unwrap();
-    drop(ends.slave);
-    let mut said = Vec::new();
-    // A terminal whose other side is gone is an error, once all of it has been read.
-    let end = File::from(ends.master).read_to_end(&mut said).unwrap_err();
-    assert_eq!(end.raw_os_error(), Some(nix::libc::EIO));
-    assert_eq!(child.wait().unwrap().code(), Some(1));
-    String::from_utf8(said).unwrap()
-}
-
-/// What stands on the screen in the end.
-fn screen(said: &str) -> String {
-    let [rows, columns] = [SIZE.ws_row, SIZE.ws_col].map(|size| NonZero::new(size).unwrap());
-    let mut parser = vt100::Parser::new(rows, columns, 0);
-    parser.process(said.as_bytes());
-    parser.screen().contents()
-}
-
-/// Without how long it took.
-fn timeless(text: &str) -> Vec<String> {
-    let line = |line: &str| match (line.find('['), line.find("s] ")) {
-        (Some(from), Some(to)) if line.trim_start().starts_with("Summary") => {
-            format!("{}{}", &line[..from], &line[to..])
-        }
-        _ => line.to_owned(),
-    };
-    text.trim_end().lines().map(line).collect()
+    terminal::run(program().as_ref(), folder, args, variables, 1)
 }
 
 #[test]

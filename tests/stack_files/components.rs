@@ -78,13 +78,24 @@ init = "cat {child}/name {child.2}/name >>LOG"
 fn threads_are_pids() {
     let desk = Desk::new();
     desk.run(
-        &on_folder(&component("threads = 'echo 12; echo; echo 13; echo note >&2; echo asked >>LOG'")),
+        // The worker, and the first process of the machine.
+        &on_folder(&component("threads = 'echo $PPID; echo; echo 1; echo note >&2; echo asked >>LOG'")),
         0,
     );
     assert_eq!(desk.logged(), ["asked"; 3], "after each of three mounts");
-    desk.write(&on_folder(&component("threads = 'echo twelve'")));
-    let ran = desk.explode("run test.toml").expect(4);
-    assert!(ran.err.contains("system: `threads` printed 'twelve', which is no PID"), "{ran:?}");
+    for printed in ["twelve", "-1", "1 2", "4294967296"] {
+        desk.write(&on_folder(&component(&format!("threads = 'echo {printed}'"))));
+        let ran = desk.explode("run test.toml").expect(4);
+        let said =
+            format!("error: the first start failed: system: `threads` printed '{printed}', which is no PID");
+        assert!(ran.err.starts_with(&said), "{ran:?}");
+    }
+    // Numbers that are nobody's; those of Linux end at 4194304.
+    for nobody in [0, 4_194_305, u32::MAX] {
+        let run = desk.run(&on_folder(&component(&format!("threads = 'echo {nobody}'"))), 4);
+        let said = format!("system: `threads` printed {nobody}, and there is no such task");
+        assert_eq!((run.broken(), &run.summary()["findings"]), (said, &0.into()), "{run:?}");
+    }
 }
 
 #[test]

@@ -75,6 +75,43 @@ fn a_missing_fsync_on_ext4_is_found_and_replays_without_the_file() {
     assert!(trace.contains(BUG) && !trace.contains(path.to_str().unwrap()), "{trace}");
 }
 
+/// A process that a component starts: `START` begins its command.
+const DAEMON: &str = r#"
+[[component]]
+use = "ramdisk"
+size = "1MiB"
+[[component]]
+name = "daemon"
+mount = "START sleep 600 >{path}/said 2>&1 & echo $! >{path}/pid"
+unmount = "kill $(cat {path}/pid); rm {path}/*"
+threads = "cat {path}/pid"
+"#;
+
+/// One boot each: a process that takes its turn as whoever has started it, one that has chosen another policy, one that is gone.
+#[test]
+fn processes_of_a_component_are_there_and_take_turns() {
+    if !guest::required() {
+        return;
+    }
+    let desk = Desk::new();
+    let run = |start: &str, code: i32| {
+        let text = format!("[run]\ndepth = 1\n{DAEMON}{}", crate::IDLE).replace("START", start);
+        desk.run(&text.replace("{ sh = \"true\" }", "{ crash = [] }"), code)
+    };
+    let ran = run("", 0);
+    assert_eq!((&ran.summary()["states"], &ran.summary()["checked"]), (&2.into(), &1.into()), "{ran:?}");
+    let other = run("chrt -b 0", 4).broken();
+    assert!(
+        other.starts_with("daemon: task ") && other.contains(" has a scheduling policy of its own"),
+        "{other}"
+    );
+    let gone = run("wait; false", 4).broken();
+    assert!(
+        gone.starts_with("daemon: `threads` printed ") && gone.ends_with(", and there is no such task"),
+        "{gone}"
+    );
+}
+
 /// No boot: what is nowhere is said before.
 #[test]
 fn a_program_that_is_nowhere_is_named() {

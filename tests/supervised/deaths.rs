@@ -7,7 +7,7 @@ use libtest_mimic::Trial;
 use serde_json::Value;
 use tempfile::tempdir;
 
-use crate::common::{Ran, of_type, ran};
+use crate::common::{Ran, files, of_type, ran};
 use crate::trial;
 
 pub fn trials() -> Vec<Trial> {
@@ -16,6 +16,14 @@ pub fn trials() -> Vec<Trial> {
         for place in ["mutate", "recover", "mount", "check"] {
             trials.push(trial(&format!("{how} in {place}"), move || dies(how, place)));
         }
+    }
+    for (how, said) in [
+        ("exit", "the process ended with exit code 7"),
+        ("abort", "the process was ended by SIGABRT"),
+        ("kill", "the process was ended by SIGKILL"),
+        ("hang", "no end within the deadline of 0.4 s"),
+    ] {
+        trials.push(trial(&format!("{how} in init"), move || ends_the_first_start(how, said)));
     }
     trials.push(trial("a panic is no death", panics));
     trials.push(trial("a deadline of 0 is refused", || {
@@ -71,6 +79,18 @@ fn dies(how: &str, place: &str) {
     let mut replay = Command::new("/proc/self/exe");
     let replayed = ran(replay.arg("replay").arg(&trace).args(["--format", "jsonl"])).expect(1).json();
     assert_eq!((&replayed[0]["reproduced"], &replayed[0]["verdict"]), (&true.into(), &verdict.into()));
+}
+
+/// There is no state to be in, and so no finding: a stack that never stood is broken, and no run folder is made.
+fn ends_the_first_start(how: &str, said: &str) {
+    let folder = tempdir().unwrap();
+    let ended = run(folder.path(), &format!("frail-{how}-init --deadline 400ms --out run")).expect(4);
+    let error =
+        "error: the first start of the stack (init, mount, unmount) has ended each worker that tried:";
+    assert_eq!((ended.out.as_str(), ended.err), ("", format!("{error} {said}\n")));
+    assert_eq!(files(folder.path()), [""; 0]);
+    let failed = run(folder.path(), "frail-error-init --out run").expect(4);
+    assert_eq!(failed.err, "error: the first start failed: frail-files: as told\n");
 }
 
 /// It is caught where it happens: broken, and the run goes on.

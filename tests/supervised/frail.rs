@@ -18,11 +18,11 @@ use crate::kernel;
 
 const LOG: &str = "/log";
 /// Misbehaviours.
-const WAYS: [&str; 6] = ["error", "hang", "exit", "abort", "kill", "panic"];
+const WAYS: [&str; 7] = ["error", "hang", "exit", "abort", "kill", "panic", "say"];
 /// Those of guests.
 pub const GUEST_WAYS: [&str; 6] = ["error", "sysrq", "abort", "hang", "warn", "freeze"];
 /// Where in a run.
-const PLACES: [&str; 4] = ["mutate", "recover", "mount", "check"];
+const PLACES: [&str; 5] = ["init", "mutate", "recover", "mount", "check"];
 
 const OPTIONS: &[OptionDef] = &[
     OptionDef { name: "how", about: "what it does where it fails", default: "error" },
@@ -81,15 +81,17 @@ pub fn registry() -> Registry {
     // Only where tests have put such a file is anybody killed.
     let dice = std::env::var("EXPLODE_TEST_DICE").unwrap_or_default();
     add("frail-killed".to_owned(), Options::none().with("dice", dice.as_str()), 4);
-    for how in GUEST_WAYS {
-        let options = Options::none().with("how", how).with("where", "mutate").with("first", true);
+    let in_mutate = GUEST_WAYS.map(|how| (how, format!("frail-guest-{how}"), "mutate"));
+    for (how, name, place) in in_mutate.into_iter().chain([("sysrq", "frail-guest-init".to_owned(), "init")])
+    {
+        let options = Options::none().with("how", how).with("where", place).with("first", true);
         registry.targets.push(Target {
-            name: format!("frail-guest-{how}").leak(),
+            name: name.leak(),
             about: "for tests",
             stack: StackSpec::default()
                 .plug("ramdisk", Options::none())
                 .plug("ext2", Options::none())
-                .plug("frail-files", Options::none()),
+                .plug("frail-files", if place == "init" { options.clone() } else { Options::none() }),
             checker: "frail",
             checker_options: options,
             bounds: Bounds { depth: 1, limit: 10, samples: 4, crash_depth: 0 },
@@ -134,6 +136,10 @@ impl Frail {
             "warn" => kernel::warn(),
             "freeze" => kernel::freeze(),
             "panic" => panic!("as told"),
+            "say" => {
+                say();
+                return false;
+            }
             _ => {}
         }
         true
@@ -162,10 +168,22 @@ impl Frail {
     }
 }
 
+/// Some lines on standard error, each in two parts.
+#[expect(clippy::print_stderr, reason = "this is what is tested")]
+fn say() {
+    for n in 1..=3 {
+        eprint!("the system ");
+        eprintln!("says {n}");
+    }
+}
+
 struct FrailFiles(Frail);
 
 impl Component for FrailFiles {
     fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        if self.0.step("init", true) {
+            return Err(Fault::new("as told"));
+        }
         let files = below.files()?;
         let log = files.open(LOG, OpenFlags::CREATE)?;
         files.fsync(log)?;

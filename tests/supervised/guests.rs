@@ -11,14 +11,18 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::tempdir;
 
+use crate::commands::{run_human, told};
+use crate::common::pasted::replays;
 use crate::common::processes::Mark;
-use crate::common::{guest, of_type};
+use crate::common::{files, guest, of_type, ran};
 use crate::deaths::{counts, run};
 use crate::trial;
 
 pub fn trials() -> Vec<Trial> {
     vec![
         trial("guests: what ends them, each replayed", ends),
+        trial("guests: a trace of another system", diverges),
+        trial("guests: a kernel that panics in init", ends_the_first_start),
         trial("guests that are killed 20 times change no count", killed),
     ]
 }
@@ -39,15 +43,65 @@ fn ends() {
         ("hang", "hang", "no end within the deadline of 6 s"),
     ];
     for (how, verdict, said) in cases {
-        let lines =
-            run(folder.path(), &format!("frail-guest-{how} --deadline 6s --out {how}")).expect(1).json();
+        let here = folder.path().join(how);
+        std::fs::create_dir(&here).unwrap();
+        let text = run_human(&here, &format!("frail-guest-{how} --deadline 6s"), 1);
+        let lines = told(&here.join("run"));
         assert_eq!(counts(&lines), fails, "{how}");
         let findings = of_type(&lines, "finding");
         assert_eq!(findings.len(), 1, "{how}: {findings:#?}");
         assert_eq!((&findings[0]["verdict"], &findings[0]["replayed"]), (&verdict.into(), &true.into()));
         let message = findings[0]["message"].as_str().unwrap();
         assert!(message.starts_with(&format!("in step mutate: {said}")), "{message}");
+        assert_eq!(replays(&here, &text), [verdict.to_owned()].into());
     }
+}
+
+/// A trace of another system: its replay says where the ways part, and what was recorded.
+fn diverges() {
+    if !guest::required() {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    run(folder.path(), "frail-guest-error --out run").expect(1);
+    let traces = folder.path().join("run/traces");
+    let path = traces.join(&files(&traces)[0]);
+    let mut trace: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let site = trace["choices"][0]["label"]["site"].as_str().unwrap().to_owned();
+    let replay = |trace: &Value| {
+        std::fs::write(&path, trace.to_string()).unwrap();
+        ran(Command::new("/proc/self/exe").arg("replay").arg(&path)).expect(5).out
+    };
+    trace["choices"][0]["options"] = 4.into();
+    let said = replay(&trace);
+    let parted =
+        format!("    DIVERGED choice 0: recorded 4 options at {site}, now asked 3 options at {site}\n");
+    assert!(
+        said.starts_with(&format!("{parted}    recorded check-failed: as told\n      causes ")),
+        "{said}"
+    );
+    trace["choices"][0]["options"] = 3.into();
+    trace["checker_options"]["where"] = "nowhere".into();
+    let said = replay(&trace);
+    let seen = "    NOT SEEN the recorded error did not show itself\n    recorded check-failed: as told\n";
+    assert!(
+        said.starts_with(&format!("{seen}         now mutate found nothing wrong\n      causes ")),
+        "{said}"
+    );
+}
+
+/// The guest's kernel panics in `init`: there is no state to be in, and so no finding.
+fn ends_the_first_start() {
+    if !guest::required() {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    let ended = run(folder.path(), "frail-guest-init --out run").expect(4);
+    let error =
+        "error: the first start of the stack (init, mount, unmount) has ended each worker that tried:";
+    let panic = "Kernel panic - not syncing: sysrq triggered crash\n";
+    assert!(ended.out.is_empty() && ended.err.starts_with(&format!("{error} {panic}")), "{ended:#?}");
+    assert_eq!(files(folder.path()), [""; 0]);
 }
 
 /// Guests are killed now and then while they work; which is seen by the progress that is told.

@@ -7,6 +7,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod commands;
 mod deaths;
 mod frail;
 mod guests;
@@ -14,6 +15,8 @@ mod interrupts;
 mod kernel;
 mod killed;
 mod progress;
+mod terminal;
+mod trouble;
 
 use std::process::ExitCode;
 
@@ -24,8 +27,16 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).is_some_and(|word| commands.contains(&word.as_str())) {
         return explode::main(&frail::registry());
     }
-    let trials =
-        [deaths::trials(), guests::trials(), interrupts::trials(), killed::trials(), progress::trials()];
+    let trials = [
+        commands::trials(),
+        deaths::trials(),
+        guests::trials(),
+        interrupts::trials(),
+        killed::trials(),
+        progress::trials(),
+        terminal::trials(),
+        trouble::trials(),
+    ];
     let trials = trials.into_iter().flatten().collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

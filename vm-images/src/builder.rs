@@ -40,6 +40,15 @@ impl Builder<'_> {
         modules::get(self, kernel)
     }
 
+    /// A module of the caller's own, built for this kernel: `files` are a Kbuild tree, by name and contents, that makes `<name>.ko`.
+    ///
+    /// # Errors
+    /// As [`Builder::kernel`].
+    pub fn module(&self, kernel: &Kernel, name: &str, files: &[(&str, &[u8])]) -> Result<PathBuf> {
+        let entry = modules::build(self, kernel, files, &[(name, "")])?;
+        Ok(entry.join(format!("{name}.ko")))
+    }
+
     /// The modules of a driver that is not in the kernel, in the order in which they are loaded: for [`GuestSpec::drivers`].
     /// `kernel/drivers.txt` has their names.
     ///

@@ -67,16 +67,21 @@ impl Lab {
         Ok(Lab::Kernel(Rc::new(Machine::open(mode == Mode::Vm)?)))
     }
 
-    /// A system was mounted, and is about to be driven: what it has started takes turns with whoever drives it.
+    /// A system was mounted, and is about to be driven: what it has started takes turns with whoever drives it. `threads` are
+    /// those that it has named, each with the name of its layer (EX-30): they are there, and are among those that take turns.
     ///
     /// # Errors
-    /// The kernel refuses.
-    pub fn settle(&self) -> Result<(), Fault> {
-        match self {
-            Lab::Kernel(machine) if machine.takes_turns() => turns::threads_take_turns()
-                .map_err(|error| Fault::new(format!("sched_setscheduler: {error}")).blame(Blame::Tool)),
-            _ => Ok(()),
+    /// The kernel refuses; a thread is not there, or goes its own way.
+    pub fn settle(&self, threads: &[(&str, u32)]) -> Result<(), Fault> {
+        let takes_turns = matches!(self, Lab::Kernel(machine) if machine.takes_turns());
+        if takes_turns {
+            turns::threads_take_turns()
+                .map_err(|error| Fault::new(format!("sched_setscheduler: {error}")).blame(Blame::Tool))?;
         }
+        threads.iter().try_for_each(|(layer, pid)| {
+            let checked = turns::check_thread(*pid, takes_turns);
+            checked.map_err(|why| Fault::new(why).blame(Blame::Tool).of(layer))
+        })
     }
 
     /// Devices that hold `image`, with an empty log. `seed` decides what the kernel's random numbers are.

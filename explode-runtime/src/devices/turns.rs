@@ -33,6 +33,28 @@ pub(super) fn threads_take_turns() -> io::Result<()> {
     Ok(())
 }
 
+/// Is there such a task, which has not ended, and does it take turns if it is to?
+///
+/// # Errors
+/// What is wrong, for a person.
+pub(super) fn check_thread(pid: u32, takes_turns: bool) -> Result<(), String> {
+    // proc(5): after the name, in brackets, comes the state; Z has ended, and nobody has asked how.
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+    if matches!(state, None | Some('Z' | 'X')) {
+        return Err(format!("`threads` printed {pid}, and there is no such task"));
+    }
+    // SAFETY: a plain number.
+    let policy = i32::try_from(pid).map_or(-1, |pid| unsafe { sched_getscheduler(pid) });
+    if takes_turns && policy != SCHED_FIFO {
+        return Err(format!(
+            "task {pid} of `threads` has a scheduling policy of its own, and does not take turns with the others: what it does \
+             would not repeat"
+        ));
+    }
+    Ok(())
+}
+
 fn enlist(pid: i32) -> io::Result<()> {
     let lowest = sched_param { sched_priority: 1 };
     // SAFETY: the kernel reads one sched_param.

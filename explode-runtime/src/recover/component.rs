@@ -194,7 +194,7 @@ pub trait Component {
         Ok(Recovery::Clean)
     }
 
-    /// The kernel threads that belong to it.
+    /// The tasks that belong to it, threads of the kernel and processes, while it is mounted.
     fn threads(&self) -> Vec<u32> {
         Vec::new()
     }

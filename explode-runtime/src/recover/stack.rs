@@ -232,6 +232,13 @@ impl Stack {
         self.levels.iter().filter_map(hidden).collect()
     }
 
+    /// The threads that its components have named, each with the name of its layer.
+    pub fn threads(&self) -> Vec<(&str, u32)> {
+        let threads = |level: &Level| level.component.threads();
+        let named = self.levels.iter().map(|level| (level.name.as_str(), threads(level)));
+        named.flat_map(|(name, threads)| threads.into_iter().map(move |pid| (name, pid))).collect()
+    }
+
     /// What checking a crash disk costs without us, and the block device below: if the stack is one component on one of these,
     /// mounted, and that can say.
     pub fn floor(&self) -> Option<(PathBuf, Floor)> {

@@ -223,7 +223,7 @@ impl<'a> Runner<'a> {
         let stack = build(registry, plan, lab, pristine.clone(), Recording::On);
         let mut stack = stack.map_err(|error| broken(&error))?;
         about_to(Step::Start, &[], 0, place);
-        stack.start().and_then(|()| lab.settle()).map_err(|fault| broken(&fault))?;
+        stack.start().and_then(|()| lab.settle(&stack.threads())).map_err(|fault| broken(&fault))?;
         let def = self.registry.checker_of(self.plan).map_err(|error| broken(&error))?;
         let mut checker = def.make(&self.plan.checker_options).map_err(|error| broken(&error))?;
         about_to(Step::Init, &[], 0, place);

@@ -103,7 +103,12 @@ fn add_agent(archive: &mut Archive, agent: &Agent) -> Result<()> {
         words.extend([format!("{FOLDER}/{name}"), "--library-path".into(), LIBRARIES.into()]);
     }
     words.push(PROGRAM.to_owned());
-    let command = format!("#!/bin/sh\nexec {} \"$@\"\n", words.join(" "));
+    let mut command = words.join(" ");
+    if let Some((loader, rest)) = command.split_once(' ') {
+        // Under the name by which it was called: it prints commands that begin with that, to be pasted.
+        command = format!("{loader} --argv0 \"$0\" {rest}");
+    }
+    let command = format!("#!/bin/sh\nexec {command} \"$@\"\n");
     archive.file(COMMAND, 0o755, command.into_bytes());
     words.extend(agent.arguments.iter().cloned());
     let line = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");

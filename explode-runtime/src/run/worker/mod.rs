@@ -151,7 +151,12 @@ impl From<StartError> for RunError {
     fn from(error: StartError) -> RunError {
         match error {
             StartError::Said(error) => error,
-            StartError::Died(death) => RunError::Broken(format!("a worker could not be started: {death}")),
+            StartError::Died(Death { step: Step::FirstStart, message, .. }) => RunError::Broken(format!(
+                "the first start of the stack (init, mount, unmount) has ended each worker that tried: {message}"
+            )),
+            StartError::Died(death) => {
+                RunError::Broken(format!("a worker could not be started: {}", death.message))
+            }
         }
     }
 }

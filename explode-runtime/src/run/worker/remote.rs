@@ -117,7 +117,9 @@ impl<'a> Remote<'a> {
             deadline: Duration::from_millis(self.plan.settings.deadline_ms),
             stopping: false,
         };
-        match worker.hear(&mut Nobody).map_err(StartError::Died)? {
+        // Nothing of the stack's has run yet, whatever has ended it.
+        let ready = worker.hear(&mut Nobody).map_err(|death| Death { step: Step::Between, ..death });
+        match ready.map_err(StartError::Died)? {
             Said::Ready(version) if version == env!("CARGO_PKG_VERSION") => Ok(worker),
             other => Err(StartError::Died(worker.nonsense(&other))),
         }

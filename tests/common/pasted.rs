@@ -1,0 +1,38 @@
+//! The commands that a run prints, pasted into a shell as its reader would.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::shell;
+
+/// Pastes the command that stands at the end of each finding of a run's text, by design or not, and has it show that finding
+/// again. The text's last line is one of them, if there is a finding that counts. Returns the verdicts.
+#[track_caller]
+pub fn replays(folder: &Path, text: &str) -> BTreeSet<String> {
+    let is_detail = |line: &&str| line.starts_with("             ");
+    let detail =
+        |line: &str, word: &str| Some(line.strip_prefix("             ")?.strip_prefix(word)?.to_owned());
+    let lines: Vec<&str> = text.lines().collect();
+    let (mut verdicts, mut commands) = (BTreeSet::new(), Vec::new());
+    for (index, head) in lines.iter().enumerate() {
+        let word = head.get(..12).unwrap_or_default().trim();
+        let rest: Vec<&str> = lines[index + 1..].iter().copied().take_while(is_detail).collect();
+        // One that is told again, with its last count, has no details.
+        let (true, Some(last)) = (["FAIL", "by design"].contains(&word), rest.last()) else { continue };
+        let command = detail(last, "replay    ").unwrap_or_else(|| panic!("a command ends {head}\n{text}"));
+        let bug = rest.iter().find_map(|line| detail(line, "bug       ")).expect("it has a name");
+        let signature = bug.split_once("  ").expect("id and signature").1;
+        let verdict = head[13..].split_once(": ").expect("verdict and message").0;
+        let replayed = shell(folder, &command).expect(1);
+        assert!(replayed.out.starts_with(&format!("{word:>12} {verdict}: ")), "{command}: {replayed:#?}");
+        assert!(replayed.out.contains(&format!("\n  reproduced {signature}\n")), "{command}: {replayed:#?}");
+        verdicts.insert(verdict.to_owned());
+        if word == "FAIL" {
+            commands.push(command);
+        }
+    }
+    if let Some(first) = commands.first() {
+        assert_eq!(lines.last().and_then(|line| detail(line, "replay    ")).as_ref(), Some(first), "{text}");
+    }
+    verdicts
+}

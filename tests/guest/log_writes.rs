@@ -1,0 +1,156 @@
+//! The kernel's own dm-log-writes target: what is written through it in the guest, on RAM disks, is read by `explode crash-disks`
+//! on the host, with exact counts, and the last of its disks is what the device held in the end.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::Path;
+use std::process::Command;
+
+use explode_runtime::devices::{Lab, PlainDisk};
+use nix::libc::{O_DIRECT, O_DSYNC};
+use serde_json::{Value, json};
+
+use crate::common::log::crash_disks_of;
+use crate::common::logwrites::replay;
+use crate::common::{file, of_type};
+use crate::report::{Line, Report};
+
+/// Where the target's device is.
+const NODE: &str = "/dev/mapper/logged";
+/// Sizes of device and log.
+const SECTORS: [u64; 2] = [512, 1024];
+
+/// As direct requests want it.
+#[repr(align(4096))]
+struct Page([u8; 4096]);
+
+/// In the guest: two workloads, each on a device of its own.
+pub fn logs(lab: &Lab, report: &mut Report) {
+    report.case("dm-log-writes: blocks, a flush, a FUA", |report| logged(lab, report, "blocks", blocks));
+    report.case("dm-log-writes: ext2", |report| logged(lab, report, "ext2", ext2));
+}
+
+fn logged(lab: &Lab, report: &mut Report, name: &str, workload: fn()) {
+    let [device, log] = SECTORS.map(|sectors| PlainDisk::create(sectors).expect("there is room"));
+    let paths = [&device, &log].map(|disk| disk.path().display());
+    let table = format!("0 {} log-writes {} {}", SECTORS[0], paths[0], paths[1]);
+    dmsetup(&["create", "logged", "--table", &table]);
+    // The target's thread must not wait while others run: what is not flushed when the target goes away gets into the log before
+    // what waits to be written there (log_writes_dtr splices it to the head), and the log does not lead to the device any more.
+    lab.settle(&[]).expect("root may");
+    workload();
+    dmsetup(&["remove", "logged"]);
+    report.say(&Line::Logged(name.to_owned(), contents(&log, SECTORS[1]), contents(&device, SECTORS[0])));
+}
+
+/// Two blocks, a flush; then one again, one with FUA that a flush follows, and one more, which nothing flushes.
+fn blocks() {
+    let open = |flags| {
+        OpenOptions::new().write(true).custom_flags(O_DIRECT | flags).open(NODE).expect("it is there")
+    };
+    let write = |flags, block: u64, letter: u8| {
+        open(flags).write_all_at(&Page([letter; 4096]).0, block * 4096).expect("there is room");
+    };
+    write(0, 0, b'A');
+    write(0, 1, b'B');
+    open(0).sync_all().expect("it can be flushed");
+    mark("flushed");
+    write(0, 0, b'C');
+    write(O_DSYNC, 2, b'D');
+    write(0, 3, b'E');
+}
+
+/// A file system with a file that is synced, one that is not, and all of it unmounted.
+fn ext2() {
+    run("mke2fs", &["-q", "-t", "ext2", "-b", "1024", "-U", "6c1f2a3e-1111-4222-8333-444455556666", NODE]);
+    mark("mkfs");
+    let place = tempfile::tempdir().expect("a folder in memory");
+    let path = place.path().to_str().expect("a plain path");
+    run("mount", &["-t", "ext2", NODE, path]);
+    let write = |name: &str| {
+        let file = File::create(place.path().join(name)).expect("there is room");
+        file.write_all_at(&[b'x'; 3000], 0).expect("there is room");
+        file
+    };
+    write("synced").sync_all().expect("it is written");
+    mark("synced");
+    write("other");
+    run("umount", &[path]);
+}
+
+fn mark(name: &str) {
+    dmsetup(&["message", "logged", "0", "mark", name]);
+}
+
+fn dmsetup(args: &[&str]) {
+    run("dmsetup", args);
+}
+
+fn run(program: &str, args: &[&str]) {
+    // There is no udev that would make dmsetup's nodes.
+    let ran =
+        Command::new(program).args(args).env("DM_DISABLE_UDEV", "1").output().expect("the image has it");
+    assert!(ran.status.success(), "{program} {args:?}: {ran:?}");
+}
+
+/// What a disk holds, past every cache.
+fn contents(disk: &PlainDisk, sectors: u64) -> Vec<u8> {
+    let file = OpenOptions::new().read(true).custom_flags(O_DIRECT).open(disk.path()).expect("it is there");
+    let mut page = Page([0; 4096]);
+    let mut read = |block: u64| {
+        file.read_exact_at(&mut page.0, block * 4096).expect("it can be read");
+        page.0
+    };
+    (0..sectors / 8).flat_map(&mut read).collect()
+}
+
+/// On the host: what was logged, as explode reads it.
+pub fn check(name: &str, log: &[u8], device: &[u8]) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut replayed = vec![0; device.len()];
+    let end = replay(log, &mut replayed);
+    assert!(replayed == device, "the log leads to the device, by another reader");
+    assert!(log[end..].iter().all(|byte| *byte == 0), "the rest of its disk is empty");
+    let path = file(folder.path(), "log", log);
+    match name {
+        "blocks" => of_blocks(&path, device),
+        _ => of_ext2(&path, device),
+    }
+}
+
+/// A and B: 4 disks. D over both of them: 2, one of them new. O_DSYNC asks for a flush behind its write: so C: 2, one new. E: the same.
+fn of_blocks(log: &Path, device: &[u8]) {
+    let lines = disks(log, device, "");
+    assert_eq!(lines.last().expect("a summary"), &summary(10, 7));
+    let from = disks(log, device, "--from flushed");
+    assert_eq!(from.last().expect("a summary"), &summary(6, 4));
+    let last = &lines[lines.len() - 2];
+    assert_eq!(last["blocks"], json!([[0, 24, 1]]));
+}
+
+/// What mke2fs has written stands between two flushes, and is sampled; what comes after is not.
+fn of_ext2(log: &Path, device: &[u8]) {
+    let lines = disks(log, device, "--limit 1000 --samples 20");
+    let whole = lines.last().expect("a summary");
+    assert_eq!(whole["crash_disks"], "3361919107433565782850");
+    assert_eq!(disks(log, device, "--from mkfs --to synced").last(), Some(&summary(65, 64)));
+    assert_eq!(disks(log, device, "--from synced").last(), Some(&summary(768, 384)));
+}
+
+fn summary(crash_disks: u64, distinct: u64) -> Value {
+    json!({"type": "summary", "crash_disks": crash_disks, "distinct": distinct, "left_out": 0})
+}
+
+/// The lines of `explode crash-disks`; the last disk is what the device holds.
+fn disks(log: &Path, device: &[u8], args: &str) -> Vec<Value> {
+    let out = log.with_file_name("disks");
+    std::fs::remove_dir_all(&out).ok();
+    let args = format!("--size {} --write {} {args}", device.len(), out.display());
+    let lines = crash_disks_of(log, &args).expect(0).json();
+    let last = of_type(&lines, "disk").pop().expect("there is one")["id"].clone();
+    let image = out.join(format!("{}.0.img", last.as_str().expect("a text")));
+    if !args.contains("--to") {
+        assert!(std::fs::read(image).expect("it was written") == device, "the last disk is the device");
+    }
+    lines
+}

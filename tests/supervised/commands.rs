@@ -1,0 +1,101 @@
+//! The command at the end of each finding is pasted: for every verdict that runs in process come to, and those in a guest that it
+//! survives (what ends guests: `guests.rs`, `trouble.rs`; replays that say something else: `tests/run_and_replay`, `guests.rs`).
+//! `liveness`, `deadlock` and `livelock` are said by nothing yet.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use libtest_mimic::Trial;
+use serde_json::Value;
+use tempfile::tempdir;
+
+use crate::common::pasted::replays;
+use crate::common::{file, guest, ran};
+use crate::trial;
+
+/// What is run, its exit code, and the verdicts of its findings.
+const RUNS: [(&str, i32, &[&str]); 9] = [
+    ("sqlite-off --depth 1", 1, &["corrupt", "lost", "recover-failed"]),
+    ("sqlite-normal --depth 1", 0, &["lost"]),
+    ("simfiles-sync+dirsync-lies --depth 3", 1, &["lost", "resurrected"]),
+    ("frail-error-mount", 1, &["mount-failed"]),
+    ("frail-error-mutate", 1, &["check-failed"]),
+    ("frail-kill-recover", 1, &["recover-failed"]),
+    ("frail-exit-mount", 1, &["mount-failed"]),
+    ("frail-abort-check", 1, &["check-failed"]),
+    ("frail-hang-check --deadline 400ms", 1, &["hang"]),
+];
+
+/// A stack file that finds something without a crash, and on a crash disk something in each step.
+const COMMANDS: &str = r#"
+[run]
+depth = 1
+STORAGE
+[[component]]
+name = "system"
+recover = "test ! -e {child}/irreparable"
+mount = "test ! -e {child}/unmountable"
+[[component]]
+name = "view"
+children = ["storage"]
+[checker]
+name = "commands"
+mutate = [
+  { name = "must", steps = [ { sh = "exit 9", must = true } ] },
+  { name = "recover", steps = [ { sh = "echo | dd of={path}/irreparable conv=fsync" }, { crash = [] } ] },
+  { name = "mount", steps = [ { sh = "echo | dd of={path}/unmountable conv=fsync" }, { crash = [] } ] },
+  { name = "check", steps = [ { crash = ["k{n}"] } ] },
+]
+check = "echo $EXPLODE_ARGS is gone; test -z $EXPLODE_ARGS"
+"#;
+
+/// Where such a file's system stands: in process, and on a kernel.
+const FOLDER: &str = "[[component]]\nuse = \"folder\"\nname = \"storage\"";
+const EXT2: &str = "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"ext2\"\nname = \"storage\"";
+
+pub fn trials() -> Vec<Trial> {
+    let of_target = |(args, code, verdicts): (&'static str, i32, &'static [&'static str])| {
+        trial(&format!("pasted: {args}"), move || pasted(args, code, verdicts))
+    };
+    let mut trials: Vec<Trial> = RUNS.into_iter().map(of_target).collect();
+    let of_commands =
+        |stack: &'static str| move || pasted(stack, 1, &["check-failed", "mount-failed", "recover-failed"]);
+    trials.push(trial("pasted: a stack file", of_commands("folder.toml")));
+    trials.push(trial("guests: pasted: a stack file, and what ext4 loses on a disk that lies", move || {
+        if guest::required() {
+            of_commands("ext2.toml --crash-depth 0")();
+            pasted(
+                "ext4+flush-lies --depth 1 --limit 40 --samples 20 --crash-depth 0",
+                1,
+                &["corrupt", "lost", "mount-failed"],
+            );
+        }
+    }));
+    trials
+}
+
+fn pasted(args: &str, code: i32, verdicts: &[&str]) {
+    let folder = tempdir().unwrap();
+    for (name, storage) in [("folder.toml", FOLDER), ("ext2.toml", EXT2)] {
+        file(folder.path(), name, COMMANDS.replace("STORAGE", storage));
+    }
+    let text = run_human(folder.path(), args, code);
+    assert_eq!(Vec::from_iter(replays(folder.path(), &text)), verdicts, "{text}");
+}
+
+/// What a run says to a person; its folder is `run`.
+#[track_caller]
+pub fn run_human(folder: &Path, args: &str, code: i32) -> String {
+    // By its own path, so that the commands that it prints can be pasted.
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    ran(command.arg("run").args(args.split_whitespace()).args(["--out", "run"]).current_dir(folder))
+        .expect(code)
+        .out
+}
+
+/// What the run in this folder has told.
+pub fn told(out: &Path) -> Vec<Value> {
+    let lines = fs::read_to_string(out.join("run.jsonl")).unwrap();
+    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
