@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use explode_runtime::run::StrategyName;
 
 use crate::stack_file::StackFile;
 
@@ -45,16 +46,6 @@ pub enum Format {
     Human,
     /// One JSON object a line.
     Jsonl,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Strategy {
-    /// All choices of a state, then the next state, breadth first.
-    Exhaust,
-    /// The newest state first.
-    Dfs,
-    /// Random walks; needs --budget or --states.
-    Random,
 }
 
 /// Where a run takes place.
@@ -127,9 +118,9 @@ pub struct RunArgs {
     pub target: Option<String>,
     #[command(flatten)]
     pub stack: StackArgs,
-    /// What to try next.
-    #[arg(long, value_enum, default_value = "exhaust")]
-    pub strategy: Strategy,
+    /// What to try next: exhaust, dfs, different, prefix:TRACE.json, or with --budget or --states random, weighted, pct[:d=3,k=100].
+    #[arg(long, default_value = "exhaust")]
+    pub strategy: StrategyName,
     /// Seeds whatever is drawn at random.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,

@@ -13,7 +13,7 @@ use explode_runtime::run::{
 use explode_runtime::trace::Trace;
 use nix::sys::signal::Signal;
 
-use crate::cli::{Format, RunArgs, Strategy};
+use crate::cli::{Format, RunArgs};
 use crate::junit::Junit;
 use crate::running::Running;
 use crate::{crew, interrupt, output, programs};
@@ -131,21 +131,25 @@ fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError> {
     let target = args.target.as_deref().unwrap_or_default();
     let mut plan = super::plan::plan(registry, target, &args.stack)?;
     let settings = &mut plan.settings;
-    settings.strategy = match args.strategy {
-        Strategy::Exhaust => StrategyName::Exhaust,
-        Strategy::Dfs => StrategyName::Dfs,
-        Strategy::Random => StrategyName::Random,
-    };
+    settings.strategy = args.strategy.clone();
     settings.seed = args.seed;
     settings.budget_ms = args.budget;
     settings.states = args.states;
     settings.depth = args.depth.unwrap_or(settings.depth);
+    if let StrategyName::Prefix(path) = &args.strategy {
+        let prefix = super::prefix::read(path, &plan)?;
+        let settings = &mut plan.settings;
+        settings.depth = args.depth.unwrap_or(settings.depth.max(prefix.mutates));
+        settings.prefix = Some(prefix);
+    }
+    let settings = &mut plan.settings;
     settings.limit = args.limit.unwrap_or(settings.limit);
     settings.samples = args.samples.unwrap_or(settings.samples);
     settings.crash_depth = args.crash_depth.unwrap_or(settings.crash_depth);
     settings.deadline_ms = args.deadline;
     settings.rules = super::rules(&args.device);
     plan.check(registry)?;
+    plan.strategy()?;
     programs::check(&plan)?;
     Ok(plan)
 }

@@ -149,6 +149,7 @@ mod tests {
     fn settings() -> Settings {
         Settings {
             strategy: StrategyName::Exhaust,
+            prefix: None,
             seed: 0,
             depth: 1,
             states: None,

@@ -61,7 +61,7 @@ impl<'a> Attempts<'a> {
     /// # Errors
     /// The audience cannot write.
     pub fn run(&mut self, unit: &Unit, hearing: &mut Hearing<'_, '_>) -> Result<Option<UnitEnd>, RunError> {
-        let mut order = Order::new(unit, hearing.strategy.answers());
+        let mut order = Order::new(unit, hearing.strategy.wants());
         let mut deaths: BTreeMap<Step, Deaths> = BTreeMap::new();
         let mut in_all = 0;
         let end = loop {

@@ -7,14 +7,13 @@ use super::attempts::Attempts;
 use super::error::RunError;
 use super::findings::Findings;
 use super::hearing::Hearing;
-use super::journal::{History, Journal, Record};
+use super::journal::{History, Journal, Record, identity};
 use super::options::UsageError;
 use super::plan::{Plan, Settings};
 use super::seen::States;
 use super::tell::{Audience, run_info};
 use super::worker::{Crew, Known, StartError, Started, UnitEnd};
-use crate::choose::Point;
-use crate::explore::{Finished, Strategy, Unit};
+use crate::explore::{Finished, Strategy, StrategyName, Unit};
 use crate::report::{Message, Progress, Summary, rate};
 
 /// What is kept of a run, so that another process can go on with it.
@@ -34,6 +33,8 @@ pub struct Supervisor<'a> {
     plan: &'a Plan,
     crew: &'a mut dyn Crew,
     audience: &'a mut dyn Audience,
+    /// A strategy of the caller's own, which the plan calls [`StrategyName::Own`]; by default the one that the plan names.
+    pub strategy: Option<Box<dyn Strategy>>,
     /// What is kept.
     pub keep: Keep,
     /// Set by whoever wants the run to end after the current step.
@@ -43,7 +44,7 @@ pub struct Supervisor<'a> {
 impl<'a> Supervisor<'a> {
     /// One that keeps nothing, and is not interrupted.
     pub fn new(plan: &'a Plan, crew: &'a mut dyn Crew, audience: &'a mut dyn Audience) -> Supervisor<'a> {
-        Supervisor { plan, crew, audience, keep: Keep::Nothing, interrupt: None }
+        Supervisor { plan, crew, audience, strategy: None, keep: Keep::Nothing, interrupt: None }
     }
 
     /// Runs to the end, or until a bound, the budget or an interrupt stops it.
@@ -51,7 +52,17 @@ impl<'a> Supervisor<'a> {
     /// # Errors
     /// As [`explore`](super::explore); a history of another run.
     pub fn run(self) -> Result<Summary, RunError> {
-        let Supervisor { plan, crew, audience, keep, interrupt } = self;
+        let Supervisor { plan, crew, audience, strategy, keep, interrupt } = self;
+        let mut strategy =
+            match strategy {
+                None => plan.strategy()?,
+                Some(own) if matches!(plan.settings.strategy, StrategyName::Own(_)) => own,
+                Some(_) => return Err(UsageError(format!(
+                    "the plan goes by strategy {}, and another one was given; give that a name of its own",
+                    plan.settings.strategy
+                ))
+                .into()),
+            };
         let keep_events = audience.wants_events();
         let started = start(crew, &Known::default(), keep_events)?;
         if let Keep::Resume(history) = &keep {
@@ -59,7 +70,6 @@ impl<'a> Supervisor<'a> {
         }
         let folder = audience.open(&plan.target)?;
         let mut run = Progressing::new(plan, &started, interrupt);
-        let mut strategy = plan.strategy();
         let mut journal = match keep {
             Keep::Nothing => None,
             Keep::Journal => Some(Journal::of(&folder, plan, &started.origin)),
@@ -87,7 +97,7 @@ impl<'a> Supervisor<'a> {
                 break;
             };
             let (reached, cut) = (hearing.reached, hearing.cut);
-            let states = hearing.states.iter().map(|(signature, _, depth)| (*signature, *depth)).collect();
+            let arrivals = std::mem::take(&mut hearing.arrivals);
             if keep_events {
                 audience.events(&end.events)?;
             }
@@ -98,7 +108,7 @@ impl<'a> Supervisor<'a> {
             for (why, times) in &end.broken {
                 run.findings.broken(why, *times);
             }
-            strategy.observe(&Finished { unit: &unit, choices: &end.choices, reached });
+            strategy.observe(&Finished { unit: &unit, choices: &end.choices, arrivals: &arrivals, reached });
             if run.findings.is_any_fresh() {
                 attempts.rest();
             }
@@ -111,7 +121,7 @@ impl<'a> Supervisor<'a> {
             }
             if let Some(open) = &mut journal {
                 let record =
-                    Record::new(&unit, end, reached, states, run.findings.change(), run.elapsed_ms());
+                    Record::new(&unit, end, reached, arrivals, run.findings.change(), run.elapsed_ms());
                 if let Err(error) = open.append(&record, news) {
                     // What is found is worth more: the run goes on without.
                     unkept = Some(error);
@@ -207,21 +217,19 @@ impl<'a> Progressing<'a> {
     fn repeat(&mut self, strategy: &mut dyn Strategy, record: Record) -> Result<(), UsageError> {
         let unknown = || UsageError("the journal goes on where the run has nothing to do".to_owned());
         let unit = strategy.next().ok_or_else(unknown)?;
-        let Record { mut end, reached, states, findings, elapsed_ms } = record;
-        if strategy.answers() {
-            for choice in end.choices.iter().skip(unit.script.len()) {
-                let (kind, options, label) = (choice.kind, choice.options, choice.label.clone());
-                strategy.fallback(&Point { kind, options, names: &[], weights: &[], label });
-            }
+        let Record { unit: recorded, mut end, reached, arrivals, findings, elapsed_ms } = record;
+        if identity(&unit) != recorded {
+            let text = "the journal was written by a strategy that went another way; begin the run anew";
+            return Err(UsageError(text.to_owned()));
         }
         end.choices.splice(..0, unit.state.choices.iter().cloned());
         self.add(&unit, &end);
-        for (signature, depth) in states {
-            self.states.reach(signature, depth);
+        for (arrival, _) in &arrivals {
+            self.states.reach(arrival.signature, arrival.depth);
         }
         self.findings.restore(findings);
         self.before = Duration::from_millis(elapsed_ms);
-        strategy.observe(&Finished { unit: &unit, choices: &end.choices, reached });
+        strategy.observe(&Finished { unit: &unit, choices: &end.choices, arrivals: &arrivals, reached });
         Ok(())
     }
 

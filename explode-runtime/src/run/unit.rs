@@ -16,7 +16,7 @@ use crate::check::{Ask, Checker, Cx, Failure, Profile, Violation};
 use crate::choose::{Choice, Chooser, Divergence, Point};
 use crate::crash::{Epoch, Kept};
 use crate::devices::{Lab, Side};
-use crate::explore::Unit;
+use crate::explore::{Arrival, Unit};
 use crate::pipeline::{Pipeline, panic_message};
 use crate::recover::Stack;
 use crate::trace::Origin;
@@ -54,9 +54,9 @@ pub trait Work {
         so_far: &SoFar<'_>,
     ) -> Result<(), Failure>;
 
-    /// A mutate has returned, or the checker has begun (depth 0), in a state of this signature. Shall the unit go on? The answer
-    /// counts only if there are `more` mutates.
-    fn reached(&mut self, signature: u128, depth: u32, more: bool) -> bool;
+    /// A mutate has returned, or the checker has begun (depth 0): in this state, whose signature has these bytes if the checker
+    /// gives any. Shall the unit go on? The answer counts only if there are `more` mutates.
+    fn reached(&mut self, arrival: Arrival, signature: Option<&[u8]>, more: bool) -> bool;
 }
 
 /// How far a unit is.
@@ -230,7 +230,11 @@ impl<'a> Runner<'a> {
         checker.init(&stack).map_err(|fault| broken(&fault))?;
         let depths = unit.state.depth + unit.mutates;
         let reached = |checker: &dyn Checker, chooser: &Chooser, depth: u32| {
-            let go_on = work.borrow_mut().reached(signature(checker, chooser, depth), depth, depth < depths);
+            let bytes = checker.get_sig();
+            let signature = signature(bytes.as_deref(), chooser, depth);
+            let choices = chooser.made().len() as u64;
+            let arrival = Arrival { signature, depth, choices, sketch: None };
+            let go_on = work.borrow_mut().reached(arrival, bytes.as_deref(), depth < depths);
             if go_on || depth == depths { Ok(()) } else { Err(Early::Stopped) }
         };
         if unit.state.depth == 0 {
@@ -288,9 +292,9 @@ impl Place {
 }
 
 /// What the checker says of the state; by default the way to it, so that no two states are equal (EX-20).
-fn signature(checker: &dyn Checker, chooser: &Chooser, depth: u32) -> u128 {
-    let way = || [&chooser.hash().to_le_bytes()[..], &depth.to_le_bytes()].concat();
-    xxh3_128(&checker.get_sig().unwrap_or_else(way))
+fn signature(bytes: Option<&[u8]>, chooser: &Chooser, depth: u32) -> u128 {
+    let way = || xxh3_128(&[&chooser.hash().to_le_bytes()[..], &depth.to_le_bytes()].concat());
+    bytes.map_or_else(way, xxh3_128)
 }
 
 fn mutate(

@@ -10,7 +10,7 @@ use super::format::{CrashDiskRecord, blocks};
 use crate::check::{Ask, Checker, Failure, Violation};
 use crate::choose::{Divergence, Point};
 use crate::devices::Lab;
-use crate::explore::{State, Unit};
+use crate::explore::{Arrival, State, Unit};
 use crate::pipeline::{Candidate, Judge, Judgement, Pipeline};
 use crate::recover::Stack;
 use crate::run::{Death, Early, Registry, RunError, Runner, SoFar, Step, Work};
@@ -212,7 +212,7 @@ impl Work for Search<'_> {
         Err(Failure::Stop)
     }
 
-    fn reached(&mut self, _signature: u128, _depth: u32, _more: bool) -> bool {
+    fn reached(&mut self, _arrival: Arrival, _signature: Option<&[u8]>, _more: bool) -> bool {
         self.past_end.is_none()
     }
 }

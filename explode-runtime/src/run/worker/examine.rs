@@ -12,6 +12,7 @@ use super::{Listener, Order, Outcome};
 use crate::check::{Ask, Failure, Profile, Violation};
 use crate::choose::Point;
 use crate::crash::{CrashDisk, Kept};
+use crate::explore::{Arrival, Sketch};
 use crate::pipeline::{Candidate, Judge, Judged, Judgement, Pipeline, key};
 use crate::recover::Stack;
 use crate::run::plan::Plan;
@@ -243,8 +244,9 @@ impl Work for Examiner<'_> {
         if sound && !self.end.stopped { Ok(()) } else { Err(Failure::Stop) }
     }
 
-    fn reached(&mut self, signature: u128, depth: u32, more: bool) -> bool {
-        self.listener.get_mut().reached(signature, depth, more)
+    fn reached(&mut self, arrival: Arrival, signature: Option<&[u8]>, more: bool) -> bool {
+        let sketch = signature.filter(|_| self.order.sketches).map(Sketch::of);
+        self.listener.get_mut().reached(&Arrival { sketch, ..arrival }, more)
     }
 }
 
