@@ -142,6 +142,9 @@ pub struct RunArgs {
     /// Crashes during recovery, and during the recovery from those, so many deep; by default the target's.
     #[arg(long, value_name = "N")]
     pub crash_depth: Option<u32>,
+    /// After so many mutates the stack is unmounted and mounted again; by default never.
+    #[arg(long, value_name = "K")]
+    pub chop: Option<u32>,
     /// A step that takes longer hangs: 30s, 500ms.
     #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "30s")]
     pub deadline: u64,
@@ -189,7 +192,7 @@ pub struct BenchArgs {
 }
 
 /// What is decided when a run begins.
-const DECIDED: [&str; 20] = [
+const DECIDED: [&str; 21] = [
     "target",
     "stack",
     "mode",
@@ -202,6 +205,7 @@ const DECIDED: [&str; 20] = [
     "limit",
     "samples",
     "crash_depth",
+    "chop",
     "deadline",
     "completion",
     "atom",

@@ -95,6 +95,12 @@ impl<'a> Pipeline<'a> {
         Pipeline { judge, write_set, log: Vec::new(), log_hash, in_interval: false, kept: None }
     }
 
+    /// What follows begins anew, on what was put to rest as `base`. The events from the beginning go on.
+    pub(crate) fn chop(&mut self, base: Image) {
+        let Judge { registry, plan, lab } = self.judge;
+        *self = Pipeline { kept: self.kept.take(), ..Pipeline::new(registry, plan, lab, base) };
+    }
+
     /// From now on all events are kept, for [`Pipeline::into_events`].
     pub fn keep_events(&mut self) {
         self.kept = Some(Vec::new());

@@ -9,15 +9,21 @@ pub fn read(path: &str, plan: &Plan) -> Result<Prefix, UsageError> {
     let wrong = |what: &dyn std::fmt::Display| UsageError(format!("{path}: {what}"));
     let text = std::fs::read(path).map_err(|error| wrong(&error))?;
     let trace = Trace::from_json(&text).map_err(|error| wrong(&error))?;
-    let seed = trace.options.seed;
+    let (seed, chop) = (trace.options.seed, trace.options.chop);
     let different = [
         ("its stack", trace.stack != plan.stack),
         ("its checker", trace.checker != plan.checker),
         ("the checker's options", trace.checker_options != plan.checker_options),
         ("its seed", seed != plan.settings.seed),
+        ("its chop", chop != plan.settings.chop),
     ];
     if let Some((what, _)) = different.iter().find(|(_, different)| *different) {
-        let hint = if *what == "its seed" { format!("; use --seed {seed}") } else { String::new() };
+        let hint = match (*what, chop) {
+            ("its seed", _) => format!("; use --seed {seed}"),
+            ("its chop", Some(chop)) => format!("; use --chop {chop}"),
+            ("its chop", None) => "; run without --chop".to_owned(),
+            _ => String::new(),
+        };
         let text = format!("{what} is not that of this run, so its way leads elsewhere{hint}");
         return Err(wrong(&text));
     }

@@ -136,18 +136,18 @@ fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError> {
     settings.budget_ms = args.budget;
     settings.states = args.states;
     settings.depth = args.depth.unwrap_or(settings.depth);
-    if let StrategyName::Prefix(path) = &args.strategy {
-        let prefix = super::prefix::read(path, &plan)?;
-        let settings = &mut plan.settings;
-        settings.depth = args.depth.unwrap_or(settings.depth.max(prefix.mutates));
-        settings.prefix = Some(prefix);
-    }
-    let settings = &mut plan.settings;
     settings.limit = args.limit.unwrap_or(settings.limit);
     settings.samples = args.samples.unwrap_or(settings.samples);
     settings.crash_depth = args.crash_depth.unwrap_or(settings.crash_depth);
+    settings.chop = args.chop;
     settings.deadline_ms = args.deadline;
     settings.rules = super::rules(&args.device);
+    if let StrategyName::Prefix(path) = &args.strategy {
+        let prefix = super::prefix::read(path, &plan)?;
+        let depth = plan.settings.depth.max(prefix.mutates);
+        plan.settings.depth = args.depth.unwrap_or(depth);
+        plan.settings.prefix = Some(prefix);
+    }
     plan.check(registry)?;
     plan.strategy()?;
     programs::check(&plan)?;

@@ -53,6 +53,14 @@ impl Chooser {
         Chooser { script, made: Vec::new(), diverged: None }
     }
 
+    /// The first answers of the script were given: the run goes on behind them.
+    ///
+    /// # Panics
+    /// If the script has fewer.
+    pub(crate) fn skip(&mut self, answers: usize) {
+        self.made = self.script[..answers].to_vec();
+    }
+
     /// Answers a point; past the end of the script `fallback` does.
     ///
     /// A point with one option is answered with 0 and is no choice. After a divergence every answer is 0: the caller looks at

@@ -150,6 +150,7 @@ mod tests {
         Settings {
             strategy: StrategyName::Exhaust,
             prefix: None,
+            chop: None,
             seed: 0,
             depth: 1,
             states: None,

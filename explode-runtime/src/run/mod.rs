@@ -2,6 +2,7 @@
 
 mod attempts;
 mod bench;
+mod chops;
 mod error;
 mod exit;
 mod explore;

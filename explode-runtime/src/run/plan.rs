@@ -84,6 +84,9 @@ pub struct Settings {
     /// Crashes during recovery, and during the recovery from those, so many deep.
     #[serde(default)]
     pub crash_depth: u32,
+    /// The stack is put to rest and started again after each so many mutates.
+    #[serde(default)]
+    pub chop: Option<u32>,
     /// A step that takes more milliseconds hangs, where a supervisor sees it.
     #[serde(default = "deadline_ms")]
     pub deadline_ms: u64,
@@ -186,6 +189,7 @@ impl Plan {
                 limit,
                 samples,
                 crash_depth,
+                chop: None,
                 deadline_ms: deadline_ms(),
             },
         }
@@ -244,8 +248,9 @@ impl Plan {
     }
 
     fn check_settings(&self) -> Result<(), UsageError> {
-        let Settings { rules, samples, depth, strategy, prefix, states, budget_ms, deadline_ms, .. } =
-            &self.settings;
+        let Settings {
+            rules, samples, depth, strategy, prefix, states, budget_ms, chop, deadline_ms, ..
+        } = &self.settings;
         if !rules.block_bytes.is_multiple_of(512) || !(512..=1 << 20).contains(&rules.block_bytes) {
             let bytes = rules.block_bytes;
             return Err(UsageError(format!(
@@ -257,6 +262,10 @@ impl Plan {
         }
         if *depth == 0 {
             return Err(UsageError("a depth of 0 explores nothing; use at least 1".to_owned()));
+        }
+        if *chop == Some(0) {
+            let text = "a chop after each 0 mutates leads nowhere; use at least 1";
+            return Err(UsageError(text.to_owned()));
         }
         if *deadline_ms == 0 {
             let text = "a deadline of 0 leaves no time for any step; use at least 1ms, 30s is the default";

@@ -7,6 +7,7 @@ use explode_ramdisk::{Event, Image, Recording};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::chops::{Cache, Chopped, Chops};
 use super::error::RunError;
 use super::plan::Plan;
 use super::registry::Registry;
@@ -32,6 +33,8 @@ pub struct Runner<'a> {
     hides: Vec<(String, &'static str)>,
     origin: Origin,
     keep_events: bool,
+    chops: Chops,
+    chopped: RefCell<Cache>,
 }
 
 /// Who makes the crash checks of a unit, hears of its states and answers its choices.
@@ -77,6 +80,8 @@ pub struct Place {
     pub mutates: u32,
     /// Index of the request for crash checks, from the beginning of the run.
     pub interval: u64,
+    /// Chops so far, one that goes on included.
+    pub chops: u32,
 }
 
 /// How a unit ended.
@@ -160,7 +165,19 @@ impl<'a> Runner<'a> {
         let versions = versions(stack.versions());
         let pristine = stack.devices().image().map_err(broken)?;
         let origin = Origin { versions, pristine: pristine.identity().to_string() };
-        Ok(Runner { registry, plan, lab, pristine, profile, hides, origin, keep_events: false })
+        let (chops, chopped) = (Chops::of(plan.settings.chop), RefCell::default());
+        Ok(Runner {
+            registry,
+            plan,
+            lab,
+            pristine,
+            profile,
+            hides,
+            origin,
+            keep_events: false,
+            chops,
+            chopped,
+        })
     }
 
     /// What the stack promises.
@@ -173,9 +190,14 @@ impl<'a> Runner<'a> {
         &self.hides
     }
 
-    /// From now on units end with their events.
+    /// From now on units end with their events, and each is run from the pristine disks on.
     pub fn keep_events(&mut self) {
         self.keep_events = true;
+    }
+
+    /// From now on there are chops after these calls of mutate, whatever the plan says.
+    pub fn chop_at(&mut self, mutates: &[u32]) {
+        self.chops = Chops::At(mutates.to_vec());
     }
 
     /// What it began with.
@@ -218,16 +240,27 @@ impl<'a> Runner<'a> {
         let about_to = |step: Step, choices: &[Choice], operations: u64, place: Place| {
             work.borrow_mut().about_to(step, &SoFar { choices, operations, place });
         };
-        let Runner { registry, plan, lab, pristine, .. } = self;
         about_to(Step::Between, &[], 0, place);
-        let stack = build(registry, plan, lab, pristine.clone(), Recording::On);
-        let mut stack = stack.map_err(|error| broken(&error))?;
-        about_to(Step::Start, &[], 0, place);
-        stack.start().and_then(|()| lab.settle()).map_err(|fault| broken(&fault))?;
-        let def = self.registry.checker_of(self.plan).map_err(|error| broken(&error))?;
-        let mut checker = def.make(&self.plan.checker_options).map_err(|error| broken(&error))?;
-        about_to(Step::Init, &[], 0, place);
-        checker.init(&stack).map_err(|fault| broken(&fault))?;
+        let usable = !self.keep_events;
+        let chopped = usable.then(|| self.chopped.borrow_mut().last_before(&unit.state, &self.chops));
+        let (mut stack, mut checker) = match chopped.flatten() {
+            Some(Chopped { image, checker, place: there, choices }) => {
+                place = there;
+                chooser.skip(choices);
+                pipeline.borrow_mut().chop(image.clone());
+                let mounts = || about_to(place.chop(), chooser.made(), 0, place);
+                (self.start_on(image, mounts).map_err(|error| broken(&error))?, checker)
+            }
+            None => {
+                let mounts = || about_to(Step::Start, &[], 0, place);
+                let stack = self.start_on(self.pristine.clone(), mounts).map_err(|error| broken(&error))?;
+                let def = self.registry.checker_of(self.plan).map_err(|error| broken(&error))?;
+                let mut checker = def.make(&self.plan.checker_options).map_err(|error| broken(&error))?;
+                about_to(Step::Init, &[], 0, place);
+                checker.init(&stack).map_err(|fault| broken(&fault))?;
+                (stack, checker)
+            }
+        };
         let depths = unit.state.depth + unit.mutates;
         let reached = |checker: &dyn Checker, chooser: &Chooser, depth: u32| {
             let bytes = checker.get_sig();
@@ -240,8 +273,21 @@ impl<'a> Runner<'a> {
         if unit.state.depth == 0 {
             reached(checker.as_ref(), chooser, 0)?;
         }
-        for depth in 0..depths {
+        let restored = place.mutates;
+        for depth in restored..depths {
             let explored = depth >= unit.state.depth;
+            if depth > restored && self.chops.is_between(depth) {
+                place.chops += 1;
+                about_to(place.chop(), chooser.made(), *operations, place);
+                let chopped = self.chop(stack, checker.as_mut(), pipeline);
+                let image;
+                (stack, image) = chopped.map_err(|error| broken(&error))?;
+                if let Some(checker) = checker.fork() {
+                    let choices = chooser.made();
+                    let chopped = Chopped { image, checker, place, choices: choices.len() };
+                    self.chopped.borrow_mut().keep(choices, chopped);
+                }
+            }
             place.mutates = depth + 1;
             *operations += u64::from(explored);
             let operations = *operations;
@@ -274,6 +320,11 @@ impl<'a> Runner<'a> {
                 reached(checker.as_ref(), chooser, depth + 1)?;
             }
         }
+        if self.chops.is_last(depths) {
+            place.chops += 1;
+            about_to(place.chop(), chooser.made(), *operations, place);
+            (stack, _) = self.chop(stack, checker.as_mut(), pipeline).map_err(|error| broken(&error))?;
+        }
         about_to(Step::Finish, chooser.made(), *operations, place);
         checker.finish(&stack).map_err(|fault| broken(&fault))?;
         // What goes away now is unmounted where it must be.
@@ -282,12 +333,44 @@ impl<'a> Runner<'a> {
         about_to(Step::Between, chooser.made(), *operations, place);
         Ok(())
     }
+
+    /// A stack that is started on these disks; `mounts` hears when it is mounted.
+    fn start_on(&self, image: Image, mounts: impl Fn()) -> Result<Stack, RunError> {
+        let Runner { registry, plan, lab, .. } = self;
+        let mut stack = build(registry, plan, lab, image, Recording::On)?;
+        mounts();
+        let started = stack.start().and_then(|()| lab.settle());
+        started.map_err(|fault| RunError::Broken(fault.to_string()))?;
+        Ok(stack)
+    }
+
+    /// Puts a stack to rest, and starts one on the disks that it leaves.
+    fn chop(
+        &self,
+        mut stack: Stack,
+        checker: &mut dyn Checker,
+        pipeline: &RefCell<Pipeline<'_>>,
+    ) -> Result<(Stack, Image), RunError> {
+        let rest = checker.chop(&stack).and_then(|()| stack.stop());
+        let image = rest.and_then(|()| pipeline.borrow_mut().follow(stack.devices()));
+        let image = image.and_then(|()| stack.devices().image());
+        let image = image.map_err(|fault| RunError::Broken(format!("a chop failed: {fault}")))?;
+        // There is one set of devices for the system that is being driven.
+        drop(stack);
+        pipeline.borrow_mut().chop(image.clone());
+        Ok((self.start_on(image.clone(), || ())?, image))
+    }
 }
 
 impl Place {
     /// The call of mutate that is here.
     fn step(self) -> Step {
         Step::Mutate { mutates: self.mutates, interval: self.interval }
+    }
+
+    /// The chop that follows it.
+    fn chop(self) -> Step {
+        Step::Chop { mutates: self.mutates }
     }
 }
 

@@ -63,7 +63,8 @@ pub(crate) fn replay_heard(
     hear: &dyn Fn(Step),
 ) -> Result<Replay, RunError> {
     let plan = trace.plan();
-    let runner = Runner::start(registry, &plan, lab)?;
+    let mut runner = Runner::start(registry, &plan, lab)?;
+    runner.chop_at(&trace.chops);
     let unit = Unit { state: State::default(), script: trace.choices.clone(), mutates: trace.mutates };
     let mut search = Search { trace, hear, past_end: None, found: None, looked: None, by_search: false };
     let ended = runner.run(&unit, &mut search);
