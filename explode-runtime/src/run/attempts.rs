@@ -94,7 +94,12 @@ impl<'a> Attempts<'a> {
         for (_, Deaths { last, .. }) in
             deaths.iter().filter(|(_, deaths)| !deaths.settled && deaths.replays == 0)
         {
-            let why = format!("a worker died {last}; when the unit was repeated, it did not");
+            let then = if end.stopped {
+                "the run has ended before the unit was repeated"
+            } else {
+                "when the unit was repeated, it did not"
+            };
+            let why = format!("a worker died {last}; {then}");
             hearing.run.findings.broken(&why, 1);
         }
         Ok(Some(end))

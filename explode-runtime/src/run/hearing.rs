@@ -119,6 +119,6 @@ impl Listener for Hearing<'_, '_> {
     }
 
     fn stop(&mut self) -> bool {
-        self.failed.is_some() || self.run.interrupted() || self.run.out_of_time()
+        self.failed.is_some() || self.run.time.is_up()
     }
 }

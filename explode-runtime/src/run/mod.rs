@@ -16,6 +16,7 @@ mod registry;
 mod seen;
 mod supervise;
 mod tell;
+mod time;
 mod unit;
 mod worker;
 

@@ -1,6 +1,6 @@
 //! The supervisor: strategy, queue, states, counters, findings, journal. The worker does the rest (`docs/architecture.md`).
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::attempts::Attempts;
@@ -12,6 +12,7 @@ use super::options::UsageError;
 use super::plan::{Plan, Settings};
 use super::seen::States;
 use super::tell::{Audience, run_info};
+use super::time::Time;
 use super::worker::{Crew, Known, StartError, Started, UnitEnd};
 use crate::explore::{Finished, Strategy, StrategyName, Unit};
 use crate::report::{Message, Progress, Summary, rate};
@@ -85,7 +86,7 @@ impl<'a> Supervisor<'a> {
         let mut unkept = None;
         let mut attempts = Attempts::new(crew, started, keep_events);
         while let Some(unit) = strategy.next() {
-            if run.bound_reached() || run.interrupted() {
+            if run.bound_reached() {
                 run.stopped = true;
                 break;
             }
@@ -93,7 +94,7 @@ impl<'a> Supervisor<'a> {
             let mut hearing = Hearing::new(&mut run, strategy.as_mut(), audience, &mut answers);
             let Some(end) = attempts.run(&unit, &mut hearing)? else {
                 run.stopped = true;
-                run.findings.report(audience)?;
+                run.findings.report(audience, run.time)?;
                 break;
             };
             let (reached, cut) = (hearing.reached, hearing.cut);
@@ -112,17 +113,17 @@ impl<'a> Supervisor<'a> {
             if run.findings.is_any_fresh() {
                 attempts.rest();
             }
-            let news = run.findings.report(audience)?;
+            let told = run.findings.report(audience, run.time)?;
             run.tell_progress(strategy.waiting(), audience)?;
-            if end.stopped || cut {
-                // Its counts are not whole: whoever resumes the run repeats it.
+            if end.stopped || cut || told.late {
+                // It did not come to its end: whoever resumes the run repeats it.
                 run.stopped = true;
                 break;
             }
             if let Some(open) = &mut journal {
                 let record =
                     Record::new(&unit, end, reached, arrivals, run.findings.change(), run.elapsed_ms());
-                if let Err(error) = open.append(&record, news) {
+                if let Err(error) = open.append(&record, told.any) {
                     // What is found is worth more: the run goes on without.
                     unkept = Some(error);
                     journal = None;
@@ -134,7 +135,7 @@ impl<'a> Supervisor<'a> {
         }
         if let Some(error) = unkept {
             run.findings.broken(&format!("the run can be resumed only in part, if at all: {error}"), 1);
-            run.findings.report(audience)?;
+            run.findings.report(audience, run.time)?;
         }
         run.findings.tell_counts(audience)?;
         let summary = run.finish();
@@ -154,7 +155,7 @@ pub(super) fn start(crew: &mut dyn Crew, known: &Known, keep_events: bool) -> Re
 /// Everything that a run remembers, but for its strategy.
 pub(super) struct Progressing<'a> {
     settings: &'a Settings,
-    interrupt: Option<&'a AtomicBool>,
+    pub time: Time<'a>,
     started: Instant,
     /// How long earlier processes took for it.
     before: Duration,
@@ -172,7 +173,7 @@ impl<'a> Progressing<'a> {
         let now = Instant::now();
         Progressing {
             settings: &plan.settings,
-            interrupt,
+            time: Time::new(plan.settings.budget_ms, interrupt),
             started: now,
             before: Duration::ZERO,
             last_progress: now,
@@ -185,16 +186,7 @@ impl<'a> Progressing<'a> {
     }
 
     pub fn bound_reached(&self) -> bool {
-        self.settings.states.is_some_and(|most| self.states.len() >= most) || self.out_of_time()
-    }
-
-    pub fn out_of_time(&self) -> bool {
-        let budget = self.settings.budget_ms.map(Duration::from_millis);
-        budget.is_some_and(|budget| self.started.elapsed() >= budget)
-    }
-
-    pub fn interrupted(&self) -> bool {
-        self.interrupt.is_some_and(|interrupt| interrupt.load(Ordering::Relaxed))
+        self.settings.states.is_some_and(|most| self.states.len() >= most) || self.time.is_up()
     }
 
     /// Counts a unit that has ended.

@@ -42,6 +42,11 @@ pub trait Work {
     /// The answer to a point past the end of the script.
     fn fallback(&mut self, point: &Point<'_>) -> u32;
 
+    /// Shall the unit end before its next step?
+    fn stop(&mut self) -> bool {
+        false
+    }
+
     /// A step that may hang, or end this process, comes next.
     fn about_to(&mut self, _step: Step, _so_far: &SoFar<'_>) {}
 
@@ -240,6 +245,7 @@ impl<'a> Runner<'a> {
         let about_to = |step: Step, choices: &[Choice], operations: u64, place: Place| {
             work.borrow_mut().about_to(step, &SoFar { choices, operations, place });
         };
+        let go_on = || if work.borrow_mut().stop() { Err(Early::Stopped) } else { Ok(()) };
         about_to(Step::Between, &[], 0, place);
         let usable = !self.keep_events;
         let chopped = usable.then(|| self.chopped.borrow_mut().last_before(&unit.state, &self.chops));
@@ -256,6 +262,7 @@ impl<'a> Runner<'a> {
                 let stack = self.start_on(self.pristine.clone(), mounts).map_err(|error| broken(&error))?;
                 let def = self.registry.checker_of(self.plan).map_err(|error| broken(&error))?;
                 let mut checker = def.make(&self.plan.checker_options).map_err(|error| broken(&error))?;
+                go_on()?;
                 about_to(Step::Init, &[], 0, place);
                 checker.init(&stack).map_err(|fault| broken(&fault))?;
                 (stack, checker)
@@ -276,6 +283,7 @@ impl<'a> Runner<'a> {
         let restored = place.mutates;
         for depth in restored..depths {
             let explored = depth >= unit.state.depth;
+            go_on()?;
             if depth > restored && self.chops.is_between(depth) {
                 place.chops += 1;
                 about_to(place.chop(), chooser.made(), *operations, place);
@@ -287,6 +295,7 @@ impl<'a> Runner<'a> {
                     let chopped = Chopped { image, checker, place, choices: choices.len() };
                     self.chopped.borrow_mut().keep(choices, chopped);
                 }
+                go_on()?;
             }
             place.mutates = depth + 1;
             *operations += u64::from(explored);

@@ -125,7 +125,10 @@ impl Way<'_> {
         let Way { judge, checker, candidate, trace, hear, exactly } = self;
         let Candidate { epoch, args, seed, key, .. } = candidate;
         let crashes = (trace.recovery.len() - crashes_left.len()) as u32;
-        let mut announce = |stage| hear(Step::Disk { key: *key, crashes, stage });
+        let mut announce = |stage| {
+            hear(Step::Disk { key: *key, crashes, stage });
+            true
+        };
         let recording = if crashes_left.is_empty() { Recording::Off } else { Recording::On };
         let judged = judge.judge_announced(image.clone(), checker, *epoch, args, recording, &mut announce);
         hear(Step::Between);
