@@ -314,6 +314,39 @@ fn mine(skip: u32) -> Option<Box<dyn Strategy>> {
     Some(Box::new(Mine { inner: Exhaust::new(2), skip }))
 }
 
+/// One walk of one mutate, whose one choice is this.
+struct Once(Option<u32>);
+
+impl Strategy for Once {
+    fn next(&mut self) -> Option<Unit> {
+        self.0.map(|_| Unit { mutates: 1, ..Unit::default() })
+    }
+    fn fallback(&mut self, _point: &Point<'_>) -> u32 {
+        self.0.expect("its unit runs")
+    }
+    fn wants(&self) -> Wants {
+        Wants { points: true, ..Wants::default() }
+    }
+    fn observe(&mut self, _finished: &Finished<'_>) {
+        self.0 = None;
+    }
+}
+
+/// What was sampled is not covered, and a recovery's disks count like others: one block leaves 2 disks; its recovery writes two more
+/// blocks, which leave 4, of which one is the disk itself.
+#[test]
+fn a_sampled_recovery_is_not_complete() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut plan = plan(None, StrategyName::Own("once".to_owned()));
+    for (limit, samples, complete, left_out) in [(4, 2, true, 0), (3, 3, false, 2), (3, 2, false, 4)] {
+        (plan.settings.limit, plan.settings.samples) = (limit, samples);
+        let out = folder.path().join(format!("{limit}-{samples}"));
+        let summary = run(&plan, Some(Box::new(Once(Some(2)))), &out, false, NEVER).result.unwrap();
+        assert_eq!((summary.complete, number(&summary.left_out)), (complete, 0));
+        assert_eq!(number(&summary.crash_crash_left_out), left_out);
+    }
+}
+
 /// It is resumed where it was; one that goes another way is refused, and so is its name alone.
 #[test]
 fn a_strategy_of_ones_own_is_resumed() {
