@@ -18,7 +18,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Explore a target and check every crash disk on the way.
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Run a trace again: does the finding show itself once more?
     Replay(ReplayArgs),
     /// How many crash disks a second are checked, and how many a plain loop without explode would.

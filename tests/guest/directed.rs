@@ -113,6 +113,7 @@ impl Work for Look<'_> {
             match judged.judgement {
                 Judgement::Ok | Judgement::Repaired => {}
                 Judgement::Broken(why) => panic!("a check could not be made: {why}"),
+                Judgement::Stopped => panic!("nobody has stopped the check"),
                 Judgement::Violated(violation) => {
                     let kept = candidate.disk.kept();
                     let error = ErrorFound {
