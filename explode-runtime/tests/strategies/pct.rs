@@ -49,7 +49,10 @@ fn three_orders(order: &[usize]) -> bool {
     two_orders(order) && at(order, 1, 1) < at(order, 2, 0) && at(order, 2, STEPS - 1) < at(order, 1, 2)
 }
 
-fn found(mut strategy: impl Strategy, bug: fn(&[usize]) -> bool) -> u32 {
+/// Does it show itself in this order?
+type Bug = fn(&[usize]) -> bool;
+
+fn found(mut strategy: impl Strategy, bug: Bug) -> u32 {
     (0..WALKS).map(|_| u32::from(bug(&schedule(&mut strategy)))).sum()
 }
 
@@ -57,7 +60,7 @@ fn found(mut strategy: impl Strategy, bug: fn(&[usize]) -> bool) -> u32 {
 #[test]
 fn each_walk_finds_a_bug_with_the_guaranteed_probability() {
     let (n, k) = (THREADS as u32, (THREADS * STEPS) as u32);
-    let bugs: [(u32, fn(&[usize]) -> bool); 3] = [(1, one_order), (2, two_orders), (3, three_orders)];
+    let bugs: [(u32, Bug); 3] = [(1, one_order), (2, two_orders), (3, three_orders)];
     let counts = bugs.map(|(d, bug)| {
         let by_priority = found(Pct::new(5, 1, d, k), bug);
         let least = f64::from(WALKS) / (f64::from(n) * f64::from(k).powi(d as i32 - 1));
