@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use explode_runtime::run::StrategyName;
 
 use crate::stack_file::StackFile;
 
@@ -17,7 +18,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Explore a target and check every crash disk on the way.
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Run a trace again: does the finding show itself once more?
     Replay(ReplayArgs),
     /// How many crash disks a second are checked, and how many a plain loop without explode would.
@@ -45,16 +46,6 @@ pub enum Format {
     Human,
     /// One JSON object a line.
     Jsonl,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Strategy {
-    /// All choices of a state, then the next state, breadth first.
-    Exhaust,
-    /// The newest state first.
-    Dfs,
-    /// Random walks; needs --budget or --states.
-    Random,
 }
 
 /// Where a run takes place.
@@ -127,9 +118,9 @@ pub struct RunArgs {
     pub target: Option<String>,
     #[command(flatten)]
     pub stack: StackArgs,
-    /// What to try next.
-    #[arg(long, value_enum, default_value = "exhaust")]
-    pub strategy: Strategy,
+    /// What to try next: exhaust, dfs, different, prefix:TRACE.json, or with --budget or --states random, weighted, pct[:d=3,k=100].
+    #[arg(long, default_value = "exhaust")]
+    pub strategy: StrategyName,
     /// Seeds whatever is drawn at random.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
@@ -151,6 +142,9 @@ pub struct RunArgs {
     /// Crashes during recovery, and during the recovery from those, so many deep; by default the target's.
     #[arg(long, value_name = "N")]
     pub crash_depth: Option<u32>,
+    /// After so many mutates the stack is unmounted and mounted again; by default never.
+    #[arg(long, value_name = "K")]
+    pub chop: Option<u32>,
     /// A step that takes longer hangs: 30s, 500ms.
     #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "30s")]
     pub deadline: u64,
@@ -198,7 +192,7 @@ pub struct BenchArgs {
 }
 
 /// What is decided when a run begins.
-const DECIDED: [&str; 20] = [
+const DECIDED: [&str; 21] = [
     "target",
     "stack",
     "mode",
@@ -211,6 +205,7 @@ const DECIDED: [&str; 20] = [
     "limit",
     "samples",
     "crash_depth",
+    "chop",
     "deadline",
     "completion",
     "atom",

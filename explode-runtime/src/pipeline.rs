@@ -82,6 +82,8 @@ pub enum Judgement {
     Violated(Violation),
     /// The check could not be made.
     Broken(String),
+    /// It was told to end before it was made.
+    Stopped,
 }
 
 impl<'a> Pipeline<'a> {
@@ -93,6 +95,12 @@ impl<'a> Pipeline<'a> {
         let write_set = WriteSet::new(base, plan.settings.rules);
         let judge = Judge { registry, plan, lab };
         Pipeline { judge, write_set, log: Vec::new(), log_hash, in_interval: false, kept: None }
+    }
+
+    /// What follows begins anew, on what was put to rest as `base`. The events from the beginning go on.
+    pub(crate) fn chop(&mut self, base: Image) {
+        let Judge { registry, plan, lab } = self.judge;
+        *self = Pipeline { kept: self.kept.take(), ..Pipeline::new(registry, plan, lab, base) };
     }
 
     /// From now on all events are kept, for [`Pipeline::into_events`].
@@ -215,10 +223,10 @@ impl Judge<'_> {
         args: &[String],
         recording: Recording,
     ) -> Judged {
-        self.judge_announced(image, checker, epoch, args, recording, &mut |_| {})
+        self.judge_announced(image, checker, epoch, args, recording, &mut |_| true)
     }
 
-    /// The same; each stage is announced before it begins.
+    /// The same; each stage is announced before it begins. The answer says whether it shall.
     pub fn judge_announced(
         self,
         image: Image,
@@ -226,17 +234,22 @@ impl Judge<'_> {
         epoch: Epoch,
         args: &[String],
         recording: Recording,
-        announce: &mut dyn FnMut(Stage),
+        announce: &mut dyn FnMut(Stage) -> bool,
     ) -> Judged {
         let mut recovered = Vec::new();
+        let mut stopped = false;
+        let mut announce = |stage| {
+            stopped = !announce(stage);
+            if stopped { Err(Failure::Stop) } else { Ok(()) }
+        };
         let judged = catch_unwind(AssertUnwindSafe(|| {
             let Plan { stack, settings, .. } = self.plan;
             let devices = self.lab.devices(Side::Crash, image, recording, settings.seed);
             let mut stack = Stack::build(stack, self.registry, devices, settings.rules, settings.seed)
                 .map_err(|error| Failure::Broken(error.to_string()))?;
-            let recovery = stack.recover(announce)?;
+            let recovery = stack.recover(&mut announce)?;
             recovered = stack.devices().take_log()?;
-            announce(Stage::Check);
+            announce(Stage::Check)?;
             checker.check(&stack, epoch, args)?;
             Ok(recovery)
         }));
@@ -245,6 +258,7 @@ impl Judge<'_> {
             Ok(Ok(Recovery::Repaired)) => Judgement::Repaired,
             Ok(Err(Failure::Violation(violation))) => Judgement::Violated(violation),
             Ok(Err(Failure::Broken(why))) => Judgement::Broken(why),
+            Ok(Err(Failure::Stop)) if stopped => Judgement::Stopped,
             Ok(Err(Failure::Stop)) => Judgement::Broken("the check stopped without a word".to_owned()),
             Err(panic) => Judgement::Broken(format!("panicked: {}", panic_message(panic.as_ref()))),
         };

@@ -182,7 +182,7 @@ impl Checker for Ring {
 fn equal_signatures_are_one_state() {
     for strategy in [StrategyName::Exhaust, StrategyName::Dfs] {
         let mut plan = common::plan(30);
-        plan.settings.strategy = strategy;
+        plan.settings.strategy = strategy.clone();
         let said = common::run(&common::registry(|_: &Options| Ok(Box::new(Ring::default()))), &plan);
         let summary = said.summary();
         assert!(summary.complete && summary.findings.is_zero());
@@ -219,7 +219,7 @@ impl Checker for Shortcut {
 fn a_shorter_way_to_a_known_state_is_followed() {
     for strategy in [StrategyName::Exhaust, StrategyName::Dfs] {
         let mut plan = common::plan(3);
-        plan.settings.strategy = strategy;
+        plan.settings.strategy = strategy.clone();
         let build =
             |_: &Options| -> Result<Box<dyn Checker>, UsageError> { Ok(Box::new(Shortcut::default())) };
         let said = common::run(&common::registry(build), &plan);

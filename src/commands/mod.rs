@@ -5,6 +5,7 @@ mod crash_disks;
 mod doctor;
 mod list;
 mod plan;
+mod prefix;
 mod replay;
 mod run;
 mod vm;

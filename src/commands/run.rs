@@ -13,7 +13,7 @@ use explode_runtime::run::{
 use explode_runtime::trace::Trace;
 use nix::sys::signal::Signal;
 
-use crate::cli::{Format, RunArgs, Strategy};
+use crate::cli::{Format, RunArgs};
 use crate::junit::Junit;
 use crate::running::Running;
 use crate::{crew, interrupt, output, programs};
@@ -132,11 +132,7 @@ fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError> {
     let target = args.target.as_deref().unwrap_or_default();
     let mut plan = super::plan::plan(registry, target, &args.stack)?;
     let settings = &mut plan.settings;
-    settings.strategy = match args.strategy {
-        Strategy::Exhaust => StrategyName::Exhaust,
-        Strategy::Dfs => StrategyName::Dfs,
-        Strategy::Random => StrategyName::Random,
-    };
+    settings.strategy = args.strategy.clone();
     settings.seed = args.seed;
     settings.budget_ms = args.budget;
     settings.states = args.states;
@@ -144,9 +140,17 @@ fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError> {
     settings.limit = args.limit.unwrap_or(settings.limit);
     settings.samples = args.samples.unwrap_or(settings.samples);
     settings.crash_depth = args.crash_depth.unwrap_or(settings.crash_depth);
+    settings.chop = args.chop;
     settings.deadline_ms = args.deadline;
     settings.rules = super::rules(&args.device);
+    if let StrategyName::Prefix(path) = &args.strategy {
+        let prefix = super::prefix::read(path, &plan)?;
+        let depth = plan.settings.depth.max(prefix.mutates);
+        plan.settings.depth = args.depth.unwrap_or(depth);
+        plan.settings.prefix = Some(prefix);
+    }
     plan.check(registry)?;
+    plan.strategy()?;
     programs::check(&plan)?;
     Ok(plan)
 }

@@ -5,7 +5,7 @@ use explode_runtime::check::{Ask, Failure, Violation};
 use explode_runtime::choose::{Choice, Point};
 use explode_runtime::crash::Kept;
 use explode_runtime::devices::Lab;
-use explode_runtime::explore::{State, Unit};
+use explode_runtime::explore::{Arrival, State, Unit};
 use explode_runtime::pipeline::{Judgement, Pipeline};
 use explode_runtime::recover::Stack;
 use explode_runtime::run::{Early, ErrorFound, Plan, Registry, Runner, SoFar, Way, Work};
@@ -113,6 +113,7 @@ impl Work for Look<'_> {
             match judged.judgement {
                 Judgement::Ok | Judgement::Repaired => {}
                 Judgement::Broken(why) => panic!("a check could not be made: {why}"),
+                Judgement::Stopped => panic!("nobody has stopped the check"),
                 Judgement::Violated(violation) => {
                     let kept = candidate.disk.kept();
                     let error = ErrorFound {
@@ -137,7 +138,7 @@ impl Work for Look<'_> {
         Ok(())
     }
 
-    fn reached(&mut self, _signature: u128, _depth: u32, _more: bool) -> bool {
+    fn reached(&mut self, _arrival: Arrival, _signature: Option<&[u8]>, _more: bool) -> bool {
         true
     }
 }

@@ -40,6 +40,7 @@ fn run_commands(folder: &Path, name: &str, check: &str, steps: &[&str], args: &s
         mutate.join(", ")
     );
     file(folder, &format!("{name}.toml"), text);
-    let args = format!("run {name}.toml --depth 1 --format jsonl --out {name} {args}");
+    let depth = if args.contains("--depth") { "" } else { "--depth 1" };
+    let args = format!("run {name}.toml {depth} --format jsonl --out {name} {args}");
     explode_in(folder, args.split_whitespace())
 }

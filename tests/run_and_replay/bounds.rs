@@ -81,6 +81,43 @@ fn a_budget_of_nothing_explores_nothing() {
     exact(6, "sqlite-off --budget 0s --require-complete");
 }
 
+/// 6 for each thing that leaves something uncovered; the depth says what there is to cover.
+#[test]
+fn require_complete_has_a_reason() {
+    for (code, args) in [
+        (0, "fs-basic --depth 1"),
+        (0, "fs-basic --depth 1 --chop 1 --strategy different"),
+        (0, "fs-basic --depth 1 --budget 1h --states 15"),
+        (6, "fs-basic --depth 1 --states 13"),
+        (6, "fs-basic --depth 1 --budget 0s"),
+        (6, "fs-basic --depth 1 --budget 1ms"),
+        (6, "fs-basic --depth 3 --strategy random --states 14"),
+        (6, "fs-basic --depth 3 --strategy weighted --states 14"),
+        (6, "fs-basic --depth 3 --strategy pct:d=2,k=5 --states 14"),
+        (6, "sqlite-extra --depth 1 --limit 50 --samples 10"),
+    ] {
+        let summary = exact(code, &format!("{args} --require-complete"));
+        assert_eq!(summary["complete"], code == 0, "{args}");
+        exact(0, args);
+    }
+}
+
+/// A unit that goes on for long between two checks, or without any, ends with the step that the budget ends in: of a thousand steps that
+/// take a tenth of a second a few were made.
+#[test]
+fn a_budget_ends_a_long_walk_without_checks() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[[component]]\nuse = \"folder\"\n[checker]\nname = \"slow\"\ncheck = \"true\"\n\
+                mutate = [ { name = \"wait\", steps = [ { sh = \"sleep 0.1\" } ] } ]\n";
+    std::fs::write(folder.path().join("slow.toml"), text).unwrap();
+    let args = "slow.toml --strategy random --depth 1000 --budget 1s --out run --require-complete";
+    let lines = run(folder.path(), 6, args);
+    let summary = lines.last().unwrap();
+    let operations = summary["operations"].as_u64().unwrap();
+    assert!((1..=10).contains(&operations), "{summary}");
+    assert_eq!(summary["complete"], false);
+}
+
 /// The first interval alone has samples for longer than the budget: what it leaves is counted.
 #[test]
 fn a_budget_stops_a_run_and_what_is_left_is_pending() {

@@ -4,6 +4,7 @@
 mod common;
 
 mod bounds;
+mod chops;
 mod edited_traces;
 mod findings;
 mod strategies;

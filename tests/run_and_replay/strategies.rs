@@ -30,10 +30,28 @@ fn depth_first_covers_what_breadth_first_does() {
 }
 
 #[test]
-fn random_walks_are_those_of_their_seed() {
+fn the_most_different_state_first_covers_what_breadth_first_does() {
+    for (args, code) in
+        [("fs-basic --depth 2", 0), ("sqlite-normal-wal --depth 2", 0), ("sqlite-off --depth 1", 1)]
+    {
+        let whole = |strategy| {
+            let mut summary = summary(code, &format!("{args} --strategy {strategy}"));
+            summary.as_object_mut().unwrap().remove("seconds");
+            summary
+        };
+        assert_eq!(whole("different"), whole("exhaust"), "{args}");
+    }
+}
+
+#[test]
+fn walks_are_those_of_their_seed() {
+    ["random", "weighted", "pct:d=2,k=5"].iter().for_each(|strategy| walks_of(strategy));
+}
+
+fn walks_of(strategy: &str) {
     let folder = tempdir().unwrap();
     let walks = |seed: u32, out: &str| {
-        let args = format!("fs-basic --strategy random --depth 5 --states 50 --seed {seed} --out {out}");
+        let args = format!("fs-basic --strategy {strategy} --depth 5 --states 50 --seed {seed} --out {out}");
         let lines = run(folder.path(), 0, &args);
         let summary = lines.last().unwrap().clone();
         assert_eq!((&summary["states"], &summary["complete"]), (&json!(50), &json!(false)));
@@ -42,6 +60,56 @@ fn random_walks_are_those_of_their_seed() {
     assert_eq!(walks(1, "a"), walks(1, "b"));
     let (one, two) = (walks(1, "c"), walks(2, "d"));
     assert_ne!(one.last(), two.last());
+    assert_eq!(one[0]["options"]["strategy"], strategy);
+    // In the middle of the walks, too.
+    let args = format!("fs-basic --strategy {strategy} --depth 5 --states 20 --seed 1 --out e");
+    run(folder.path(), 0, &args);
+    let resumed = run(folder.path(), 0, "--resume e");
+    assert_eq!(resumed.last().unwrap()["states"], 20);
+}
+
+/// What was found near a finding replays, and its trace says where the run began.
+#[test]
+fn a_run_begins_with_a_trace() {
+    let folder = tempdir().unwrap();
+    let found = run(folder.path(), 1, "sqlite-off-wal --depth 2 --out whole");
+    let trace = of_type(&found, "finding").last().unwrap()["trace"].as_str().unwrap().to_owned();
+    let args = format!("sqlite-off-wal --depth 2 --strategy prefix:{trace}");
+    let near = run(folder.path(), 1, &format!("{args} --out near"));
+    let first = |lines: &[serde_json::Value]| of_type(lines, "finding")[0]["signature"].clone();
+    assert_eq!(near[0]["options"]["strategy"], format!("prefix:{trace}"));
+    let last = |key: &str| of_type(&found, "finding").last().unwrap()[key].clone();
+    assert_eq!((first(&near), &near.last().unwrap()["complete"]), (last("signature"), &json!(true)));
+    let counts = |lines: &[serde_json::Value]| {
+        ["states", "crash_disks", "distinct", "checked", "findings"]
+            .map(|key| lines.last().unwrap()[key].clone())
+    };
+    assert_eq!(counts(&near)[0], counts(&found)[0]);
+    for finding in of_type(&near, "finding") {
+        assert_eq!(finding["replayed"], true);
+        let trace = finding["trace"].as_str().unwrap();
+        explode_in(folder.path(), ["replay", trace]).expect(1);
+    }
+    for (args, words) in [
+        ("sqlite-off --depth 2", "its stack"),
+        ("sqlite-off-wal --depth 2 --seed 1", "use --seed 0"),
+        ("sqlite-off-wal --depth 2 --chop 1", "run without --chop"),
+        ("sqlite-off-wal --depth 2 --set sqlite.locking=exclusive", "its stack"),
+    ] {
+        let args = format!("run {args} --strategy prefix:{trace}");
+        explode_in(folder.path(), args.split_whitespace()).refused(&[words, &trace]);
+    }
+    for (strategy, words) in [
+        ("prefix:not-there.json", "not-there.json: No such file"),
+        ("prefix:whole/run.jsonl", "not a trace"),
+        ("prefix", "prefix:TRACE.json"),
+        ("own:mine", "the program alone"),
+        ("pct:d=0", "d=0"),
+        ("pct:d=2,k=5", "--budget"),
+    ] {
+        explode_in(folder.path(), ["run", "sqlite-off-wal", "--strategy", strategy]).refused(&[words]);
+    }
+    explode_in(folder.path(), ["run", "sqlite-off-wal", "--chop", "0"]).refused(&["chop", "at least 1"]);
 }
 
 #[test]

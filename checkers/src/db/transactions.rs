@@ -38,7 +38,7 @@ struct Allowed {
     copied_after: usize,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Transactions {
     /// The contents after 0, 1, 2 ... commits.
     history: Vec<Contents>,
@@ -149,6 +149,10 @@ impl Checker for Transactions {
         let mut hasher = Xxh3::new();
         (&self.history, &self.rolled_back, self.allowed).hash(&mut hasher);
         Some(hasher.digest128().to_le_bytes().to_vec())
+    }
+
+    fn fork(&self) -> Option<Box<dyn Checker>> {
+        Some(Box::new(self.clone()))
     }
 }
 

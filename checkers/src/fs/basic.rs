@@ -50,7 +50,7 @@ const FILE: &str = "/test-file";
 const CONTENTS: &[u8] = b"test";
 
 /// What is there, as far as names go. (No signature: what is not synced yet is part of the state too.)
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Basic {
     directories: BTreeSet<usize>,
     file: bool,
@@ -105,6 +105,10 @@ impl Checker for Basic {
 
     fn check_key(&self) -> Option<Vec<u8>> {
         Some(Vec::new())
+    }
+
+    fn fork(&self) -> Option<Box<dyn Checker>> {
+        Some(Box::new(self.clone()))
     }
 }
 

@@ -34,6 +34,18 @@ pub trait Checker {
         None
     }
 
+    /// A chop follows (`--chop`): the stack is unmounted and mounted again, and what was written is durable from then on. The checker
+    /// goes on: it lets go of what it holds open, for at the next mutate the stack is another one.
+    fn chop(&mut self, _stack: &Stack) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// A copy, made right after a chop: a state behind the chop is restored with it, and without the mutates before. It has no part of
+    /// the stack. By default there is none, and every mutate is repeated.
+    fn fork(&self) -> Option<Box<dyn Checker>> {
+        None
+    }
+
     /// Drops the checker's own state; the stack is about to be unmounted.
     fn finish(&mut self, _stack: &Stack) -> Result<(), Fault> {
         Ok(())

@@ -69,6 +69,18 @@ impl<'a> Cx<'a> {
         self.choose_at(&Point::action(options, Label::at(Location::caller()))) as usize
     }
 
+    /// Chooses one of as many actions as there are weights. Strategies that weigh draw in proportion to these; all others try
+    /// every action.
+    ///
+    /// # Panics
+    /// If there are no weights, or all are 0.
+    #[track_caller]
+    pub fn choose_weighted(&mut self, weights: &[u32]) -> usize {
+        let options = u32::try_from(weights.len()).expect("fewer than 2^32 options");
+        let point = Point::action(options, Label::at(Location::caller()));
+        self.choose_at(&Point { weights, ..point }) as usize
+    }
+
     /// Chooses at a point that says more of itself.
     pub fn choose_at(&mut self, point: &Point<'_>) -> u32 {
         self.chooser.choose(point, self.fallback)

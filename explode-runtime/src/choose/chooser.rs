@@ -53,15 +53,31 @@ impl Chooser {
         Chooser { script, made: Vec::new(), diverged: None }
     }
 
+    /// The first answers of the script were given: the run goes on behind them.
+    ///
+    /// # Panics
+    /// If the script has fewer.
+    pub(crate) fn skip(&mut self, answers: usize) {
+        self.made = self.script[..answers].to_vec();
+    }
+
     /// Answers a point; past the end of the script `fallback` does.
     ///
     /// A point with one option is answered with 0 and is no choice. After a divergence every answer is 0: the caller looks at
     /// [`diverged`](Chooser::diverged) before it believes anything.
     ///
     /// # Panics
-    /// If the point has no option, or the fallback answers with one that is not there.
+    /// If the point has no option, weights of which none or not each is there, or the fallback answers with an option that is not
+    /// there.
     pub fn choose(&mut self, point: &Point<'_>, fallback: &mut dyn FnMut(&Point<'_>) -> u32) -> u32 {
         assert!(point.options > 0, "a choice among no options at {}", point.label);
+        assert!(
+            point.is_weighted_well(),
+            "{} options, and the weights {:?} at {}",
+            point.options,
+            point.weights,
+            point.label
+        );
         if point.options == 1 || self.diverged.is_some() {
             return 0;
         }

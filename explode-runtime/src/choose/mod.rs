@@ -81,7 +81,8 @@ pub struct Point<'a> {
     pub options: u32,
     /// Each option's identity, the same in every run; empty if their numbers say it all.
     pub names: &'a [String],
-    /// Each option's weight, for strategies that weigh; empty if all are equal.
+    /// Each option's weight, for strategies that weigh; empty if all are equal. One of weight 0 is never drawn, and tried all the
+    /// same by strategies that exhaust.
     pub weights: &'a [u32],
     /// Where it is.
     pub label: Label,
@@ -91,6 +92,13 @@ impl Point<'_> {
     /// The plain form: an action among `options`.
     pub fn action(options: u32, label: Label) -> Point<'static> {
         Point { kind: Kind::Action, options, names: &[], weights: &[], label }
+    }
+
+    /// Has it no weights, or one for each option, and one that is not 0?
+    fn is_weighted_well(&self) -> bool {
+        let each =
+            self.weights.len() == self.options as usize && self.weights.iter().any(|weight| *weight > 0);
+        self.weights.is_empty() || each
     }
 }
 

@@ -1,16 +1,31 @@
-//! Strategies: which choices to try next.
+//! Strategies: which choices to try next (`docs/strategies.md`).
 //!
 //! A strategy hands out [`Unit`]s of work and sees what became of each. It knows nothing of disks and checks; whoever runs a
 //! unit knows nothing of queues. Whether a state is new is decided by the run, which has the seen set.
 
 mod dfs;
+mod different;
 mod exhaust;
+mod frontier;
+mod name;
 mod odometer;
+mod pct;
+mod prefix;
 mod random;
+mod sketch;
+mod walks;
+mod weighted;
 
 pub use dfs::Dfs;
+pub use different::MostDifferent;
 pub use exhaust::Exhaust;
+pub use frontier::{Fifo, Frontier};
+pub use name::StrategyName;
+pub use pct::Pct;
+pub use prefix::{FromPrefix, Prefix};
 pub use random::Random;
+pub use sketch::Sketch;
+pub use weighted::Weighted;
 
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +62,19 @@ pub enum Reached {
     Stopped,
 }
 
+/// A state on the way of a unit: the checker has begun, or a mutate has returned.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arrival {
+    /// Which state it is.
+    pub signature: u128,
+    /// Calls of mutate that led there.
+    pub depth: u32,
+    /// Choices that led there.
+    pub choices: u64,
+    /// What the state is like; none unless the strategy wants it, and the checker has a signature.
+    pub sketch: Option<Sketch>,
+}
+
 /// A unit that was run.
 #[derive(Debug)]
 pub struct Finished<'a> {
@@ -54,13 +82,28 @@ pub struct Finished<'a> {
     pub unit: &'a Unit,
     /// Every choice made, those of the unit's state included.
     pub choices: &'a [Choice],
+    /// The states on its way, in order, that of its beginning only if that is the first of all; each is new or known.
+    pub arrivals: &'a [(Arrival, Reached)],
     /// What the last call of mutate led to.
     pub reached: Reached,
 }
 
+/// What a strategy has to hear of a unit while it runs. Both cost a message or more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wants {
+    /// Points past the end of the script: [`Strategy::fallback`] answers them. Else the answer is the first option.
+    pub points: bool,
+    /// The sketch of each state.
+    pub sketches: bool,
+}
+
 /// Which choices to try next.
+///
+/// A run that is resumed repeats what stands in its journal: [`next`](Strategy::next) and [`observe`](Strategy::observe) are
+/// called as before, but no unit is run, and [`fallback`](Strategy::fallback) is not called. So what a strategy draws in a unit
+/// must depend on nothing but its seed, how many units came before, and what it was asked in this one.
 pub trait Strategy {
-    /// The next unit, or none when there is nothing left to try.
+    /// The next unit, or none when everything within the bounds was tried: then the run is complete.
     fn next(&mut self) -> Option<Unit>;
 
     /// The answer to a point past the end of a unit's script.
@@ -68,9 +111,9 @@ pub trait Strategy {
         0
     }
 
-    /// Does [`fallback`](Strategy::fallback) answer anything but the first option?
-    fn answers(&self) -> bool {
-        false
+    /// What it has to hear.
+    fn wants(&self) -> Wants {
+        Wants::default()
     }
 
     /// Learns what became of the unit that [`next`](Strategy::next) returned last.

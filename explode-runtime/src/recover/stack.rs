@@ -124,8 +124,11 @@ impl Stack {
     /// component says otherwise.
     ///
     /// # Errors
-    /// The violation `recover-failed` or `mount-failed`, or what is broken.
-    pub fn recover(&mut self, announce: &mut dyn FnMut(Stage)) -> Result<Recovery, Failure> {
+    /// The violation `recover-failed` or `mount-failed`, what is broken, or what `announce` says.
+    pub fn recover(
+        &mut self,
+        announce: &mut dyn FnMut(Stage) -> Result<(), Failure>,
+    ) -> Result<Recovery, Failure> {
         let failed = |verdict: Verdict, fault: Fault| match fault.blame {
             Blame::System => Violation::new(verdict, verdict.as_str(), fault.to_string()).into(),
             Blame::Promise(promise) => Violation::new(verdict, promise, fault.to_string()).into(),
@@ -134,13 +137,13 @@ impl Stack {
         let mut found = Recovery::Clean;
         for level in 0..self.levels.len() {
             let name = self.levels[level].name.clone();
-            announce(Stage::Recover);
+            announce(Stage::Recover)?;
             let recovery = self.call(level, |component, below| component.recover(below));
             let recovery = recovery.map_err(|fault| failed(Verdict::RecoverFailed, fault.of(&name)))?;
             if recovery == Recovery::Repaired {
                 found = Recovery::Repaired;
             }
-            announce(Stage::Mount);
+            announce(Stage::Mount)?;
             let mounted = self.call(level, |component, below| component.mount(below));
             mounted.map_err(|fault| failed(Verdict::MountFailed, fault.of(&name)))?;
             self.levels[level].mounted = true;

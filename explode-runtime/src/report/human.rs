@@ -62,6 +62,7 @@ impl<W: Write> Human<W> {
     fn run(&mut self, run: &RunInfo) -> io::Result<()> {
         let Settings {
             strategy,
+            prefix: _,
             seed,
             depth,
             states,
@@ -70,6 +71,7 @@ impl<W: Write> Human<W> {
             limit,
             samples,
             crash_depth,
+            chop,
             deadline_ms,
         } = &run.options;
         let version = &run.versions["explode"];
@@ -80,10 +82,11 @@ impl<W: Write> Human<W> {
         self.line("Stack", Colour::Plain, &format!("{} < {}", layers.join(" < "), run.checker))?;
         let mut bounds =
             format!("depth {depth}, limit {limit} disks, samples {samples}, crash-depth {crash_depth}");
+        chop.iter().for_each(|chop| bounds += &format!(", chop {chop}"));
         states.iter().for_each(|states| bounds += &format!(", states {states}"));
         budget_ms.iter().for_each(|budget| bounds += &format!(", budget {}s", *budget as f64 / 1000.0));
         bounds += &format!(", deadline {}s", *deadline_ms as f64 / 1000.0);
-        self.line("Bounds", Colour::Plain, &format!("{bounds}; strategy {}, seed {seed}", lower(strategy)))?;
+        self.line("Bounds", Colour::Plain, &format!("{bounds}; strategy {strategy}, seed {seed}"))?;
         let replace = if rules.replace_versions { ", versions replaced" } else { "" };
         let (completion, atom, block) = (lower(&rules.completion), lower(&rules.atom), rules.block_bytes);
         self.line(

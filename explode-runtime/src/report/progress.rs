@@ -149,6 +149,8 @@ mod tests {
     fn settings() -> Settings {
         Settings {
             strategy: StrategyName::Exhaust,
+            prefix: None,
+            chop: None,
             seed: 0,
             depth: 1,
             states: None,

@@ -61,7 +61,7 @@ impl<'a> Attempts<'a> {
     /// # Errors
     /// The audience cannot write.
     pub fn run(&mut self, unit: &Unit, hearing: &mut Hearing<'_, '_>) -> Result<Option<UnitEnd>, RunError> {
-        let mut order = Order::new(unit, hearing.strategy.answers());
+        let mut order = Order::new(unit, hearing.strategy.wants());
         let mut deaths: BTreeMap<Step, Deaths> = BTreeMap::new();
         let mut in_all = 0;
         let end = loop {
@@ -94,7 +94,12 @@ impl<'a> Attempts<'a> {
         for (_, Deaths { last, .. }) in
             deaths.iter().filter(|(_, deaths)| !deaths.settled && deaths.replays == 0)
         {
-            let why = format!("a worker died {last}; when the unit was repeated, it did not");
+            let then = if end.stopped {
+                "the run has ended before the unit was repeated"
+            } else {
+                "when the unit was repeated, it did not"
+            };
+            let why = format!("a worker died {last}; {then}");
             hearing.run.findings.broken(&why, 1);
         }
         Ok(Some(end))

@@ -7,6 +7,7 @@ use super::supervise::Supervisor;
 use super::tell::Audience;
 use super::worker::InThread;
 use crate::devices::Lab;
+use crate::explore::Strategy;
 use crate::report::Summary;
 
 /// Explores a plan in a lab to its end, or until a bound or the budget stops it. The audience hears every message. There are no
@@ -21,7 +22,33 @@ pub fn explore(
     lab: &Lab,
     audience: &mut dyn Audience,
 ) -> Result<Summary, RunError> {
+    explore_with(registry, plan, lab, audience, None)
+}
+
+/// The same by a strategy of the caller's own, which the plan calls [`StrategyName::Own`](crate::explore::StrategyName::Own).
+///
+/// # Errors
+/// As [`explore`]; the plan names another strategy.
+pub fn explore_by(
+    strategy: Box<dyn Strategy>,
+    registry: &Registry,
+    plan: &Plan,
+    lab: &Lab,
+    audience: &mut dyn Audience,
+) -> Result<Summary, RunError> {
+    explore_with(registry, plan, lab, audience, Some(strategy))
+}
+
+fn explore_with(
+    registry: &Registry,
+    plan: &Plan,
+    lab: &Lab,
+    audience: &mut dyn Audience,
+    strategy: Option<Box<dyn Strategy>>,
+) -> Result<Summary, RunError> {
     plan.check(registry)?;
     let mut crew = InThread::new(registry, plan, lab);
-    Supervisor::new(plan, &mut crew, audience).run()
+    let mut supervisor = Supervisor::new(plan, &mut crew, audience);
+    supervisor.strategy = strategy;
+    supervisor.run()
 }

@@ -8,6 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::error::{Confirmation, RunError};
 use super::plan::Plan;
 use super::tell::Audience;
+use super::time::Time;
 use super::unit::ErrorFound;
 use super::worker::as_json;
 use crate::report::{Finding, Message};
@@ -53,6 +54,18 @@ pub(super) struct FindingsChange {
     broken: Vec<String>,
     times_broken: u64,
 }
+
+/// What [`Findings::report`] has told.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    /// Was there anything?
+    pub any: bool,
+    /// The time was up before all of it was replayed.
+    pub late: bool,
+}
+
+/// What is said of a finding then.
+const LATE: &str = "the time of the run was up before its replay";
 
 /// So many errors of one signature are replayed before it is given up: one that does not reproduce is no finding.
 const TRIES: u32 = 3;
@@ -129,8 +142,10 @@ impl<'a> Findings<'a> {
         !self.fresh.is_empty()
     }
 
-    /// Writes the trace of each fresh error, replays it, and tells it; then what was broken. Returns whether there was anything.
-    pub fn report(&mut self, audience: &mut dyn Audience) -> Result<bool, RunError> {
+    /// Writes the trace of each fresh error, replays it, and tells it; then what was broken. When the time is up nothing is replayed any
+    /// more, unless without it there would be no finding at all.
+    pub fn report(&mut self, audience: &mut dyn Audience, time: Time<'_>) -> Result<Told, RunError> {
+        let mut any_late = false;
         let any = !self.fresh.is_empty() || !self.fresh_broken.is_empty();
         let mut fresh = std::mem::take(&mut self.fresh).into_iter();
         while let Some((signature, error)) = fresh.next() {
@@ -140,8 +155,13 @@ impl<'a> Findings<'a> {
                 let others = fresh.by_ref().map(|(_, error)| Trace::of(self.plan, &self.origin, &error));
                 failed.with_unsaved(std::iter::once(trace).chain(others).map(|trace| trace.to_json()))
             })?;
+            let dispensable = error.by_design.is_some() || self.distinct() > 0;
+            let mut late = false;
             let confirmation = if self.confirmed.contains(&signature) {
                 Confirmation::Reproduced
+            } else if dispensable && time.is_up() {
+                late = true;
+                Confirmation::Not(LATE.to_owned())
             } else {
                 audience.confirm(&path)
             };
@@ -149,12 +169,13 @@ impl<'a> Findings<'a> {
                 Confirmation::Reproduced => None,
                 Confirmation::Not(what) => Some(what),
             };
-            if let Some(what) = &not_replayed {
+            any_late |= late;
+            if let Some(what) = not_replayed.as_ref().filter(|_| !late) {
                 self.broken(&format!("a finding did not reproduce: {signature}: {what}"), 1);
             }
             let bug = self.bugs.get_mut(&signature).expect("a fresh error has its bug");
             bug.waiting = false;
-            bug.tries += 1;
+            bug.tries += u32::from(!late);
             if not_replayed.is_some() && bug.told.is_some() {
                 continue;
             }
@@ -177,7 +198,7 @@ impl<'a> Findings<'a> {
         for message in std::mem::take(&mut self.fresh_broken) {
             audience.tell(&Message::Broken { message })?;
         }
-        Ok(any)
+        Ok(Told { any, late: any_late })
     }
 
     /// What has changed since the last call.

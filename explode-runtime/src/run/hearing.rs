@@ -7,7 +7,7 @@ use super::supervise::Progressing;
 use super::tell::Audience;
 use super::worker::{Listener, Snapshot, Step};
 use crate::choose::{Choice, Point};
-use crate::explore::{Reached, Strategy};
+use crate::explore::{Arrival, Reached, Strategy};
 use crate::report::Message;
 
 /// How often progress is told.
@@ -26,8 +26,10 @@ pub(super) struct Hearing<'a, 'p> {
     pub reached: Reached,
     /// A bound has ended it with mutates left.
     pub cut: bool,
-    /// The states of this attempt, each with its depth before and now.
-    pub states: Vec<(u128, Option<u32>, u32)>,
+    /// The states of this attempt.
+    pub arrivals: Vec<(Arrival, Reached)>,
+    /// Those that are new, each with its depth before, if it had one.
+    new: Vec<(u128, Option<u32>)>,
     /// What was known before the last step that the worker is wary of.
     pub wary: Option<(Step, Snapshot)>,
     /// What the audience could not hear.
@@ -49,7 +51,8 @@ impl<'a, 'p> Hearing<'a, 'p> {
             answered: 0,
             reached: Reached::Stopped,
             cut: false,
-            states: Vec::new(),
+            arrivals: Vec::new(),
+            new: Vec::new(),
             wary: None,
             failed: None,
         }
@@ -60,7 +63,8 @@ impl<'a, 'p> Hearing<'a, 'p> {
         self.answered = 0;
         self.reached = Reached::Stopped;
         self.cut = false;
-        for (signature, before, _) in self.states.drain(..).rev() {
+        self.arrivals.clear();
+        for (signature, before) in self.new.drain(..).rev() {
             self.run.states.undo(signature, before);
         }
     }
@@ -83,15 +87,18 @@ impl Listener for Hearing<'_, '_> {
         value
     }
 
-    fn reached(&mut self, signature: u128, depth: u32, more: bool) -> bool {
+    fn reached(&mut self, arrival: &Arrival, more: bool) -> bool {
+        let Arrival { signature, depth, .. } = *arrival;
         let before = self.run.states.depth(signature);
         let new = self.run.states.reach(signature, depth);
         if new {
-            self.states.push((signature, before, depth));
+            self.new.push((signature, before));
         }
+        let reached = if new { Reached::New } else { Reached::Known };
+        self.arrivals.push((arrival.clone(), reached));
         // At depth 0 no mutate has led anywhere yet; what the first one leads to is not known before it returns.
         if depth > 0 {
-            self.reached = if new { Reached::New } else { Reached::Known };
+            self.reached = reached;
         }
         self.cut = more && self.run.bound_reached();
         !self.cut
@@ -112,6 +119,6 @@ impl Listener for Hearing<'_, '_> {
     }
 
     fn stop(&mut self) -> bool {
-        self.failed.is_some() || self.run.interrupted() || self.run.out_of_time()
+        self.failed.is_some() || self.run.time.is_up()
     }
 }

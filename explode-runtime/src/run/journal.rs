@@ -11,18 +11,19 @@ use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use super::error::RunError;
 use super::findings::FindingsChange;
 use super::options::UsageError;
 use super::plan::Plan;
 use super::worker::{UnitEnd, as_json};
-use crate::explore::{Reached, Unit};
+use crate::choose::choices_hash;
+use crate::explore::{Arrival, Reached, Unit};
 use crate::trace::Origin;
 
 const NAME: &str = "journal";
-const MAGIC: &[u8] = b"explode journal 1\n";
+const MAGIC: &[u8] = b"explode journal 2\n";
 /// Length and hash.
 const HEAD_BYTES: usize = 12;
 /// What was written waits for the disk no longer than this.
@@ -40,11 +41,13 @@ struct Header {
 /// A unit that has ended.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Record {
+    /// Which unit it is.
+    pub unit: u128,
     /// What it came to, with the choices after those of its state, without what is told elsewhere.
     pub end: UnitEnd,
     pub reached: Reached,
-    /// The states that were new, or reached less deep than before.
-    pub states: Vec<(u128, u32)>,
+    /// The states on its way.
+    pub arrivals: Vec<(Arrival, Reached)>,
     pub findings: FindingsChange,
     /// Since the run began.
     pub elapsed_ms: u64,
@@ -55,7 +58,7 @@ impl Record {
         unit: &Unit,
         mut end: UnitEnd,
         reached: Reached,
-        states: Vec<(u128, u32)>,
+        arrivals: Vec<(Arrival, Reached)>,
         findings: FindingsChange,
         elapsed_ms: u64,
     ) -> Record {
@@ -63,8 +66,16 @@ impl Record {
         end.errors.clear();
         end.broken.clear();
         end.events.clear();
-        Record { end, reached, states, findings, elapsed_ms }
+        Record { unit: identity(unit), end, reached, arrivals, findings, elapsed_ms }
     }
+}
+
+/// A hash of a unit: a strategy that goes another way when it is repeated is found out by it.
+pub(super) fn identity(unit: &Unit) -> u128 {
+    let Unit { state, script, mutates } = unit;
+    let parts =
+        [choices_hash(&state.choices), choices_hash(script), u128::from(state.depth), u128::from(*mutates)];
+    xxh3_128(&parts.map(u128::to_le_bytes).concat())
 }
 
 /// A journal that is being written.
@@ -273,9 +284,10 @@ mod tests {
         let mut bytes = [MAGIC, &frame(&header)].concat();
         for unit in 0..units {
             let end = UnitEnd { checked: unit, ..UnitEnd::default() };
-            let states = vec![(u128::from(unit), 1)];
+            let arrival = Arrival { signature: u128::from(unit), depth: 1, ..Arrival::default() };
+            let arrivals = vec![(arrival, Reached::New)];
             let change = FindingsChange::default();
-            bytes.extend(frame(&Record::new(&Unit::default(), end, Reached::New, states, change, unit)));
+            bytes.extend(frame(&Record::new(&Unit::default(), end, Reached::New, arrivals, change, unit)));
         }
         bytes
     }

@@ -2,6 +2,7 @@
 
 mod attempts;
 mod bench;
+mod chops;
 mod error;
 mod exit;
 mod explore;
@@ -15,17 +16,20 @@ mod registry;
 mod seen;
 mod supervise;
 mod tell;
+mod time;
 mod unit;
 mod worker;
+
+pub use crate::explore::StrategyName;
 
 pub use bench::{BenchReport, RESTORE_MIB, Restore, bench, bench_restore};
 pub use error::{Confirm, Confirmation, RunError};
 pub use exit::Exit;
-pub use explore::explore;
+pub use explore::{explore, explore_by};
 pub use folder::{RunFolder, durable_file, durable_write};
 pub use journal::{History, JournalError};
 pub use options::{OptionDef, OptionValue, Options, UsageError};
-pub use plan::{Bounds, Mode, Plan, Settings, StrategyName};
+pub use plan::{Bounds, Mode, Plan, Settings};
 pub use registry::{CheckerDef, ComponentDef, Registry, Target};
 pub use supervise::{Keep, Supervisor};
 pub use tell::{Audience, Local};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::error::RunError;
 use super::options::{Options, UsageError};
 use super::registry::{Registry, Target};
-use crate::explore::{Dfs, Exhaust, Random, Strategy};
+use crate::explore::{Dfs, Exhaust, FromPrefix, Pct, Prefix, Random, Strategy, StrategyName, Weighted};
 use crate::recover::StackSpec;
 use crate::shell;
 use crate::writeset::Rules;
@@ -32,19 +32,6 @@ impl Mode {
             Mode::Here => "here",
         }
     }
-}
-
-/// The strategies that can be named.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum StrategyName {
-    /// All choices of a state, then the next state, breadth first.
-    #[default]
-    Exhaust,
-    /// The newest state first.
-    Dfs,
-    /// Random walks from the pristine disks.
-    Random,
 }
 
 /// How far a run goes unless told otherwise.
@@ -77,6 +64,9 @@ impl Bounds {
 pub struct Settings {
     /// What to try next.
     pub strategy: StrategyName,
+    /// Where the strategy that begins with a trace begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<Prefix>,
     /// Seeds whatever is drawn at random.
     pub seed: u64,
     /// Mutates on a path.
@@ -94,6 +84,9 @@ pub struct Settings {
     /// Crashes during recovery, and during the recovery from those, so many deep.
     #[serde(default)]
     pub crash_depth: u32,
+    /// The stack is put to rest and started again after each so many mutates.
+    #[serde(default)]
+    pub chop: Option<u32>,
     /// A step that takes more milliseconds hangs, where a supervisor sees it.
     #[serde(default = "deadline_ms")]
     pub deadline_ms: u64,
@@ -187,6 +180,7 @@ impl Plan {
             checker_options,
             settings: Settings {
                 strategy: StrategyName::Exhaust,
+                prefix: None,
                 seed: 0,
                 depth,
                 states: None,
@@ -195,6 +189,7 @@ impl Plan {
                 limit,
                 samples,
                 crash_depth,
+                chop: None,
                 deadline_ms: deadline_ms(),
             },
         }
@@ -253,7 +248,9 @@ impl Plan {
     }
 
     fn check_settings(&self) -> Result<(), UsageError> {
-        let Settings { rules, samples, depth, strategy, states, budget_ms, deadline_ms, .. } = &self.settings;
+        let Settings {
+            rules, samples, depth, strategy, prefix, states, budget_ms, chop, deadline_ms, ..
+        } = &self.settings;
         if !rules.block_bytes.is_multiple_of(512) || !(512..=1 << 20).contains(&rules.block_bytes) {
             let bytes = rules.block_bytes;
             return Err(UsageError(format!(
@@ -266,24 +263,51 @@ impl Plan {
         if *depth == 0 {
             return Err(UsageError("a depth of 0 explores nothing; use at least 1".to_owned()));
         }
+        if *chop == Some(0) {
+            let text = "a chop after each 0 mutates leads nowhere; use at least 1";
+            return Err(UsageError(text.to_owned()));
+        }
         if *deadline_ms == 0 {
             let text = "a deadline of 0 leaves no time for any step; use at least 1ms, 30s is the default";
             return Err(UsageError(text.to_owned()));
         }
-        if *strategy == StrategyName::Random && states.or(*budget_ms).is_none() {
-            let text = "random walks never end by themselves; say when to stop with --budget or --states";
-            return Err(UsageError(text.to_owned()));
+        if strategy.is_endless() && states.or(*budget_ms).is_none() {
+            let text = format!(
+                "walks of strategy {strategy} never end by themselves; say when to stop with --budget or --states"
+            );
+            return Err(UsageError(text));
+        }
+        if let Some(prefix) = prefix.as_ref().filter(|prefix| prefix.mutates > *depth) {
+            let mutates = prefix.mutates;
+            let text = format!(
+                "the trace to begin with has {mutates} mutates, and the depth is {depth}; use --depth {mutates} or more"
+            );
+            return Err(UsageError(text));
         }
         Ok(())
     }
 
     /// The strategy that it names.
-    pub fn strategy(&self) -> Box<dyn Strategy> {
-        let Settings { strategy, seed, depth, .. } = self.settings;
-        match strategy {
+    ///
+    /// # Errors
+    /// One that only a program has that brings it; a trace that is not in the plan.
+    pub fn strategy(&self) -> Result<Box<dyn Strategy>, UsageError> {
+        let Settings { seed, depth, .. } = self.settings;
+        Ok(match &self.settings.strategy {
             StrategyName::Exhaust => Box::new(Exhaust::new(depth)),
             StrategyName::Dfs => Box::new(Dfs::new(depth)),
+            StrategyName::Different => Box::new(Exhaust::most_different(depth)),
             StrategyName::Random => Box::new(Random::new(seed, depth)),
-        }
+            StrategyName::Weighted => Box::new(Weighted::new(seed, depth)),
+            StrategyName::Pct { d, k } => Box::new(Pct::new(seed, depth, *d, *k)),
+            StrategyName::Prefix(trace) => {
+                let missing = || UsageError(format!("the trace {trace} to begin with was not read"));
+                Box::new(FromPrefix::new(depth, self.settings.prefix.clone().ok_or_else(missing)?))
+            }
+            StrategyName::Own(name) => {
+                let text = format!("strategy {name} is known to the program alone that brings it");
+                return Err(UsageError(text));
+            }
+        })
     }
 }

@@ -1,20 +1,20 @@
 //! The supervisor: strategy, queue, states, counters, findings, journal. The worker does the rest (`docs/architecture.md`).
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::attempts::Attempts;
 use super::error::RunError;
 use super::findings::Findings;
 use super::hearing::Hearing;
-use super::journal::{History, Journal, Record};
+use super::journal::{History, Journal, Record, identity};
 use super::options::UsageError;
 use super::plan::{Plan, Settings};
 use super::seen::States;
 use super::tell::{Audience, run_info};
+use super::time::Time;
 use super::worker::{Crew, Known, StartError, Started, UnitEnd};
-use crate::choose::Point;
-use crate::explore::{Finished, Strategy, Unit};
+use crate::explore::{Finished, Strategy, StrategyName, Unit};
 use crate::report::{Message, Progress, Summary, rate};
 
 /// What is kept of a run, so that another process can go on with it.
@@ -34,6 +34,8 @@ pub struct Supervisor<'a> {
     plan: &'a Plan,
     crew: &'a mut dyn Crew,
     audience: &'a mut dyn Audience,
+    /// A strategy of the caller's own, which the plan calls [`StrategyName::Own`]; by default the one that the plan names.
+    pub strategy: Option<Box<dyn Strategy>>,
     /// What is kept.
     pub keep: Keep,
     /// Set by whoever wants the run to end after the current step.
@@ -43,7 +45,7 @@ pub struct Supervisor<'a> {
 impl<'a> Supervisor<'a> {
     /// One that keeps nothing, and is not interrupted.
     pub fn new(plan: &'a Plan, crew: &'a mut dyn Crew, audience: &'a mut dyn Audience) -> Supervisor<'a> {
-        Supervisor { plan, crew, audience, keep: Keep::Nothing, interrupt: None }
+        Supervisor { plan, crew, audience, strategy: None, keep: Keep::Nothing, interrupt: None }
     }
 
     /// Runs to the end, or until a bound, the budget or an interrupt stops it.
@@ -51,7 +53,17 @@ impl<'a> Supervisor<'a> {
     /// # Errors
     /// As [`explore`](super::explore); a history of another run.
     pub fn run(self) -> Result<Summary, RunError> {
-        let Supervisor { plan, crew, audience, keep, interrupt } = self;
+        let Supervisor { plan, crew, audience, strategy, keep, interrupt } = self;
+        let mut strategy =
+            match strategy {
+                None => plan.strategy()?,
+                Some(own) if matches!(plan.settings.strategy, StrategyName::Own(_)) => own,
+                Some(_) => return Err(UsageError(format!(
+                    "the plan goes by strategy {}, and another one was given; give that a name of its own",
+                    plan.settings.strategy
+                ))
+                .into()),
+            };
         let keep_events = audience.wants_events();
         let started = start(crew, &Known::default(), keep_events)?;
         if let Keep::Resume(history) = &keep {
@@ -59,7 +71,6 @@ impl<'a> Supervisor<'a> {
         }
         let folder = audience.open(&plan.target)?;
         let mut run = Progressing::new(plan, &started, interrupt);
-        let mut strategy = plan.strategy();
         let mut journal = match keep {
             Keep::Nothing => None,
             Keep::Journal => Some(Journal::of(&folder, plan, &started.origin)),
@@ -75,7 +86,7 @@ impl<'a> Supervisor<'a> {
         let mut unkept = None;
         let mut attempts = Attempts::new(crew, started, keep_events);
         while let Some(unit) = strategy.next() {
-            if run.bound_reached() || run.interrupted() {
+            if run.bound_reached() {
                 run.stopped = true;
                 break;
             }
@@ -83,11 +94,11 @@ impl<'a> Supervisor<'a> {
             let mut hearing = Hearing::new(&mut run, strategy.as_mut(), audience, &mut answers);
             let Some(end) = attempts.run(&unit, &mut hearing)? else {
                 run.stopped = true;
-                run.findings.report(audience)?;
+                run.findings.report(audience, run.time)?;
                 break;
             };
             let (reached, cut) = (hearing.reached, hearing.cut);
-            let states = hearing.states.iter().map(|(signature, _, depth)| (*signature, *depth)).collect();
+            let arrivals = std::mem::take(&mut hearing.arrivals);
             if keep_events {
                 audience.events(&end.events)?;
             }
@@ -98,21 +109,21 @@ impl<'a> Supervisor<'a> {
             for (why, times) in &end.broken {
                 run.findings.broken(why, *times);
             }
-            strategy.observe(&Finished { unit: &unit, choices: &end.choices, reached });
+            strategy.observe(&Finished { unit: &unit, choices: &end.choices, arrivals: &arrivals, reached });
             if run.findings.is_any_fresh() {
                 attempts.rest();
             }
-            let news = run.findings.report(audience)?;
+            let told = run.findings.report(audience, run.time)?;
             run.tell_progress(strategy.waiting(), audience)?;
-            if end.stopped || cut {
-                // Its counts are not whole: whoever resumes the run repeats it.
+            if end.stopped || cut || told.late {
+                // It did not come to its end: whoever resumes the run repeats it.
                 run.stopped = true;
                 break;
             }
             if let Some(open) = &mut journal {
                 let record =
-                    Record::new(&unit, end, reached, states, run.findings.change(), run.elapsed_ms());
-                if let Err(error) = open.append(&record, news) {
+                    Record::new(&unit, end, reached, arrivals, run.findings.change(), run.elapsed_ms());
+                if let Err(error) = open.append(&record, told.any) {
                     // What is found is worth more: the run goes on without.
                     unkept = Some(error);
                     journal = None;
@@ -124,7 +135,7 @@ impl<'a> Supervisor<'a> {
         }
         if let Some(error) = unkept {
             run.findings.broken(&format!("the run can be resumed only in part, if at all: {error}"), 1);
-            run.findings.report(audience)?;
+            run.findings.report(audience, run.time)?;
         }
         run.findings.tell_counts(audience)?;
         let summary = run.finish();
@@ -144,7 +155,7 @@ pub(super) fn start(crew: &mut dyn Crew, known: &Known, keep_events: bool) -> Re
 /// Everything that a run remembers, but for its strategy.
 pub(super) struct Progressing<'a> {
     settings: &'a Settings,
-    interrupt: Option<&'a AtomicBool>,
+    pub time: Time<'a>,
     started: Instant,
     /// How long earlier processes took for it.
     before: Duration,
@@ -162,7 +173,7 @@ impl<'a> Progressing<'a> {
         let now = Instant::now();
         Progressing {
             settings: &plan.settings,
-            interrupt,
+            time: Time::new(plan.settings.budget_ms, interrupt),
             started: now,
             before: Duration::ZERO,
             last_progress: now,
@@ -175,16 +186,7 @@ impl<'a> Progressing<'a> {
     }
 
     pub fn bound_reached(&self) -> bool {
-        self.settings.states.is_some_and(|most| self.states.len() >= most) || self.out_of_time()
-    }
-
-    pub fn out_of_time(&self) -> bool {
-        let budget = self.settings.budget_ms.map(Duration::from_millis);
-        budget.is_some_and(|budget| self.started.elapsed() >= budget)
-    }
-
-    pub fn interrupted(&self) -> bool {
-        self.interrupt.is_some_and(|interrupt| interrupt.load(Ordering::Relaxed))
+        self.settings.states.is_some_and(|most| self.states.len() >= most) || self.time.is_up()
     }
 
     /// Counts a unit that has ended.
@@ -207,21 +209,19 @@ impl<'a> Progressing<'a> {
     fn repeat(&mut self, strategy: &mut dyn Strategy, record: Record) -> Result<(), UsageError> {
         let unknown = || UsageError("the journal goes on where the run has nothing to do".to_owned());
         let unit = strategy.next().ok_or_else(unknown)?;
-        let Record { mut end, reached, states, findings, elapsed_ms } = record;
-        if strategy.answers() {
-            for choice in end.choices.iter().skip(unit.script.len()) {
-                let (kind, options, label) = (choice.kind, choice.options, choice.label.clone());
-                strategy.fallback(&Point { kind, options, names: &[], weights: &[], label });
-            }
+        let Record { unit: recorded, mut end, reached, arrivals, findings, elapsed_ms } = record;
+        if identity(&unit) != recorded {
+            let text = "the journal was written by a strategy that went another way; begin the run anew";
+            return Err(UsageError(text.to_owned()));
         }
         end.choices.splice(..0, unit.state.choices.iter().cloned());
         self.add(&unit, &end);
-        for (signature, depth) in states {
-            self.states.reach(signature, depth);
+        for (arrival, _) in &arrivals {
+            self.states.reach(arrival.signature, arrival.depth);
         }
         self.findings.restore(findings);
         self.before = Duration::from_millis(elapsed_ms);
-        strategy.observe(&Finished { unit: &unit, choices: &end.choices, reached });
+        strategy.observe(&Finished { unit: &unit, choices: &end.choices, arrivals: &arrivals, reached });
         Ok(())
     }
 

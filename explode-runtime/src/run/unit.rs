@@ -7,6 +7,7 @@ use explode_ramdisk::{Event, Image, Recording};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::chops::{Cache, Chopped, Chops};
 use super::error::RunError;
 use super::plan::Plan;
 use super::registry::Registry;
@@ -16,7 +17,7 @@ use crate::check::{Ask, Checker, Cx, Failure, Profile, Violation};
 use crate::choose::{Choice, Chooser, Divergence, Point};
 use crate::crash::{Epoch, Kept};
 use crate::devices::{Lab, Side};
-use crate::explore::Unit;
+use crate::explore::{Arrival, Unit};
 use crate::pipeline::{Pipeline, panic_message};
 use crate::recover::Stack;
 use crate::trace::Origin;
@@ -32,12 +33,19 @@ pub struct Runner<'a> {
     hides: Vec<(String, &'static str)>,
     origin: Origin,
     keep_events: bool,
+    chops: Chops,
+    chopped: RefCell<Cache>,
 }
 
 /// Who makes the crash checks of a unit, hears of its states and answers its choices.
 pub trait Work {
     /// The answer to a point past the end of the script.
     fn fallback(&mut self, point: &Point<'_>) -> u32;
+
+    /// Shall the unit end before its next step?
+    fn stop(&mut self) -> bool {
+        false
+    }
 
     /// A step that may hang, or end this process, comes next.
     fn about_to(&mut self, _step: Step, _so_far: &SoFar<'_>) {}
@@ -54,9 +62,9 @@ pub trait Work {
         so_far: &SoFar<'_>,
     ) -> Result<(), Failure>;
 
-    /// A mutate has returned, or the checker has begun (depth 0), in a state of this signature. Shall the unit go on? The answer
-    /// counts only if there are `more` mutates.
-    fn reached(&mut self, signature: u128, depth: u32, more: bool) -> bool;
+    /// A mutate has returned, or the checker has begun (depth 0): in this state, whose signature has these bytes if the checker
+    /// gives any. Shall the unit go on? The answer counts only if there are `more` mutates.
+    fn reached(&mut self, arrival: Arrival, signature: Option<&[u8]>, more: bool) -> bool;
 }
 
 /// How far a unit is.
@@ -77,6 +85,8 @@ pub struct Place {
     pub mutates: u32,
     /// Index of the request for crash checks, from the beginning of the run.
     pub interval: u64,
+    /// Chops so far, one that goes on included.
+    pub chops: u32,
 }
 
 /// How a unit ended.
@@ -160,7 +170,19 @@ impl<'a> Runner<'a> {
         let versions = versions(stack.versions());
         let pristine = stack.devices().image().map_err(broken)?;
         let origin = Origin { versions, pristine: pristine.identity().to_string() };
-        Ok(Runner { registry, plan, lab, pristine, profile, hides, origin, keep_events: false })
+        let (chops, chopped) = (Chops::of(plan.settings.chop), RefCell::default());
+        Ok(Runner {
+            registry,
+            plan,
+            lab,
+            pristine,
+            profile,
+            hides,
+            origin,
+            keep_events: false,
+            chops,
+            chopped,
+        })
     }
 
     /// What the stack promises.
@@ -173,9 +195,14 @@ impl<'a> Runner<'a> {
         &self.hides
     }
 
-    /// From now on units end with their events.
+    /// From now on units end with their events, and each is run from the pristine disks on.
     pub fn keep_events(&mut self) {
         self.keep_events = true;
+    }
+
+    /// From now on there are chops after these calls of mutate, whatever the plan says.
+    pub fn chop_at(&mut self, mutates: &[u32]) {
+        self.chops = Chops::At(mutates.to_vec());
     }
 
     /// What it began with.
@@ -218,26 +245,58 @@ impl<'a> Runner<'a> {
         let about_to = |step: Step, choices: &[Choice], operations: u64, place: Place| {
             work.borrow_mut().about_to(step, &SoFar { choices, operations, place });
         };
-        let Runner { registry, plan, lab, pristine, .. } = self;
+        let go_on = || if work.borrow_mut().stop() { Err(Early::Stopped) } else { Ok(()) };
         about_to(Step::Between, &[], 0, place);
-        let stack = build(registry, plan, lab, pristine.clone(), Recording::On);
-        let mut stack = stack.map_err(|error| broken(&error))?;
-        about_to(Step::Start, &[], 0, place);
-        stack.start().and_then(|()| lab.settle(&stack.threads())).map_err(|fault| broken(&fault))?;
-        let def = self.registry.checker_of(self.plan).map_err(|error| broken(&error))?;
-        let mut checker = def.make(&self.plan.checker_options).map_err(|error| broken(&error))?;
-        about_to(Step::Init, &[], 0, place);
-        checker.init(&stack).map_err(|fault| broken(&fault))?;
+        let usable = !self.keep_events;
+        let chopped = usable.then(|| self.chopped.borrow_mut().last_before(&unit.state, &self.chops));
+        let (mut stack, mut checker) = match chopped.flatten() {
+            Some(Chopped { image, checker, place: there, choices }) => {
+                place = there;
+                chooser.skip(choices);
+                pipeline.borrow_mut().chop(image.clone());
+                let mounts = || about_to(place.chop(), chooser.made(), 0, place);
+                (self.start_on(image, mounts).map_err(|error| broken(&error))?, checker)
+            }
+            None => {
+                let mounts = || about_to(Step::Start, &[], 0, place);
+                let stack = self.start_on(self.pristine.clone(), mounts).map_err(|error| broken(&error))?;
+                let def = self.registry.checker_of(self.plan).map_err(|error| broken(&error))?;
+                let mut checker = def.make(&self.plan.checker_options).map_err(|error| broken(&error))?;
+                go_on()?;
+                about_to(Step::Init, &[], 0, place);
+                checker.init(&stack).map_err(|fault| broken(&fault))?;
+                (stack, checker)
+            }
+        };
         let depths = unit.state.depth + unit.mutates;
         let reached = |checker: &dyn Checker, chooser: &Chooser, depth: u32| {
-            let go_on = work.borrow_mut().reached(signature(checker, chooser, depth), depth, depth < depths);
+            let bytes = checker.get_sig();
+            let signature = signature(bytes.as_deref(), chooser, depth);
+            let choices = chooser.made().len() as u64;
+            let arrival = Arrival { signature, depth, choices, sketch: None };
+            let go_on = work.borrow_mut().reached(arrival, bytes.as_deref(), depth < depths);
             if go_on || depth == depths { Ok(()) } else { Err(Early::Stopped) }
         };
         if unit.state.depth == 0 {
             reached(checker.as_ref(), chooser, 0)?;
         }
-        for depth in 0..depths {
+        let restored = place.mutates;
+        for depth in restored..depths {
             let explored = depth >= unit.state.depth;
+            go_on()?;
+            if depth > restored && self.chops.is_between(depth) {
+                place.chops += 1;
+                about_to(place.chop(), chooser.made(), *operations, place);
+                let chopped = self.chop(stack, checker.as_mut(), pipeline);
+                let image;
+                (stack, image) = chopped.map_err(|error| broken(&error))?;
+                if let Some(checker) = checker.fork() {
+                    let choices = chooser.made();
+                    let chopped = Chopped { image, checker, place, choices: choices.len() };
+                    self.chopped.borrow_mut().keep(choices, chopped);
+                }
+                go_on()?;
+            }
             place.mutates = depth + 1;
             *operations += u64::from(explored);
             let operations = *operations;
@@ -270,6 +329,11 @@ impl<'a> Runner<'a> {
                 reached(checker.as_ref(), chooser, depth + 1)?;
             }
         }
+        if self.chops.is_last(depths) {
+            place.chops += 1;
+            about_to(place.chop(), chooser.made(), *operations, place);
+            (stack, _) = self.chop(stack, checker.as_mut(), pipeline).map_err(|error| broken(&error))?;
+        }
         about_to(Step::Finish, chooser.made(), *operations, place);
         checker.finish(&stack).map_err(|fault| broken(&fault))?;
         // What goes away now is unmounted where it must be.
@@ -278,6 +342,33 @@ impl<'a> Runner<'a> {
         about_to(Step::Between, chooser.made(), *operations, place);
         Ok(())
     }
+
+    /// A stack that is started on these disks; `mounts` hears when it is mounted.
+    fn start_on(&self, image: Image, mounts: impl Fn()) -> Result<Stack, RunError> {
+        let Runner { registry, plan, lab, .. } = self;
+        let mut stack = build(registry, plan, lab, image, Recording::On)?;
+        mounts();
+        let started = stack.start().and_then(|()| lab.settle(&stack.threads()));
+        started.map_err(|fault| RunError::Broken(fault.to_string()))?;
+        Ok(stack)
+    }
+
+    /// Puts a stack to rest, and starts one on the disks that it leaves.
+    fn chop(
+        &self,
+        mut stack: Stack,
+        checker: &mut dyn Checker,
+        pipeline: &RefCell<Pipeline<'_>>,
+    ) -> Result<(Stack, Image), RunError> {
+        let rest = checker.chop(&stack).and_then(|()| stack.stop());
+        let image = rest.and_then(|()| pipeline.borrow_mut().follow(stack.devices()));
+        let image = image.and_then(|()| stack.devices().image());
+        let image = image.map_err(|fault| RunError::Broken(format!("a chop failed: {fault}")))?;
+        // There is one set of devices for the system that is being driven.
+        drop(stack);
+        pipeline.borrow_mut().chop(image.clone());
+        Ok((self.start_on(image.clone(), || ())?, image))
+    }
 }
 
 impl Place {
@@ -285,12 +376,17 @@ impl Place {
     fn step(self) -> Step {
         Step::Mutate { mutates: self.mutates, interval: self.interval }
     }
+
+    /// The chop that follows it.
+    fn chop(self) -> Step {
+        Step::Chop { mutates: self.mutates }
+    }
 }
 
 /// What the checker says of the state; by default the way to it, so that no two states are equal (EX-20).
-fn signature(checker: &dyn Checker, chooser: &Chooser, depth: u32) -> u128 {
-    let way = || [&chooser.hash().to_le_bytes()[..], &depth.to_le_bytes()].concat();
-    xxh3_128(&checker.get_sig().unwrap_or_else(way))
+fn signature(bytes: Option<&[u8]>, chooser: &Chooser, depth: u32) -> u128 {
+    let way = || xxh3_128(&[&chooser.hash().to_le_bytes()[..], &depth.to_le_bytes()].concat());
+    bytes.map_or_else(way, xxh3_128)
 }
 
 fn mutate(

@@ -28,6 +28,7 @@ pub const DEF: CheckerDef = CheckerDef {
     build,
 };
 
+#[derive(Clone)]
 struct CommandChecker {
     definition: Definition,
     /// The names of the alternatives, in order.
@@ -154,6 +155,10 @@ impl Checker for CommandChecker {
 
     fn check_key(&self) -> Option<Vec<u8>> {
         Some(self.done.clone().into_bytes())
+    }
+
+    fn fork(&self) -> Option<Box<dyn Checker>> {
+        Some(Box::new(self.clone()))
     }
 }
 

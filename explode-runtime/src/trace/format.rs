@@ -42,6 +42,9 @@ pub struct Trace {
     pub choices: Vec<Choice>,
     /// How many calls of mutate they belong to.
     pub mutates: u32,
+    /// After which of these calls there was a chop.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chops: Vec<u32>,
     /// Index, from 0, of the request for crash checks that found it.
     pub interval: u64,
     /// When the crash was; null without a crash.
@@ -128,6 +131,10 @@ impl Trace {
             pristine: origin.pristine.clone(),
             choices: way.choices.clone(),
             mutates: way.place.mutates,
+            chops: plan
+                .settings
+                .chop
+                .map_or_else(Vec::new, |period| (1..=way.place.chops).map(|chop| chop * period).collect()),
             interval: way.place.interval,
             epoch: way.epoch,
             args: way.args.clone(),
@@ -175,6 +182,13 @@ impl Trace {
             Some(format!("choice {at} has the value {value} of {options} options, 0 is the first"))
         } else if (*mutates == 0 && begun) || *mutates > depth {
             Some(format!("it has {mutates} mutates, and the depth is {depth}"))
+        } else if !self.chops.iter().zip([0].iter().chain(&self.chops)).all(|(chop, before)| before < chop)
+            || self
+                .chops
+                .last()
+                .is_some_and(|last| *last > *mutates || (*last == *mutates && *died != Some(StepName::Chop)))
+        {
+            Some(format!("it has chops after {:?} of {mutates} mutates", self.chops))
         } else if epoch.is_some() != crash_disk.is_some() {
             Some("an epoch and a crash disk belong together".to_owned())
         } else if crash_disk.is_none() && !self.recovery.is_empty() {

@@ -10,7 +10,7 @@ use super::format::{CrashDiskRecord, blocks};
 use crate::check::{Ask, Checker, Failure, Violation};
 use crate::choose::{Divergence, Point};
 use crate::devices::Lab;
-use crate::explore::{State, Unit};
+use crate::explore::{Arrival, State, Unit};
 use crate::pipeline::{Candidate, Judge, Judgement, Pipeline};
 use crate::recover::Stack;
 use crate::run::{Death, Early, Registry, RunError, Runner, SoFar, Step, Work};
@@ -63,7 +63,8 @@ pub(crate) fn replay_heard(
     hear: &dyn Fn(Step),
 ) -> Result<Replay, RunError> {
     let plan = trace.plan();
-    let runner = Runner::start(registry, &plan, lab)?;
+    let mut runner = Runner::start(registry, &plan, lab)?;
+    runner.chop_at(&trace.chops);
     let unit = Unit { state: State::default(), script: trace.choices.clone(), mutates: trace.mutates };
     let mut search = Search { trace, hear, past_end: None, found: None, looked: None, by_search: false };
     let ended = runner.run(&unit, &mut search);
@@ -124,7 +125,10 @@ impl Way<'_> {
         let Way { judge, checker, candidate, trace, hear, exactly } = self;
         let Candidate { epoch, args, seed, key, .. } = candidate;
         let crashes = (trace.recovery.len() - crashes_left.len()) as u32;
-        let mut announce = |stage| hear(Step::Disk { key: *key, crashes, stage });
+        let mut announce = |stage| {
+            hear(Step::Disk { key: *key, crashes, stage });
+            true
+        };
         let recording = if crashes_left.is_empty() { Recording::Off } else { Recording::On };
         let judged = judge.judge_announced(image.clone(), checker, *epoch, args, recording, &mut announce);
         hear(Step::Between);
@@ -212,7 +216,7 @@ impl Work for Search<'_> {
         Err(Failure::Stop)
     }
 
-    fn reached(&mut self, _signature: u128, _depth: u32, _more: bool) -> bool {
+    fn reached(&mut self, _arrival: Arrival, _signature: Option<&[u8]>, _more: bool) -> bool {
         self.past_end.is_none()
     }
 }

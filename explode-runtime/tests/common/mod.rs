@@ -7,11 +7,12 @@ use std::path::Path;
 use explode_ramdisk::RamDisk;
 use explode_runtime::check::Checker;
 use explode_runtime::devices::Lab;
+use explode_runtime::explore::Strategy;
 use explode_runtime::recover::{Below, Component, Fault, StackSpec, Surface};
 use explode_runtime::report::{Finding, Message, Summary};
 use explode_runtime::run::{
     Bounds, CheckerDef, ComponentDef, Confirmation, Local, Mode, Options, Plan, Registry, RunError, Target,
-    UsageError, explore,
+    UsageError, explore, explore_by,
 };
 use explode_runtime::trace::{Replay, Trace, replay};
 
@@ -94,6 +95,11 @@ impl Said {
 
 /// Runs a plan; each finding is replayed in this process.
 pub fn run(registry: &Registry, plan: &Plan) -> Said {
+    run_by(None, registry, plan)
+}
+
+/// The same, by a strategy of the test's own if there is one.
+pub fn run_by(strategy: Option<Box<dyn Strategy>>, registry: &Registry, plan: &Plan) -> Said {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut messages = Vec::new();
     let mut traces = Vec::new();
@@ -109,6 +115,10 @@ pub fn run(registry: &Registry, plan: &Plan) -> Said {
     };
     let out = folder.path().join("run");
     let mut sink = |message: &Message| messages.push(message.clone());
-    let result = explore(registry, plan, &Lab::Mem, &mut Local::new(Some(&out), &mut confirm, &mut sink));
+    let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
+    let result = match strategy {
+        None => explore(registry, plan, &Lab::Mem, &mut audience),
+        Some(strategy) => explore_by(strategy, registry, plan, &Lab::Mem, &mut audience),
+    };
     Said { messages, result, traces }
 }

@@ -9,7 +9,7 @@ use super::promise::{Contents, Part};
 const CLUSTER: usize = 64 << 10;
 
 /// A regular file.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct File {
     bytes: Vec<u8>,
     synced: Option<Synced>,
@@ -19,7 +19,7 @@ pub struct File {
 }
 
 /// What a sync has made durable, and what may have become of it since.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Synced {
     by: Call,
     bytes: Vec<u8>,

@@ -105,7 +105,7 @@ impl Call {
 }
 
 /// What was done, and what of it is promised. (No signature: what is not synced yet is part of the state too.)
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Sync {
     hole: usize,
     model: Model,
@@ -148,5 +148,9 @@ impl Checker for Sync {
         let mut hasher = Xxh3::new();
         self.promises.hash(&mut hasher);
         Some(hasher.digest128().to_le_bytes().to_vec())
+    }
+
+    fn fork(&self) -> Option<Box<dyn Checker>> {
+        Some(Box::new(self.clone()))
     }
 }

@@ -13,12 +13,12 @@ type Id = usize;
 const ROOT: Id = 0;
 
 /// Files and directories, those included that have lost their name.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Model {
     nodes: Vec<Node>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Node {
     body: Body,
     /// It has lost its name, so that what it holds is promised to nobody: its blocks and its inode may be used again, even
@@ -26,13 +26,13 @@ struct Node {
     gone: bool,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Body {
     File(File),
     Directory(Directory),
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Directory {
     names: BTreeMap<String, Name>,
     /// Was it ever synced itself? Before, a name that leads to it may lead nowhere.
@@ -40,7 +40,7 @@ struct Directory {
 }
 
 /// A name in a directory.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Name {
     now: Option<Id>,
     /// What else it may lead to on disk: all that it has led to since its directory was synced, oldest first.

@@ -118,6 +118,8 @@ impl Checking<'_> {
             Judgement::Ok | Judgement::Repaired => return judged.recovery,
             Judgement::Violated(_) => self.round.violations += 1,
             Judgement::Broken(why) => self.broken = Some(why),
+            // Nobody tells it to.
+            Judgement::Stopped => {}
         }
         Vec::new()
     }

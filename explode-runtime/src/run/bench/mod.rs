@@ -23,7 +23,7 @@ use crate::check::{Ask, Failure};
 use crate::choose::Point;
 use crate::crash::When;
 use crate::devices::Lab;
-use crate::explore::{Finished, Reached, Strategy};
+use crate::explore::{Arrival, Finished, Reached, Strategy};
 use crate::pipeline::Pipeline;
 use crate::recover::{Fault, Stack};
 use rounds::Measured;
@@ -73,7 +73,7 @@ pub fn bench(registry: &Registry, plan: &Plan, lab: &Lab, disks: u64) -> Result<
     // No more than are checked are enumerated: a sample has enough.
     (plan.settings.limit, plan.settings.samples) = (disks, disks);
     let runner = Runner::start(registry, &plan, lab)?;
-    let mut bencher = Bencher { strategy: plan.strategy(), wanted: disks, most: 0, measured: None };
+    let mut bencher = Bencher { strategy: plan.strategy()?, wanted: disks, most: 0, measured: None };
     while let Some(unit) = bencher.strategy.next() {
         let ended = runner.run(&unit, &mut bencher);
         if let Some(measured) = bencher.measured {
@@ -86,7 +86,8 @@ pub fn bench(registry: &Registry, plan: &Plan, lab: &Lab, disks: u64) -> Result<
             Some(Early::Violated(..) | Early::Stopped) | None => {}
         }
         // Without checks every state is explored further; the plan's depth ends it.
-        bencher.strategy.observe(&Finished { unit: &unit, choices: &ended.choices, reached: Reached::New });
+        let (choices, reached) = (&ended.choices, Reached::New);
+        bencher.strategy.observe(&Finished { unit: &unit, choices, arrivals: &[], reached });
     }
     let (target, depth, most) = (&plan.target, plan.settings.depth, bencher.most);
     let fewer = if most < 2 { String::new() } else { format!("--checks {most} or ") };
@@ -137,7 +138,7 @@ impl Work for Bencher {
         Err(Failure::Stop)
     }
 
-    fn reached(&mut self, _signature: u128, _depth: u32, _more: bool) -> bool {
+    fn reached(&mut self, _arrival: Arrival, _signature: Option<&[u8]>, _more: bool) -> bool {
         self.measured.is_none()
     }
 }

@@ -12,6 +12,7 @@ use super::{Listener, Order, Outcome};
 use crate::check::{Ask, Failure, Profile, Violation};
 use crate::choose::Point;
 use crate::crash::{CrashDisk, Kept};
+use crate::explore::{Arrival, Sketch};
 use crate::pipeline::{Candidate, Judge, Judged, Judgement, Pipeline, key};
 use crate::recover::Stack;
 use crate::run::plan::Plan;
@@ -120,6 +121,16 @@ impl<'a> Examiner<'a> {
                 self.end.add_broken(why);
                 return true;
             }
+            Judgement::Stopped => {
+                self.end.stopped = true;
+                if before.is_empty() {
+                    self.end.checked -= 1;
+                    self.end.pending += 1;
+                } else {
+                    self.end.crash_crash_disks -= 1;
+                }
+                return true;
+            }
             Judgement::Violated(violation) => {
                 return self.violated(violation, died, || crash.way(disk, before));
             }
@@ -167,6 +178,7 @@ impl<'a> Examiner<'a> {
         }
         let mut announce = |stage: Stage| {
             self.announce(Step::Disk { key, crashes, stage }, operations, || crash.way(disk, before));
+            !self.listener.borrow_mut().stop()
         };
         let Candidate { epoch, args, .. } = candidate;
         let judged = judge.judge_announced(image, ask.checker, *epoch, args, recording, &mut announce);
@@ -196,6 +208,10 @@ impl Crash<'_> {
 impl Work for Examiner<'_> {
     fn fallback(&mut self, point: &Point<'_>) -> u32 {
         if self.order.ask { self.listener.get_mut().fallback(point) } else { 0 }
+    }
+
+    fn stop(&mut self) -> bool {
+        self.stopped()
     }
 
     fn about_to(&mut self, step: Step, so_far: &SoFar<'_>) {
@@ -243,8 +259,9 @@ impl Work for Examiner<'_> {
         if sound && !self.end.stopped { Ok(()) } else { Err(Failure::Stop) }
     }
 
-    fn reached(&mut self, signature: u128, depth: u32, more: bool) -> bool {
-        self.listener.get_mut().reached(signature, depth, more)
+    fn reached(&mut self, arrival: Arrival, signature: Option<&[u8]>, more: bool) -> bool {
+        let sketch = signature.filter(|_| self.order.sketches).map(Sketch::of);
+        self.listener.get_mut().reached(&Arrival { sketch, ..arrival }, more)
     }
 }
 

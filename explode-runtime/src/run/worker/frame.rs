@@ -90,6 +90,7 @@ impl FrameReader {
 
 #[cfg(test)]
 mod tests {
+    use crate::explore::{Arrival, Sketch};
     use proptest::prelude::*;
 
     use super::*;
@@ -108,7 +109,10 @@ mod tests {
             Said::Ready("0.1.0".to_owned()),
             Said::Started(Started { hides: vec!["much".to_owned()], ..Started::default() }),
             Said::Point(OwnedPoint::of(&point)),
-            Said::Reached(u128::MAX, 3, true),
+            Said::Reached(
+                Arrival { signature: u128::MAX, depth: 3, choices: 5, sketch: Some(Sketch::of(b"state")) },
+                true,
+            ),
             Said::AboutTo(Step::Disk { key: 5, crashes: 1, stage: Stage::Mount }, 9),
             Said::Wary(Step::Finish, Box::new(Snapshot { end: end.clone(), ..Snapshot::default() })),
             Said::End(Box::new(end)),

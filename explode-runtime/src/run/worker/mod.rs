@@ -35,7 +35,7 @@ pub use wire::{Failed, Said, ToWorker};
 use super::error::RunError;
 use crate::check::{Verdict, Violation};
 use crate::choose::{Choice, Point};
-use crate::explore::{State, Unit};
+use crate::explore::{Arrival, State, Unit, Wants};
 use crate::trace::Origin;
 
 /// What a worker is to do.
@@ -53,14 +53,17 @@ pub struct Order {
     pub wary: Vec<Step>,
     /// Shall the listener answer points past the end of the script? If not, the answer is the first option.
     pub ask: bool,
+    /// Shall it get a sketch of each state?
+    pub sketches: bool,
 }
 
 impl Order {
     /// To run a unit.
-    pub fn new(unit: &Unit, ask: bool) -> Order {
+    pub fn new(unit: &Unit, wants: Wants) -> Order {
         let state = (unit.state.choices.clone(), unit.state.depth);
         let (script, mutates) = (unit.script.clone(), unit.mutates);
-        Order { state, script, mutates, past: Vec::new(), wary: Vec::new(), ask }
+        let Wants { points: ask, sketches } = wants;
+        Order { state, script, mutates, past: Vec::new(), wary: Vec::new(), ask, sketches }
     }
 
     /// The unit.
@@ -105,7 +108,7 @@ pub trait Listener {
     fn fallback(&mut self, point: &Point<'_>) -> u32;
 
     /// A state was reached. Shall the unit go on? Asked only if `more`: there are mutates left.
-    fn reached(&mut self, signature: u128, depth: u32, more: bool) -> bool;
+    fn reached(&mut self, arrival: &Arrival, more: bool) -> bool;
 
     /// The next step; the unit has made so many checks. Heard more often than that, so that time can be told.
     fn about_to(&mut self, step: Step, checked: u64);

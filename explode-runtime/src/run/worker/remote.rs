@@ -154,8 +154,8 @@ impl Crew for Remote<'_> {
                     let value = listener.fallback(&point.point());
                     worker.send(&ToWorker::Answer(value))?;
                 }
-                Said::Reached(signature, depth, more) => {
-                    let go_on = listener.reached(signature, depth, more);
+                Said::Reached(arrival, more) => {
+                    let go_on = listener.reached(&arrival, more);
                     if more {
                         worker.send(&ToWorker::GoOn(go_on))?;
                     }
@@ -319,7 +319,7 @@ impl Listener for Nobody {
     fn fallback(&mut self, _point: &crate::choose::Point<'_>) -> u32 {
         0
     }
-    fn reached(&mut self, _signature: u128, _depth: u32, _more: bool) -> bool {
+    fn reached(&mut self, _arrival: &crate::explore::Arrival, _more: bool) -> bool {
         false
     }
     fn about_to(&mut self, _step: Step, _checked: u64) {}

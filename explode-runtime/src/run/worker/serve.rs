@@ -16,6 +16,7 @@ use super::wire::{OwnedPoint, Said, ToWorker};
 use super::{Listener, Order};
 use crate::choose::Point;
 use crate::devices::Lab;
+use crate::explore::Arrival;
 use crate::run::error::RunError;
 use crate::run::plan::{Mode, Plan};
 use crate::run::registry::Registry;
@@ -187,8 +188,8 @@ impl<W: Write> Listener for Wire<'_, W> {
         answer.unwrap_or(0)
     }
 
-    fn reached(&mut self, signature: u128, depth: u32, more: bool) -> bool {
-        let said = Said::Reached(signature, depth, more);
+    fn reached(&mut self, arrival: &Arrival, more: bool) -> bool {
+        let said = Said::Reached(arrival.clone(), more);
         if !more {
             self.tell(&said);
             return true;

@@ -31,6 +31,11 @@ pub enum Step {
         /// What.
         stage: Stage,
     },
+    /// A chop: the stack is unmounted, and mounted again.
+    Chop {
+        /// After so many calls of mutate.
+        mutates: u32,
+    },
     /// The checker's finish.
     Finish,
 }
@@ -62,6 +67,8 @@ pub enum StepName {
     Mount,
     /// A check of a crash disk.
     Check,
+    /// A chop.
+    Chop,
     /// The checker's finish.
     Finish,
 }
@@ -77,6 +84,7 @@ impl Step {
             Step::Disk { stage: Stage::Recover, .. } => Some(StepName::Recover),
             Step::Disk { stage: Stage::Mount, .. } => Some(StepName::Mount),
             Step::Disk { stage: Stage::Check, .. } => Some(StepName::Check),
+            Step::Chop { .. } => Some(StepName::Chop),
             Step::Finish => Some(StepName::Finish),
         }
     }
@@ -91,6 +99,7 @@ impl fmt::Display for StepName {
             StepName::Recover => "recover",
             StepName::Mount => "mount",
             StepName::Check => "check",
+            StepName::Chop => "chop",
             StepName::Finish => "finish",
         })
     }

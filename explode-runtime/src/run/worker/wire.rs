@@ -7,6 +7,7 @@ use super::step::Step;
 use super::unit_end::{Snapshot, UnitEnd};
 use super::{Order, Started, as_json};
 use crate::choose::{Kind, Label, Point};
+use crate::explore::Arrival;
 use crate::run::error::RunError;
 use crate::run::options::UsageError;
 use crate::run::plan::Plan;
@@ -42,8 +43,8 @@ pub enum Said {
     Failed(Failed),
     /// A point past the end of the script: wants an answer.
     Point(OwnedPoint),
-    /// A state was reached: signature, depth, and whether an answer is wanted.
-    Reached(u128, u32, bool),
+    /// A state was reached; and whether an answer is wanted.
+    Reached(Arrival, bool),
     /// The next step, and how many checks the unit has made; where there is no page for it.
     AboutTo(Step, u64),
     /// All that is known before a step that it is wary of.

@@ -1,0 +1,180 @@
+//! The names of strategies, with their parameters, as a user writes them and as traces have them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::run::UsageError;
+
+/// The strategies that can be named. The text form is the JSON form.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum StrategyName {
+    /// All choices of a state, then the next state, breadth first.
+    #[default]
+    Exhaust,
+    /// The newest state first.
+    Dfs,
+    /// All choices of a state, then the state that is most different from the explored ones.
+    Different,
+    /// Random walks from the pristine disks.
+    Random,
+    /// Random walks that go by weights.
+    Weighted,
+    /// Walks by priorities.
+    Pct {
+        /// The depth of the bugs that are looked for: how many things must happen in the right order.
+        d: u32,
+        /// Within how many steps of a walk.
+        k: u32,
+    },
+    /// The way of a trace first, then what is near it.
+    Prefix(String),
+    /// One that a user of the library brings, by this name.
+    Own(String),
+}
+
+/// Those that the command line takes.
+const NAMES: [&str; 7] = ["exhaust", "dfs", "different", "random", "weighted", "pct", "prefix"];
+/// The parameters of PCT unless told otherwise.
+const PCT: (u32, u32) = (3, 100);
+/// Deeper bugs have a chance of nothing.
+const MOST: u32 = 100;
+
+impl StrategyName {
+    /// Does it walk on for ever?
+    pub fn is_endless(&self) -> bool {
+        matches!(self, StrategyName::Random | StrategyName::Weighted | StrategyName::Pct { .. })
+    }
+}
+
+impl fmt::Display for StrategyName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StrategyName::Exhaust => f.write_str("exhaust"),
+            StrategyName::Dfs => f.write_str("dfs"),
+            StrategyName::Different => f.write_str("different"),
+            StrategyName::Random => f.write_str("random"),
+            StrategyName::Weighted => f.write_str("weighted"),
+            StrategyName::Pct { d, k } => write!(f, "pct:d={d},k={k}"),
+            StrategyName::Prefix(trace) => write!(f, "prefix:{trace}"),
+            StrategyName::Own(name) => write!(f, "own:{name}"),
+        }
+    }
+}
+
+impl From<StrategyName> for String {
+    fn from(name: StrategyName) -> String {
+        name.to_string()
+    }
+}
+
+impl TryFrom<String> for StrategyName {
+    type Error = UsageError;
+
+    fn try_from(text: String) -> Result<StrategyName, UsageError> {
+        text.parse()
+    }
+}
+
+impl FromStr for StrategyName {
+    type Err = UsageError;
+
+    fn from_str(text: &str) -> Result<StrategyName, UsageError> {
+        let (name, parameters) = match text.split_once(':') {
+            Some((name, parameters)) => (name, Some(parameters)),
+            None => (text, None),
+        };
+        let plain = match (name, parameters) {
+            ("pct", _) => return pct(parameters.unwrap_or_default()),
+            ("prefix" | "own", None | Some("")) => {
+                let what = if name == "own" { "NAME" } else { "TRACE.json" };
+                return Err(UsageError(format!("strategy {name} of what? Write it as {name}:{what}")));
+            }
+            ("prefix", Some(trace)) => return Ok(StrategyName::Prefix(trace.to_owned())),
+            ("own", Some(name)) => return Ok(StrategyName::Own(name.to_owned())),
+            ("exhaust", _) => StrategyName::Exhaust,
+            ("dfs", _) => StrategyName::Dfs,
+            ("different", _) => StrategyName::Different,
+            ("random", _) => StrategyName::Random,
+            ("weighted", _) => StrategyName::Weighted,
+            _ => return Err(UsageError::unknown("strategy", name, NAMES)),
+        };
+        match parameters {
+            None => Ok(plain),
+            Some(parameters) => {
+                Err(UsageError(format!("strategy {name} has no parameters, and '{parameters}' was given")))
+            }
+        }
+    }
+}
+
+/// The parameters of PCT: `d=3,k=100`, each optional.
+fn pct(parameters: &str) -> Result<StrategyName, UsageError> {
+    let (mut d, mut k) = PCT;
+    for parameter in parameters.split(',').filter(|parameter| !parameter.is_empty()) {
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        let number = value.parse().ok().filter(|number| *number > 0);
+        let wrong =
+            || UsageError(format!("strategy pct: '{parameter}'; write it as pct:d=3,k=100, each at least 1"));
+        match name {
+            "d" => d = number.ok_or_else(wrong)?,
+            "k" => k = number.ok_or_else(wrong)?,
+            _ => return Err(UsageError::unknown("parameter of pct", name, ["d", "k"])),
+        }
+    }
+    if d > MOST {
+        return Err(UsageError(format!("strategy pct: bugs of depth {d}; use at most {MOST}")));
+    }
+    // More changes than steps find nothing more.
+    if d > k {
+        return Err(UsageError(format!(
+            "strategy pct: a bug of depth {d} needs at least as many steps, and k is {k}"
+        )));
+    }
+    Ok(StrategyName::Pct { d, k })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        for text in [
+            "exhaust",
+            "dfs",
+            "different",
+            "random",
+            "weighted",
+            "pct:d=2,k=500",
+            "prefix:a/b:c.json",
+            "own:x",
+        ] {
+            assert_eq!(text.parse::<StrategyName>().unwrap().to_string(), text);
+        }
+        let pct = |text: &str| text.parse::<StrategyName>().map(|name| name.to_string());
+        assert_eq!(pct("pct").unwrap(), "pct:d=3,k=100");
+        assert_eq!(pct("pct:k=7").unwrap(), "pct:d=3,k=7");
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for (text, word) in [
+            ("exaust", "did you mean 'exhaust'?"),
+            ("dfs:3", "no parameters"),
+            ("prefix", "prefix:TRACE.json"),
+            ("prefix:", "prefix:TRACE.json"),
+            ("pct:d", "'d'"),
+            ("pct:d=0", "'d=0'"),
+            ("pct:x=1", "unknown parameter of pct 'x'"),
+            ("pct:d=5,k=4", "k is 4"),
+            ("pct:d=101,k=200", "at most 100"),
+            ("", "unknown strategy"),
+        ] {
+            let error = text.parse::<StrategyName>().unwrap_err().to_string();
+            assert!(error.contains(word), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Chops (EX-53): now and then a stack is unmounted, its disks become the new beginning, and it is mounted again.
+//!
+//! A chop is part of the way to a state, and of a trace: whoever goes that way chops there, too, for what was written before a chop
+//! is durable after it, and no crash reorders it any more. What a chop saves is work: the disks that it leaves are kept here, with
+//! a copy of the checker, so that a state behind it is restored from there. They are only a cache. Where there is none, or the
+//! checker has no copies, the way is gone from the pristine disks on, chops included, and leads to the same.
+
+use std::collections::BTreeMap;
+
+use explode_ramdisk::Image;
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::unit::Place;
+use crate::check::Checker;
+use crate::choose::{Choice, choices_hash};
+use crate::explore::State;
+
+/// So many chopped states are kept. States with a chop in common are mostly explored one after the other.
+const KEPT: usize = 128;
+
+/// After which calls of mutate there is a chop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Chops {
+    /// After each so many, if another one follows.
+    Every(u32),
+    /// After these, as a trace has them.
+    At(Vec<u32>),
+}
+
+impl Chops {
+    /// Those of a run with this option.
+    pub fn of(chop: Option<u32>) -> Chops {
+        chop.map_or_else(|| Chops::At(Vec::new()), Chops::Every)
+    }
+
+    /// Is there one after so many calls, of which this is not the last?
+    pub fn is_between(&self, mutates: u32) -> bool {
+        match self {
+            Chops::Every(period) => mutates > 0 && mutates.is_multiple_of(*period),
+            Chops::At(list) => list.contains(&mutates),
+        }
+    }
+
+    /// Is there one after the last call of all? A trace that ends in a chop has one.
+    pub fn is_last(&self, mutates: u32) -> bool {
+        matches!(self, Chops::At(list) if list.contains(&mutates))
+    }
+}
+
+/// A state right after a chop.
+pub(super) struct Chopped {
+    /// What the devices hold.
+    pub image: Image,
+    /// The checker, which has no part of the stack.
+    pub checker: Box<dyn Checker>,
+    /// How far it is.
+    pub place: Place,
+    /// How many choices led there.
+    pub choices: usize,
+}
+
+impl Chopped {
+    fn fork(&self) -> Option<Chopped> {
+        let Chopped { image, place, choices, .. } = self;
+        Some(Chopped {
+            image: image.clone(),
+            checker: self.checker.fork()?,
+            place: *place,
+            choices: *choices,
+        })
+    }
+}
+
+/// Chopped states by the way that leads there; the one that was not wanted longest is the first to go.
+#[derive(Default)]
+pub(super) struct Cache {
+    states: BTreeMap<u128, (Chopped, u64)>,
+    uses: u64,
+}
+
+impl Cache {
+    /// Keeps a state; `choices` lead to it.
+    pub fn keep(&mut self, choices: &[Choice], chopped: Chopped) {
+        self.uses += 1;
+        self.states.insert(Way::of(choices).key(chopped.place.mutates), (chopped, self.uses));
+        if self.states.len() > KEPT {
+            let oldest = self.states.iter().min_by_key(|(_, (_, used))| *used).map(|(key, _)| *key);
+            oldest.and_then(|key| self.states.remove(&key));
+        }
+    }
+
+    /// A copy of the last chopped state on the way to `state`, if one is here.
+    pub fn last_before(&mut self, state: &State, chops: &Chops) -> Option<Chopped> {
+        if self.states.is_empty() {
+            return None;
+        }
+        let mut ways = vec![Way::default()];
+        for choice in &state.choices {
+            ways.push(ways[ways.len() - 1].then(choice));
+        }
+        let chops = (1..=state.depth).rev().filter(|mutates| chops.is_between(*mutates));
+        let keys = chops.flat_map(|mutates| ways.iter().rev().map(move |way| way.key(mutates)));
+        let key = keys.into_iter().find(|key| self.states.contains_key(key))?;
+        self.uses += 1;
+        let (chopped, used) = self.states.get_mut(&key)?;
+        *used = self.uses;
+        chopped.fork()
+    }
+}
+
+impl std::fmt::Debug for Cache {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} chopped states", self.states.len())
+    }
+}
+
+/// A hash of choices that is made one choice after the other.
+#[derive(Clone, Copy, Debug, Default)]
+struct Way(u128);
+
+impl Way {
+    fn of(choices: &[Choice]) -> Way {
+        choices.iter().fold(Way::default(), |way, choice| way.then(choice))
+    }
+
+    fn then(self, choice: &Choice) -> Way {
+        let both = [self.0, choices_hash(std::slice::from_ref(choice))];
+        Way(xxh3_128(&both.map(u128::to_le_bytes).concat()))
+    }
+
+    /// Of the state that this leads to by so many calls of mutate: some make no choices.
+    fn key(self, mutates: u32) -> u128 {
+        self.0 ^ u128::from(mutates)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::{Cx, Failure};
+    use crate::choose::{Kind, Label};
+    use crate::crash::Epoch;
+    use crate::recover::Stack;
+
+    #[derive(Clone)]
+    struct Nothing;
+
+    impl Checker for Nothing {
+        fn mutate(&mut self, _cx: &mut Cx<'_>) -> Result<(), Failure> {
+            Ok(())
+        }
+        fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+            Ok(())
+        }
+        fn fork(&self) -> Option<Box<dyn Checker>> {
+            Some(Box::new(Nothing))
+        }
+    }
+
+    fn choices(values: &[u32]) -> Vec<Choice> {
+        let label = Label { site: "here".to_owned(), ..Label::default() };
+        let choice = |value: &u32| Choice {
+            kind: Kind::Action,
+            options: 1000,
+            value: *value,
+            name: None,
+            label: label.clone(),
+        };
+        values.iter().map(choice).collect()
+    }
+
+    fn keep(cache: &mut Cache, values: &[u32], mutates: u32) {
+        let place = Place { mutates, ..Place::default() };
+        let chopped =
+            Chopped { image: Image::new(), checker: Box::new(Nothing), place, choices: values.len() };
+        cache.keep(&choices(values), chopped);
+    }
+
+    /// Mutates and choices of the state that was found.
+    fn find(cache: &mut Cache, values: &[u32], depth: u32) -> Option<(u32, usize)> {
+        let state = State { choices: choices(values), depth };
+        cache.last_before(&state, &Chops::Every(2)).map(|chopped| (chopped.place.mutates, chopped.choices))
+    }
+
+    #[test]
+    fn the_last_chop_on_the_way_is_found() {
+        let mut cache = Cache::default();
+        keep(&mut cache, &[1, 2], 2);
+        keep(&mut cache, &[1, 2, 3], 4);
+        assert_eq!(find(&mut cache, &[1], 1), None);
+        assert_eq!(find(&mut cache, &[1, 2, 3], 3), Some((2, 2)));
+        assert_eq!(find(&mut cache, &[1, 2, 3, 4], 4), Some((4, 3)), "one mutate made no choice");
+        assert_eq!(find(&mut cache, &[1, 2, 4, 4], 5), Some((2, 2)));
+        assert_eq!(find(&mut cache, &[2, 2, 3, 4], 5), None);
+    }
+
+    #[test]
+    fn what_is_not_wanted_goes_first() {
+        let mut cache = Cache::default();
+        (0..KEPT as u32).for_each(|value| keep(&mut cache, &[value], 2));
+        assert!(find(&mut cache, &[0], 2).is_some());
+        keep(&mut cache, &[999], 2);
+        assert_eq!(cache.states.len(), KEPT);
+        assert_eq!(
+            [0, 1, 2, 999].map(|value| find(&mut cache, &[value], 2).is_some()),
+            [true, false, true, true]
+        );
+    }
+}

@@ -1,0 +1,222 @@
+//! Chops (EX-53): what is found with them, what is lost by design, and how little is repeated.
+
+mod common;
+
+use std::cell::RefCell;
+
+use explode_ramdisk::Flags;
+use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::crash::Epoch;
+use explode_runtime::recover::{Fault, Stack};
+use explode_runtime::run::{Options, StrategyName, UsageError};
+
+use common::Said;
+
+thread_local! {
+    /// How many mutates the path has, at each call of mutate.
+    static CALLS: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) };
+}
+
+const BLOCK: usize = 4096;
+
+/// What a store does in a mutate.
+#[derive(Clone, Copy)]
+enum Step {
+    /// Writes the next record, and lets it wait in the disk's cache.
+    Write,
+    /// Writes a pointer past the bytes of the cache: what it points to may be lost. The bug.
+    Point,
+    /// Empties the cache.
+    Flush,
+}
+
+/// A store of records, and a pointer that says how many there are. What the pointer counts must be there.
+#[derive(Clone)]
+struct Store {
+    steps: &'static [Step],
+    forks: bool,
+    records: u8,
+    mutates: u32,
+    /// Chops that the checker has heard of.
+    chops: u32,
+}
+
+const ALL: &[Step] = &[Step::Write, Step::Point, Step::Flush];
+
+fn store(steps: &'static [Step], forks: bool) -> Result<Box<dyn Checker>, UsageError> {
+    Ok(Box::new(Store { steps, forks, records: 0, mutates: 0, chops: 0 }))
+}
+
+impl Checker for Store {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        self.mutates += 1;
+        CALLS.with_borrow_mut(|calls| calls.push(self.mutates));
+        let disk = cx.stack().disk()?;
+        match self.steps[cx.choose(self.steps.len())] {
+            Step::Write => {
+                self.records += 1;
+                disk.write(u64::from(self.records) * 8, &[self.records; BLOCK], Flags::NONE);
+            }
+            Step::Point => {
+                disk.write(0, &[self.records; BLOCK], Flags::FUA);
+                cx.check_crashes_now(self, &[])?;
+            }
+            Step::Flush => disk.flush(),
+        }
+        Ok(())
+    }
+
+    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        let disk = stack.disk()?;
+        let mut block = [0; BLOCK];
+        disk.read(0, &mut block);
+        let counted = block[0];
+        for record in 1..=counted {
+            disk.read(u64::from(record) * 8, &mut block);
+            if block != [record; BLOCK] {
+                let message = format!("{counted} records are counted, {record} is not there");
+                return Err(Violation::new(Verdict::Lost, "record", message).into());
+            }
+        }
+        Ok(())
+    }
+
+    fn chop(&mut self, stack: &Stack) -> Result<(), Fault> {
+        self.chops += 1;
+        stack.disk().map(drop)
+    }
+
+    fn fork(&self) -> Option<Box<dyn Checker>> {
+        self.forks.then(|| Box::new(self.clone()) as Box<dyn Checker>)
+    }
+}
+
+type Build = fn(&Options) -> Result<Box<dyn Checker>, UsageError>;
+
+fn explore(build: Build, depth: u32, chop: Option<u32>, strategy: &StrategyName) -> (Said, Vec<u32>) {
+    let mut plan = common::plan(depth);
+    plan.settings.chop = chop;
+    plan.settings.strategy = strategy.clone();
+    let said = common::run(&common::registry(build), &plan);
+    assert!(said.summary().complete && said.summary().broken.is_zero(), "{:?}", said.summary());
+    (said, CALLS.with_borrow_mut(std::mem::take))
+}
+
+/// States, operations, crash disks, checks, findings.
+fn counts(said: &Said) -> [String; 5] {
+    let summary = said.summary();
+    [&summary.states, &summary.operations, &summary.crash_disks, &summary.checked, &summary.findings]
+        .map(ToString::to_string)
+}
+
+/// The write and the pointer are two mutates: with both between two chops the bug is found, with a chop between them it is lost by
+/// design, whichever way it is looked for.
+#[test]
+fn a_bug_is_found_within_the_window_and_lost_across_a_chop() {
+    let build: Build = |_| store(ALL, true);
+    let cases =
+        [(2, None, 1), (2, Some(1), 0), (4, Some(1), 0), (2, Some(2), 1), (4, Some(2), 1), (4, Some(3), 1)];
+    for (depth, chop, findings) in cases {
+        for strategy in [StrategyName::Exhaust, StrategyName::Dfs, StrategyName::Different] {
+            let (said, _) = explore(build, depth, chop, &strategy);
+            let found: Vec<_> =
+                said.findings().iter().map(|finding| (finding.signature.clone(), finding.replayed)).collect();
+            let bug = ("test/lost/record".to_owned(), true);
+            assert_eq!(found, vec![bug; findings], "depth {depth}, chop {chop:?}, {strategy}");
+        }
+    }
+}
+
+/// Its way leads through chops, which its trace has: a fresh process goes it from the pristine disks on, and comes to the same log.
+#[test]
+fn a_trace_with_chops_replays() {
+    // The record that the pointer counts is written at the earliest by the fourth mutate.
+    let builds: [Build; 2] = [|_| late(true), |_| late(false)];
+    for build in builds {
+        let (said, _) = explore(build, 5, Some(2), &StrategyName::Exhaust);
+        // The test's own way to confirm takes only a replay by the recorded log.
+        assert_eq!(said.findings().iter().map(|finding| finding.replayed).collect::<Vec<_>>(), [true]);
+        let trace = &said.traces[0];
+        assert_eq!((trace.mutates, &trace.chops[..]), (4, &[2][..]));
+        let text = trace.to_json();
+        assert!(text.contains("\"chops\": [\n    2\n  ]"), "{text}");
+    }
+}
+
+fn late(forks: bool) -> Result<Box<dyn Checker>, UsageError> {
+    Ok(Box::new(Late(Store { steps: ALL, forks, records: 0, mutates: 0, chops: 0 })))
+}
+
+/// A store that does nothing but flush before the third mutate.
+#[derive(Clone)]
+struct Late(Store);
+
+impl Checker for Late {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        self.0.steps = if self.0.mutates < 2 { &[Step::Flush] } else { &[Step::Write, Step::Point] };
+        self.0.mutate(cx)
+    }
+    fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure> {
+        self.0.check(stack, epoch, args)
+    }
+    fn fork(&self) -> Option<Box<dyn Checker>> {
+        self.0.forks.then(|| Box::new(self.clone()) as Box<dyn Checker>)
+    }
+}
+
+/// How many mutates each unit has repeated before the one that it explores.
+fn repeated(calls: &[u32], operations: u64) -> Vec<u32> {
+    let mut units: Vec<u32> = Vec::new();
+    let mut before = 0;
+    for (at, depth) in calls.iter().enumerate() {
+        // The next unit begins where depth does not grow by one.
+        if calls.get(at + 1).is_none_or(|next| *next != depth + 1) || is_explored(calls, at) {
+            units.push(before);
+            before = 0;
+        } else {
+            before += 1;
+        }
+    }
+    assert_eq!(units.len() as u64, operations);
+    units
+}
+
+/// With one way only, a unit explores a mutate that was never called before.
+fn is_explored(calls: &[u32], at: usize) -> bool {
+    calls[..at].iter().all(|before| *before < calls[at])
+}
+
+/// One way, eight deep: the n-th unit repeats n mutates, or with a chop after each two what came after the last chop but that at its
+/// own end.
+#[test]
+fn restoring_repeats_no_more_than_a_window() {
+    let forks: Build = |_| store(&[Step::Flush], true);
+    let plain: Build = |_| store(&[Step::Flush], false);
+    let units = |build: Build, chop| {
+        let (said, calls) = explore(build, 8, chop, &StrategyName::Exhaust);
+        (counts(&said), repeated(&calls, 8))
+    };
+    let (expected, all) = units(forks, None);
+    assert_eq!(all, [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(units(forks, Some(2)), (expected.clone(), vec![0, 1, 2, 1, 2, 1, 2, 1]));
+    assert_eq!(units(forks, Some(3)), (expected.clone(), vec![0, 1, 2, 3, 1, 2, 3, 1]));
+    assert_eq!(units(forks, Some(1)), (expected.clone(), vec![0, 1, 1, 1, 1, 1, 1, 1]));
+    // Without copies of the checker every mutate is repeated, and leads to the same.
+    assert_eq!(units(plain, Some(2)), (expected, all));
+}
+
+/// With many ways: what the cache gives and what is gone from the beginning on come to the same.
+#[test]
+fn a_checker_without_copies_comes_to_the_same() {
+    let forks: Build = |_| store(ALL, true);
+    let plain: Build = |_| store(ALL, false);
+    for chop in [1, 2, 3] {
+        for strategy in [StrategyName::Exhaust, StrategyName::Dfs] {
+            let (with, few) = explore(forks, 6, Some(chop), &strategy);
+            let (without, many) = explore(plain, 6, Some(chop), &strategy);
+            assert_eq!(counts(&with), counts(&without), "{chop} {strategy}");
+            assert_eq!(with.traces, without.traces, "{chop} {strategy}");
+            assert!(few.len() < many.len(), "{chop} {strategy}: {} {}", few.len(), many.len());
+        }
+    }
+}

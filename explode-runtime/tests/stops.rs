@@ -1,0 +1,364 @@
+//! What ends a run before its end holds at every step, what is left is counted, and a resumed run comes to the counts of one that was
+//! never stopped. A run is stopped at each of its steps in turn; a budget ends it in the same way.
+
+mod common;
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use explode_ramdisk::{Flags, RamDisk};
+use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::choose::Point;
+use explode_runtime::crash::Epoch;
+use explode_runtime::devices::Lab;
+use explode_runtime::explore::{Exhaust, Finished, Strategy, Unit, Wants};
+use explode_runtime::recover::{Below, Component, Fault, Recovery, Stack, Surface};
+use explode_runtime::report::{Finding, Message, Summary};
+use explode_runtime::run::{
+    Audience, ComponentDef, Confirmation, History, InThread, Keep, Mode, Options, Plan, Registry, RunError,
+    StrategyName, Supervisor, UsageError,
+};
+use explode_runtime::trace::{Replay, Trace, replay};
+
+const BLOCK: usize = 4096;
+const NEVER: usize = usize::MAX;
+
+thread_local! {
+    static STEPS: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
+    /// At this step, from 1, the run is told to stop.
+    static STOP_AT: Cell<usize> = const { Cell::new(NEVER) };
+    static STOP: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
+    /// A replay is one step.
+    static REPLAYS: Cell<bool> = const { Cell::new(false) };
+}
+
+fn step(name: &'static str) {
+    if REPLAYS.get() {
+        return;
+    }
+    let steps = STEPS.with_borrow_mut(|steps| {
+        steps.push(name);
+        steps.len()
+    });
+    if steps == STOP_AT.get() {
+        STOP.with(|stop| stop.store(true, Ordering::Relaxed));
+    }
+}
+
+/// A disk whose recovery writes.
+const DISK: ComponentDef = ComponentDef {
+    name: "disk",
+    about: "a disk whose recovery writes",
+    modes: &[Mode::Mem],
+    on: None,
+    options: &[],
+    build: |_: &Options| -> Result<Box<dyn Component>, UsageError> { Ok(Box::new(Disk(None))) },
+};
+
+struct Disk(Option<RamDisk>);
+
+impl Component for Disk {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        step("mount");
+        self.0 = Some(RamDisk::new(below.devices.storage()?.clone(), below.first_device, 64));
+        Ok(())
+    }
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+        step("recover");
+        let disk = RamDisk::new(below.devices.storage()?.clone(), below.first_device, 64);
+        let mut found = [0; BLOCK];
+        disk.read(8, &mut found);
+        disk.write(32, &found, Flags::NONE);
+        disk.write(40, &[7; BLOCK], Flags::NONE);
+        Ok(Recovery::Clean)
+    }
+    fn surface(&self) -> Surface {
+        self.0.clone().map_or(Surface::Child, Surface::Disk)
+    }
+    fn devices(&self) -> u32 {
+        1
+    }
+}
+
+/// Two of three steps write two blocks, in two ways that are wrong if one of both is there alone; the third writes one more block.
+struct Pairs {
+    mutates: u8,
+}
+
+impl Checker for Pairs {
+    fn init(&mut self, _stack: &Stack) -> Result<(), Fault> {
+        step("init");
+        Ok(())
+    }
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        step("mutate");
+        self.mutates += 1;
+        let disk = cx.stack().disk()?;
+        let which = cx.choose(3);
+        let block = [self.mutates * 10 + which as u8; BLOCK];
+        disk.write(8 * (which as u64 + 1), &block, Flags::NONE);
+        if which < 2 {
+            disk.write(8 * (which as u64 + 2), &block, Flags::NONE);
+        }
+        let wrong = ["0", "1", ""][if self.mutates == 2 { which } else { 2 }];
+        cx.check_crashes_now(self, &[wrong.to_owned()])
+    }
+    fn check(&self, stack: &Stack, _epoch: Epoch, args: &[String]) -> Result<(), Failure> {
+        step("check");
+        let disk = stack.disk()?;
+        let at = |block: u64| {
+            let mut bytes = [0; BLOCK];
+            disk.read(block * 8, &mut bytes);
+            bytes[0]
+        };
+        let torn = |one: u64| {
+            if at(one) / 10 == 2 && at(one + 1) / 10 != 2 {
+                "first"
+            } else if at(one + 1) / 10 == 2 && at(one) / 10 != 2 {
+                "second"
+            } else {
+                ""
+            }
+        };
+        let found = args[0].parse::<u64>().map_or("", |which| torn(which + 1));
+        match found {
+            "" => Ok(()),
+            promise => {
+                Err(Violation::new(Verdict::Lost, format!("{promise}-{}", args[0]), "the other is gone")
+                    .into())
+            }
+        }
+    }
+    fn check_key(&self) -> Option<Vec<u8>> {
+        Some(vec![self.mutates])
+    }
+}
+
+fn pairs(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
+    Ok(Box::new(Pairs { mutates: 0 }))
+}
+
+fn registry() -> Registry {
+    Registry { components: vec![DISK], ..common::registry(pairs) }
+}
+
+fn plan(chop: Option<u32>, strategy: StrategyName) -> Plan {
+    let mut plan = common::plan(2);
+    plan.settings.chop = chop;
+    plan.settings.strategy = strategy;
+    plan
+}
+
+/// What a run came to, with its findings as they were told last, by signature.
+struct Ran {
+    result: Result<Summary, RunError>,
+    findings: Vec<Finding>,
+    steps: Vec<&'static str>,
+}
+
+/// Keeps what it is told in memory: the folder has the journal alone.
+struct Listening<'a> {
+    folder: &'a Path,
+    registry: &'a Registry,
+    findings: Vec<Finding>,
+    traces: BTreeMap<PathBuf, Trace>,
+}
+
+impl Audience for Listening<'_> {
+    fn open(&mut self, _target: &str) -> Result<PathBuf, RunError> {
+        std::fs::create_dir_all(self.folder).unwrap();
+        Ok(self.folder.to_owned())
+    }
+
+    fn tell(&mut self, message: &Message) -> Result<(), RunError> {
+        if let Message::Finding(finding) = message {
+            self.findings.retain(|known| known.signature != finding.signature);
+            self.findings.push(finding.clone());
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, id: &str, trace: &Trace) -> Result<PathBuf, RunError> {
+        self.traces.insert(PathBuf::from(id), trace.clone());
+        Ok(PathBuf::from(id))
+    }
+
+    fn confirm(&mut self, trace: &Path) -> Confirmation {
+        step("replay");
+        REPLAYS.set(true);
+        let outcome = replay(self.registry, &self.traces[trace], &Lab::Mem).unwrap();
+        REPLAYS.set(false);
+        match outcome {
+            Replay::Reproduced { by_search: false, .. } => Confirmation::Reproduced,
+            other => Confirmation::Not(format!("{other:?}")),
+        }
+    }
+}
+
+/// Runs a plan in a folder, or goes on there, and stops at a step.
+fn run(plan: &Plan, own: Option<Box<dyn Strategy>>, folder: &Path, resume: bool, stop_at: usize) -> Ran {
+    let registry = registry();
+    let mut audience =
+        Listening { folder, registry: &registry, findings: Vec::new(), traces: BTreeMap::new() };
+    STEPS.take();
+    STOP_AT.set(stop_at);
+    STOP.with(|stop| stop.store(false, Ordering::Relaxed));
+    let mut crew = InThread::new(&registry, plan, &Lab::Mem);
+    let mut supervisor = Supervisor::new(plan, &mut crew, &mut audience);
+    supervisor.strategy = own;
+    supervisor.keep = match resume {
+        true => Keep::Resume(Box::new(History::read(folder).unwrap())),
+        false => Keep::Journal,
+    };
+    supervisor.interrupt = Some(STOP.with(|stop| *stop));
+    let result = supervisor.run();
+    Ran { result, findings: audience.findings, steps: STEPS.take() }
+}
+
+fn number(count: &explode_runtime::report::Count) -> u64 {
+    count.to_string().parse().unwrap()
+}
+
+/// Everything that is counted.
+fn counts(summary: &Summary) -> [u64; 10] {
+    let Summary { states, operations, choices, crash_disks, distinct, checked, .. } = summary;
+    let Summary { pending, crash_crash_disks, broken, findings, .. } = summary;
+    [
+        states,
+        operations,
+        choices,
+        crash_disks,
+        distinct,
+        checked,
+        pending,
+        crash_crash_disks,
+        broken,
+        findings,
+    ]
+    .map(number)
+}
+
+/// Stops at every third step, and at the last one, then goes on. (Every step would do, too; a journal takes its time.)
+fn stopped_everywhere(plan: &Plan, own: impl Fn() -> Option<Box<dyn Strategy>>) -> ([u64; 10], usize) {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = run(plan, own(), &folder.path().join("whole"), false, NEVER);
+    let expected = counts(whole.result.as_ref().unwrap());
+    // The first start comes before the run's time begins to be looked at.
+    assert_eq!(whole.steps[0], "mount");
+    for stop_at in (2..whole.steps.len()).step_by(3).chain([whole.steps.len()]) {
+        let out = folder.path().join(stop_at.to_string());
+        let stopped = run(plan, own(), &out, false, stop_at);
+        let summary = stopped.result.unwrap();
+        let [_, _, _, _, distinct, checked, pending, _, broken, findings] = counts(&summary);
+        let step = whole.steps[stop_at - 1];
+        assert_eq!((distinct, broken), (checked + pending, 0), "step {stop_at}, {step}");
+        assert!(!summary.complete || stop_at == whole.steps.len(), "step {stop_at}, {step}");
+        // After the stop at most one thing is still done: the replay without which there would be no finding.
+        let after = &stopped.steps[stop_at..];
+        assert!(
+            after.is_empty() || (after == ["replay"] && findings == 1),
+            "step {stop_at}, {step}: {after:?}"
+        );
+        assert_eq!(stopped.findings.iter().filter(|finding| finding.replayed).count() as u64, findings);
+        for late in stopped.findings.iter().filter(|finding| !finding.replayed) {
+            assert_eq!(late.not_replayed.as_deref(), Some("the time of the run was up before its replay"));
+            assert!(findings > 0);
+        }
+        let resumed = run(plan, own(), &out, true, NEVER);
+        let summary = resumed.result.unwrap();
+        assert_eq!(counts(&summary), expected, "step {stop_at}, {step}");
+        assert!(summary.complete && resumed.findings.iter().all(|finding| finding.replayed));
+        std::fs::remove_dir_all(&out).unwrap();
+    }
+    (expected, whole.steps.len())
+}
+
+#[test]
+fn a_stop_holds_at_every_step_and_what_is_left_is_pending() {
+    let (expected, steps) = stopped_everywhere(&plan(None, StrategyName::Exhaust), || None);
+    assert_eq!((expected, steps), ([7, 12, 12, 83, 61, 61, 0, 70, 0, 4], 443));
+}
+
+#[test]
+fn a_stop_holds_with_chops_too() {
+    let (expected, steps) = stopped_everywhere(&plan(Some(1), StrategyName::Dfs), || None);
+    assert_eq!((expected, steps), ([7, 12, 12, 40, 37, 37, 0, 45, 0, 4], 305));
+}
+
+/// A strategy of a caller's own: another one's, with what it counts.
+struct Mine {
+    inner: Exhaust,
+    skip: u32,
+}
+
+impl Strategy for Mine {
+    fn next(&mut self) -> Option<Unit> {
+        let mut unit = self.inner.next()?;
+        unit.mutates += self.skip;
+        Some(unit)
+    }
+    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+        self.inner.fallback(point)
+    }
+    fn wants(&self) -> Wants {
+        self.inner.wants()
+    }
+    fn observe(&mut self, finished: &Finished<'_>) {
+        self.inner.observe(finished);
+    }
+}
+
+fn mine(skip: u32) -> Option<Box<dyn Strategy>> {
+    Some(Box::new(Mine { inner: Exhaust::new(2), skip }))
+}
+
+/// One walk of one mutate, whose one choice is this.
+struct Once(Option<u32>);
+
+impl Strategy for Once {
+    fn next(&mut self) -> Option<Unit> {
+        self.0.map(|_| Unit { mutates: 1, ..Unit::default() })
+    }
+    fn fallback(&mut self, _point: &Point<'_>) -> u32 {
+        self.0.expect("its unit runs")
+    }
+    fn wants(&self) -> Wants {
+        Wants { points: true, ..Wants::default() }
+    }
+    fn observe(&mut self, _finished: &Finished<'_>) {
+        self.0 = None;
+    }
+}
+
+/// What was sampled is not covered, and a recovery's disks count like others: one block leaves 2 disks; its recovery writes two more
+/// blocks, which leave 4, of which one is the disk itself.
+#[test]
+fn a_sampled_recovery_is_not_complete() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut plan = plan(None, StrategyName::Own("once".to_owned()));
+    for (limit, samples, complete, left_out) in [(4, 2, true, 0), (3, 3, false, 2), (3, 2, false, 4)] {
+        (plan.settings.limit, plan.settings.samples) = (limit, samples);
+        let out = folder.path().join(format!("{limit}-{samples}"));
+        let summary = run(&plan, Some(Box::new(Once(Some(2)))), &out, false, NEVER).result.unwrap();
+        assert_eq!((summary.complete, number(&summary.left_out)), (complete, 0));
+        assert_eq!(number(&summary.crash_crash_left_out), left_out);
+    }
+}
+
+/// It is resumed where it was; one that goes another way is refused, and so is its name alone.
+#[test]
+fn a_strategy_of_ones_own_is_resumed() {
+    let plan = plan(None, StrategyName::Own("mine".to_owned()));
+    stopped_everywhere(&plan, || mine(0));
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let stopped = run(&plan, mine(0), &out, false, 60);
+    assert!(!stopped.result.unwrap().complete);
+    for (other, word) in [(mine(1), "went another way"), (None, "the program alone")] {
+        let error = run(&plan, other, &out, true, NEVER).result.unwrap_err().to_string();
+        assert!(error.contains(word), "{error}");
+    }
+    assert!(run(&plan, mine(0), &out, true, NEVER).result.unwrap().complete);
+}

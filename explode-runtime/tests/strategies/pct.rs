@@ -1,0 +1,111 @@
+//! PCT: its guarantee, by counting walks of fixed seeds on schedules whose bugs have known depths.
+
+use explode_runtime::choose::{Kind, Label, Point};
+use explode_runtime::explore::{Pct, Random, Strategy};
+
+const THREADS: usize = 4;
+const STEPS: usize = 6;
+const WALKS: u32 = 20_000;
+
+/// Runs four threads of six steps each to their end, as a strategy says; the order in which they ran. A thread that has ended is no
+/// option any more.
+fn schedule(strategy: &mut dyn Strategy) -> Vec<usize> {
+    strategy.next();
+    let mut left = [STEPS; THREADS];
+    let mut order = Vec::new();
+    loop {
+        let able: Vec<usize> = (0..THREADS).filter(|thread| left[*thread] > 0).collect();
+        if able.is_empty() {
+            return order;
+        }
+        let names: Vec<String> = able.iter().map(|thread| format!("thread {thread}")).collect();
+        let label = Label { site: "scheduler".to_owned(), ..Label::default() };
+        let point =
+            Point { kind: Kind::Schedule, options: able.len() as u32, names: &names, weights: &[], label };
+        let runs = able[strategy.fallback(&point) as usize];
+        left[runs] -= 1;
+        order.push(runs);
+    }
+}
+
+/// When thread `thread` took its step `step`, both from 0.
+fn at(order: &[usize], thread: usize, step: usize) -> usize {
+    let steps = order.iter().enumerate().filter(|(_, ran)| **ran == thread);
+    steps.map(|(at, _)| at).nth(step).unwrap()
+}
+
+/// Depth 1: thread 2 ends before thread 1 begins.
+fn one_order(order: &[usize]) -> bool {
+    at(order, 2, STEPS - 1) < at(order, 1, 0)
+}
+
+/// Depth 2: all of thread 1 falls between two steps of thread 0.
+fn two_orders(order: &[usize]) -> bool {
+    at(order, 0, 2) < at(order, 1, 0) && at(order, 1, STEPS - 1) < at(order, 0, 3)
+}
+
+/// Depth 3: thread 1 is interrupted there by thread 2, too.
+fn three_orders(order: &[usize]) -> bool {
+    two_orders(order) && at(order, 1, 1) < at(order, 2, 0) && at(order, 2, STEPS - 1) < at(order, 1, 2)
+}
+
+/// Does it show itself in this order?
+type Bug = fn(&[usize]) -> bool;
+
+fn found(mut strategy: impl Strategy, bug: Bug) -> u32 {
+    (0..WALKS).map(|_| u32::from(bug(&schedule(&mut strategy)))).sum()
+}
+
+/// Each bug is found by at least 1 / (n k^(d-1)) of the walks. The counts are exact: the seed decides.
+#[test]
+fn each_walk_finds_a_bug_with_the_guaranteed_probability() {
+    let (n, k) = (THREADS as u32, (THREADS * STEPS) as u32);
+    let bugs: [(u32, Bug); 3] = [(1, one_order), (2, two_orders), (3, three_orders)];
+    let counts = bugs.map(|(d, bug)| {
+        let by_priority = found(Pct::new(5, 1, d, k), bug);
+        let least = f64::from(WALKS) / (f64::from(n) * f64::from(k).powi(d as i32 - 1));
+        assert!(
+            f64::from(by_priority) >= least,
+            "depth {d}: {by_priority} of {WALKS} walks, {least} guaranteed"
+        );
+        (by_priority, found(Random::new(5, 1), bug))
+    });
+    assert_eq!(counts, [(9964, 271), (406, 42), (11, 0)]);
+}
+
+/// Fewer changes than a bug needs cannot find it, however many walks there are.
+#[test]
+fn a_bug_that_is_too_deep_is_not_found() {
+    let k = (THREADS * STEPS) as u32;
+    assert_eq!(found(Pct::new(5, 1, 1, k), two_orders), 0);
+    assert_eq!(found(Pct::new(5, 1, 2, k), three_orders), 0);
+}
+
+/// Without changes a walk is an order of the threads, and all 24 orders are equally likely (within four standard deviations).
+#[test]
+fn priorities_are_a_random_order() {
+    let mut times = std::collections::BTreeMap::new();
+    let mut strategy = Pct::new(1, 1, 1, 1);
+    for _ in 0..WALKS {
+        let mut order = schedule(&mut strategy);
+        order.dedup();
+        assert_eq!(order.len(), THREADS, "nobody is interrupted");
+        *times.entry(order).or_insert(0) += 1;
+    }
+    assert_eq!(times.len(), 24);
+    let expected = f64::from(WALKS) / 24.0;
+    assert!(
+        times.values().all(|times| (f64::from(*times) - expected).abs() < 4.0 * expected.sqrt()),
+        "{times:?}"
+    );
+}
+
+/// What has no identities is data, and drawn uniformly.
+#[test]
+fn points_without_identities_are_drawn() {
+    let mut strategy = Pct::new(1, 1, 3, 10);
+    strategy.next();
+    let mut times = [0_u32; 3];
+    (0..3000).for_each(|_| times[strategy.fallback(&Point::action(3, Label::default())) as usize] += 1);
+    assert!(times.iter().all(|times| (900..1100).contains(times)), "{times:?}");
+}

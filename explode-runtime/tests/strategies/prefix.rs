@@ -1,0 +1,111 @@
+//! Beginning with the way of a trace.
+
+use std::cell::RefCell;
+
+use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::crash::Epoch;
+use explode_runtime::explore::Prefix;
+use explode_runtime::recover::Stack;
+use explode_runtime::run::{Options, Plan, StrategyName, UsageError};
+
+use crate::common;
+
+thread_local! {
+    static WAYS: RefCell<Vec<Vec<usize>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Ten keys; one word of five opens it, and another one that differs in its end has a bug of its own.
+#[derive(Default)]
+struct Lock {
+    way: Vec<usize>,
+}
+
+impl Checker for Lock {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        self.way.push(cx.choose(5) * 2 + cx.choose(2));
+        WAYS.with_borrow_mut(|ways| ways.push(self.way.clone()));
+        let wrong = |promise: &str| Err(Violation::new(Verdict::CheckFailed, promise, "it opens").into());
+        match self.way[..] {
+            [3, 1, 4, 1, 5] => wrong("known"),
+            [3, 1, 4, 8, 8] => wrong("near"),
+            _ => Ok(()),
+        }
+    }
+
+    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+fn lock(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
+    Ok(Box::new(Lock::default()))
+}
+
+/// A plan that begins with the way of the trace of `known`.
+fn beginning(depth: u32) -> Plan {
+    let mut plan = common::plan(5);
+    plan.settings.strategy = StrategyName::Own("typed".to_owned());
+    let said = common::run_by(
+        Some(Box::new(super::own::Typed::new(&[3, 1, 4, 1, 5]))),
+        &common::registry(lock),
+        &plan,
+    );
+    let trace = &said.traces[0];
+    assert_eq!((said.findings()[0].signature.as_str(), trace.mutates), ("test/check-failed/known", 5));
+    let mut plan = common::plan(depth);
+    plan.settings.strategy = StrategyName::Prefix("trace.json".to_owned());
+    plan.settings.prefix = Some(Prefix { choices: trace.choices.clone(), mutates: trace.mutates });
+    WAYS.with_borrow_mut(Vec::clear);
+    plan
+}
+
+/// The way itself, then its last step's others, then those of the one before with all that follows them: the second bug is found
+/// after 1 + 10 + 10 + 7 * 10 + 9 units, of 111110 in all.
+#[test]
+fn what_is_near_the_way_comes_first() {
+    let mut plan = beginning(5);
+    plan.settings.states = Some(110);
+    let said = common::run(&common::registry(lock), &plan);
+    let found: Vec<&str> = said.findings().iter().map(|finding| finding.signature.as_str()).collect();
+    assert_eq!(found, ["test/check-failed/known", "test/check-failed/near"]);
+    assert!(!said.summary().complete);
+    // What was found this way replays like everything else; its trace has the way that the run began with.
+    assert_eq!(said.traces[1].options.prefix, plan.settings.prefix);
+    // The mutates of all units in order, those that restore a state included: the way, and five for each of ten.
+    let ways = WAYS.with_borrow_mut(std::mem::take);
+    assert_eq!(ways[4], [3, 1, 4, 1, 5]);
+    let ends = (0..10).map(|unit| ways[5 + 5 + 5 * unit + 4].clone());
+    assert_eq!(ends.map(|way| way[4]).collect::<Vec<_>>(), (0..10).collect::<Vec<_>>());
+}
+
+/// At the end everything is covered, as breadth first.
+#[test]
+fn everything_is_covered_at_the_end() {
+    let registry = common::registry(lock);
+    let plan = beginning(3);
+    assert!(
+        common::run(&registry, &plan)
+            .result
+            .is_err_and(|error| error.to_string().contains("--depth 5 or more"))
+    );
+    let mut plan = beginning(5);
+    plan.settings.prefix.as_mut().unwrap().mutates = 3;
+    plan.settings.prefix.as_mut().unwrap().choices.truncate(6);
+    plan.settings.depth = 3;
+    let (near, plain) = (common::run(&registry, &plan), common::run(&registry, &common::plan(3)));
+    let (near, plain) = (near.summary(), plain.summary());
+    assert_eq!((&near.states, &plain.states), (&1111.into(), &1111.into()));
+    // The three mutates of the way are explored twice: once as a whole, once with all others.
+    assert_eq!((&near.operations, &plain.operations), (&1113.into(), &1110.into()));
+    assert!(near.complete && plain.complete);
+}
+
+/// A way that does not fit is said to be none.
+#[test]
+fn a_way_of_something_else_is_broken() {
+    let mut plan = beginning(5);
+    plan.settings.states = Some(20);
+    plan.settings.prefix.as_mut().unwrap().choices[3].options = 7;
+    let said = common::run(&common::registry(lock), &plan);
+    assert_eq!(said.summary().broken, 1.into());
+}

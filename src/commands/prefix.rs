@@ -1,0 +1,31 @@
+//! The trace that a run begins with (`--strategy prefix:TRACE.json`).
+
+use explode_runtime::explore::Prefix;
+use explode_runtime::run::{Plan, UsageError};
+use explode_runtime::trace::Trace;
+
+/// Reads its way, which must be one of the plan's system.
+pub fn read(path: &str, plan: &Plan) -> Result<Prefix, UsageError> {
+    let wrong = |what: &dyn std::fmt::Display| UsageError(format!("{path}: {what}"));
+    let text = std::fs::read(path).map_err(|error| wrong(&error))?;
+    let trace = Trace::from_json(&text).map_err(|error| wrong(&error))?;
+    let (seed, chop) = (trace.options.seed, trace.options.chop);
+    let different = [
+        ("its stack", trace.stack != plan.stack),
+        ("its checker", trace.checker != plan.checker),
+        ("the checker's options", trace.checker_options != plan.checker_options),
+        ("its seed", seed != plan.settings.seed),
+        ("its chop", chop != plan.settings.chop),
+    ];
+    if let Some((what, _)) = different.iter().find(|(_, different)| *different) {
+        let hint = match (*what, chop) {
+            ("its seed", _) => format!("; use --seed {seed}"),
+            ("its chop", Some(chop)) => format!("; use --chop {chop}"),
+            ("its chop", None) => "; run without --chop".to_owned(),
+            _ => String::new(),
+        };
+        let text = format!("{what} is not that of this run, so its way leads elsewhere{hint}");
+        return Err(wrong(&text));
+    }
+    Ok(Prefix { choices: trace.choices, mutates: trace.mutates })
+}
