@@ -7,6 +7,9 @@
 //! A [`Pipeline`] belongs to one run of the system. It follows the system's log, and when a checker asks for crash checks it
 //! takes every disk of the interval through the stages. It knows no strategy and no report.
 
+mod asked;
+mod recovery;
+
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -14,12 +17,15 @@ use explode_ramdisk::{Event, Identity, Image, Recording};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::check::{Ask, Checker, Failure, Violation};
-use crate::crash::{Counts, CrashDisk, Epoch, Limits, SampleSeed, When, walk};
+use crate::crash::{Counts, CrashDisk, Epoch, Limits, SampleSeed, When};
 use crate::devices::{Devices, Lab, Side};
 use crate::events::{EventError, hash_event};
 use crate::recover::{Blame, Fault, Recovery, Stack};
 use crate::run::{Plan, Registry, Settings, Stage};
 use crate::writeset::WriteSet;
+
+pub use asked::Asked;
+pub use recovery::NeighboursOf;
 
 /// The stages behind one running system.
 #[derive(Clone)]
@@ -125,17 +131,16 @@ impl<'a> Pipeline<'a> {
         self.follow(devices)
     }
 
-    /// Takes every crash disk of the interval that ends here to `visit`, once per epoch in which it is possible.
+    /// The interval that ends here, to go through its crash disks; [`skip`](Pipeline::skip) goes on from there.
     ///
     /// # Errors
-    /// The log cannot be read, or an event contradicts it; or the devices did not stay as they were while others were visited.
-    pub fn candidates(
-        &mut self,
+    /// The log cannot be read, or an event contradicts it.
+    pub fn asked<'s>(
+        &'s mut self,
         devices: &Devices,
-        ask: &Ask<'_>,
+        ask: &Ask<'s>,
         interval: u64,
-        mut visit: impl FnMut(&Candidate<'_>),
-    ) -> Result<Counts, Fault> {
+    ) -> Result<Asked<'s>, Fault> {
         self.follow(devices)?;
         if ask.when != When::Between && !self.in_interval {
             self.advance()?;
@@ -146,23 +151,24 @@ impl<'a> Pipeline<'a> {
         // Without a word from the checker no two requests for crash checks are alike: it may remember each mutate and call.
         let place = || [&seed.choices.to_le_bytes()[..], &interval.to_le_bytes()].concat();
         let rest = ask.checker.check_key().unwrap_or_else(place);
+        let Ask { when, begin, args, .. } = *ask;
         let log_hash = self.log_hash.digest128();
-        let mut write_set = self.write_set.clone();
-        let counts = walk(&mut write_set, &self.log, ask.when, &limits, |disk| {
-            for epoch in disk.epochs().iter() {
-                let args = if epoch == Epoch::Begin { ask.begin } else { ask.args };
-                let key = key(disk.identity(), epoch, args, &rest);
-                visit(&Candidate { disk, epoch, args, key, rest: &rest, seed, log_hash });
-            }
-        });
-        let counts = counts.map_err(contradiction)?;
-        let moved = devices.take_log()?;
-        if let Some(event) = moved.first() {
-            return Err(tool(format!(
-                "the system did not stand still while its crash disks were checked: {} events, the first one {event:?}",
-                moved.len()
-            )));
-        }
+        Ok(Asked { write_set: &self.write_set, log: &self.log, when, limits, begin, args, rest, log_hash })
+    }
+
+    /// Takes every crash disk of the interval that ends here to `visit`, once per epoch in which it is possible.
+    ///
+    /// # Errors
+    /// The log cannot be read, or an event contradicts it; or the devices did not stay as they were while others were visited.
+    pub fn candidates(
+        &mut self,
+        devices: &Devices,
+        ask: &Ask<'_>,
+        interval: u64,
+        visit: impl FnMut(&Candidate<'_>),
+    ) -> Result<Counts, Fault> {
+        let (counts, write_set) = self.asked(devices, ask, interval)?.walk(visit)?;
+        stood_still(devices)?;
         if ask.when == When::Between {
             self.write_set = write_set;
             self.log.clear();
@@ -195,6 +201,19 @@ impl<'a> Pipeline<'a> {
         }
         Ok(())
     }
+}
+
+/// Did the system stand still while its crash disks were checked?
+///
+/// # Errors
+/// It did not, or the log cannot be read.
+pub(crate) fn stood_still(devices: &Devices) -> Result<(), Fault> {
+    let moved = devices.take_log()?;
+    let Some(event) = moved.first() else { return Ok(()) };
+    Err(tool(format!(
+        "the system did not stand still while its crash disks were checked: {} events, the first one {event:?}",
+        moved.len()
+    )))
 }
 
 fn contradiction(error: EventError) -> Fault {
@@ -249,31 +268,6 @@ impl Judge<'_> {
             Err(panic) => Judgement::Broken(format!("panicked: {}", panic_message(panic.as_ref()))),
         };
         Judged { judgement, recovery: recovered }
-    }
-
-    /// Visits every disk that a crash during a recovery can leave (EX-78): what the recovery of `crash_disk` wrote, applied to
-    /// that disk; but not the crash disk itself.
-    ///
-    /// # Errors
-    /// An event that contradicts the recovery's log.
-    pub fn crash_crash_disks(
-        self,
-        crash_disk: &Image,
-        recovery: &[Event],
-        seed: SampleSeed,
-        mut visit: impl FnMut(&CrashDisk<'_>),
-    ) -> Result<Counts, Fault> {
-        let Settings { rules, limit, samples, .. } = self.plan.settings;
-        let identity = crash_disk.identity();
-        let limits =
-            Limits { limit, samples, seed: SampleSeed { choices: seed.choices ^ identity.0, ..seed } };
-        let mut write_set = WriteSet::new(crash_disk.clone(), rules);
-        let counts = walk(&mut write_set, recovery, When::Between, &limits, |disk| {
-            if disk.identity() != identity {
-                visit(disk);
-            }
-        });
-        counts.map_err(contradiction)
     }
 }
 
