@@ -20,6 +20,9 @@ pub enum Command {
     Run(RunArgs),
     /// Run a trace again: does the finding show itself once more?
     Replay(ReplayArgs),
+    /// Make a trace smaller that fails in the same way.
+    #[command(visible_alias = "minimize")]
+    Minimise(MinimiseArgs),
     /// How many crash disks a second are checked, and how many a plain loop without explode would.
     Bench(BenchArgs),
     /// What can be named.
@@ -225,6 +228,24 @@ const DECIDED: [&str; 20] = [
 pub struct ReplayArgs {
     /// The trace file.
     pub trace: PathBuf,
+    /// How to say it.
+    #[arg(long, value_enum, default_value = "human")]
+    pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub struct MinimiseArgs {
+    /// The trace file; it stays as it is.
+    pub trace: PathBuf,
+    /// Where the smaller trace goes; by default next to the old one, as <name>.min.json.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Be content with what was found after this time: 60s, 5m, 500ms.
+    #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "5m")]
+    pub budget: u64,
+    /// Be content with what was found after so many tests: ways that were run, and disks that were looked at.
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    pub tests: u64,
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,

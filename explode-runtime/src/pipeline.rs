@@ -21,7 +21,7 @@ use crate::crash::{Counts, CrashDisk, Epoch, Limits, SampleSeed, When};
 use crate::devices::{Devices, Lab, Side};
 use crate::events::{EventError, hash_event};
 use crate::recover::{Blame, Fault, Recovery, Stack};
-use crate::run::{Plan, Registry, Settings, Stage};
+use crate::run::{Plan, Registry, Stage};
 use crate::writeset::WriteSet;
 
 pub use asked::Asked;

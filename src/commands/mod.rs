@@ -4,9 +4,11 @@ mod bench;
 mod crash_disks;
 mod doctor;
 mod list;
+mod minimise;
 mod plan;
 mod replay;
 mod run;
+mod trace;
 mod vm;
 
 use explode_runtime::run::{Exit, Registry};
@@ -21,6 +23,7 @@ pub fn dispatch(registry: &Registry, command: &Command) -> Exit {
         Command::Run(args) => run::run(registry, args),
         Command::Bench(args) => bench::bench(registry, args),
         Command::Replay(args) => replay::replay(registry, args),
+        Command::Minimise(args) => minimise::minimise(registry, args),
         Command::List(args) => list::list(registry, args),
         Command::CrashDisks(args) => crash_disks::crash_disks(args),
         Command::Doctor(args) => doctor::doctor(args),

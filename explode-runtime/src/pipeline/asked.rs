@@ -27,6 +27,11 @@ impl Asked<'_> {
         self.log_hash
     }
 
+    /// What the keys of its checks say besides image, epoch and arguments.
+    pub fn rest(&self) -> &[u8] {
+        &self.rest
+    }
+
     /// What a sample of it is drawn from.
     pub fn seed(&self) -> SampleSeed {
         self.limits.seed
