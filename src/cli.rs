@@ -20,6 +20,8 @@ pub enum Command {
     Run(RunArgs),
     /// Run a trace again: does the finding show itself once more?
     Replay(ReplayArgs),
+    /// Tell what a trace shows: what was done, what the crash kept and lost, which write was critical.
+    Show(ShowArgs),
     /// Make a trace smaller that fails in the same way.
     #[command(visible_alias = "minimize")]
     Minimise(MinimiseArgs),
@@ -228,6 +230,28 @@ const DECIDED: [&str; 20] = [
 pub struct ReplayArgs {
     /// The trace file.
     pub trace: PathBuf,
+    /// How to say it.
+    #[arg(long, value_enum, default_value = "human")]
+    pub format: Format,
+}
+
+/// In which form a trace is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum As {
+    /// As a story.
+    Text,
+}
+
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// The trace file.
+    pub trace: PathBuf,
+    /// In which form.
+    #[arg(long = "as", value_enum, default_value = "text")]
+    pub form: As,
+    /// The search for the critical write runs so many ways and looks at so many disks, at most; by default 2000, 200 on a kernel.
+    #[arg(long, value_name = "N")]
+    pub tests: Option<u64>,
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,

@@ -8,6 +8,7 @@ mod minimise;
 mod plan;
 mod replay;
 mod run;
+mod show;
 mod trace;
 mod vm;
 
@@ -23,6 +24,7 @@ pub fn dispatch(registry: &Registry, command: &Command) -> Exit {
         Command::Run(args) => run::run(registry, args),
         Command::Bench(args) => bench::bench(registry, args),
         Command::Replay(args) => replay::replay(registry, args),
+        Command::Show(args) => show::show(registry, args),
         Command::Minimise(args) => minimise::minimise(registry, args),
         Command::List(args) => list::list(registry, args),
         Command::CrashDisks(args) => crash_disks::crash_disks(args),

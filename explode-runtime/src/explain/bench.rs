@@ -170,6 +170,11 @@ impl<'a, 'r> Bench<'a, 'r> {
         Ok(outcome)
     }
 
+    /// Would [`attempt`](Bench::attempt) answer from memory?
+    pub fn knows(&self, pieces: &[Vec<Name>]) -> bool {
+        self.known.contains_key(pieces)
+    }
+
     /// Has the worker end its way; returns the profile's line about the error.
     pub fn leave(&mut self) -> Option<PromiseLine> {
         if !std::mem::take(&mut self.standing) {

@@ -5,12 +5,16 @@
 //! ([`minimise`](crate::minimise)) and stories are made of that.
 
 mod bench;
+pub mod critical;
 mod happened;
 pub mod probe;
 mod prober;
 mod reach;
+mod story;
+mod text;
 
 pub use bench::{Bench, Bounds, Failing, Outcome, WayEnd};
 pub use reach::{Failure, Look, Reached, look, reach};
+pub use story::{Retold, Story, story};
 
 pub(crate) use prober::{Talk, probe as run_probe};

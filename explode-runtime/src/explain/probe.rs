@@ -152,6 +152,11 @@ impl Pending {
     }
 }
 
+/// The names of the versions that are kept, range by range.
+pub(crate) fn kept_names(ranges: &[Pending], digits: &[Option<u32>]) -> Vec<Name> {
+    ranges.iter().zip(digits).filter_map(|(range, digit)| Some(range.name((*digit)?))).collect()
+}
+
 /// An event of the log, without its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Happened {

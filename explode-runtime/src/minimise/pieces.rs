@@ -2,7 +2,7 @@
 
 use super::ddmin::ddmin;
 use crate::crash::Name;
-use crate::explain::probe::{Moment, Pending, Standing};
+use crate::explain::probe::{Moment, Pending, Standing, kept_names};
 use crate::explain::{Bench, Outcome};
 use crate::run::RunError;
 
@@ -32,7 +32,7 @@ fn shrink_one(bench: &mut Bench<'_, '_>, standing: Standing, level: usize) -> Re
             return Ok(false);
         }
         let mut tried = pieces.clone();
-        tried[level] = named(ranges, digits);
+        tried[level] = kept_names(ranges, digits);
         Ok(matches!(bench.attempt(&tried)?, Outcome::Same(..)))
     };
     let now: Vec<Option<u32>> = ranges.iter().map(|range| range.kept).collect();
@@ -45,7 +45,7 @@ fn shrink_one(bench: &mut Bench<'_, '_>, standing: Standing, level: usize) -> Re
         return Ok(standing);
     }
     let mut tried = pieces.clone();
-    tried[level] = named(ranges, &smaller);
+    tried[level] = kept_names(ranges, &smaller);
     go_to(bench, standing, &tried)
 }
 
@@ -63,11 +63,6 @@ fn closest(
     let different: Vec<usize> = (0..now.len()).filter(|range| now[*range] != base[*range]).collect();
     let needed = ddmin(different, &mut |part: &[usize]| fails(&with(part)))?;
     Ok((with(&needed), needed.len()))
-}
-
-/// The names of the versions that are kept.
-fn named(ranges: &[Pending], digits: &[Option<u32>]) -> Vec<Name> {
-    ranges.iter().zip(digits).filter_map(|(range, digit)| Some(range.name((*digit)?))).collect()
 }
 
 /// Stands at other disks of the same request for crash checks, which fail.
