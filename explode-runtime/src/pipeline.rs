@@ -37,6 +37,8 @@ pub struct Pipeline<'a> {
     log: Vec<Event>,
     log_hash: Xxh3,
     in_interval: bool,
+    /// The events between the last two requests, where the last one was about one instant.
+    recent: Vec<Event>,
     /// All events from the beginning, if somebody wants them.
     kept: Option<Vec<Event>>,
 }
@@ -98,7 +100,15 @@ impl<'a> Pipeline<'a> {
         log_hash.update(&base.identity().0.to_le_bytes());
         let write_set = WriteSet::new(base, plan.settings.rules);
         let judge = Judge { registry, plan, lab };
-        Pipeline { judge, write_set, log: Vec::new(), log_hash, in_interval: false, kept: None }
+        Pipeline {
+            judge,
+            write_set,
+            log: Vec::new(),
+            log_hash,
+            in_interval: false,
+            recent: Vec::new(),
+            kept: None,
+        }
     }
 
     /// From now on all events are kept, for [`Pipeline::into_events`].
@@ -141,8 +151,11 @@ impl<'a> Pipeline<'a> {
         ask: &Ask<'s>,
         interval: u64,
     ) -> Result<Asked<'s>, Fault> {
+        let before = self.log.len();
         self.follow(devices)?;
+        self.recent.clear();
         if ask.when != When::Between && !self.in_interval {
+            self.recent.extend_from_slice(&self.log[before..]);
             self.advance()?;
         }
         let settings = &self.judge.plan.settings;
@@ -153,7 +166,8 @@ impl<'a> Pipeline<'a> {
         let rest = ask.checker.check_key().unwrap_or_else(place);
         let Ask { when, begin, args, .. } = *ask;
         let log_hash = self.log_hash.digest128();
-        Ok(Asked { write_set: &self.write_set, log: &self.log, when, limits, begin, args, rest, log_hash })
+        let Pipeline { write_set, log, recent, .. } = self;
+        Ok(Asked { write_set, log, recent, when, limits, begin, args, rest, log_hash })
     }
 
     /// Takes every crash disk of the interval that ends here to `visit`, once per epoch in which it is possible.

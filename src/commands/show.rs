@@ -1,5 +1,7 @@
 //! `explode show`: the story of a trace. Exit code 0, whether the trace can be run here or not; then it says what the file has.
 
+use explode_runtime::explain::critical::Search;
+use explode_runtime::explain::probe::Moment;
 use explode_runtime::explain::{Bounds, Retold, Story};
 use explode_runtime::report::quoted;
 use explode_runtime::run::{Exit, Mode, Registry};
@@ -91,8 +93,37 @@ fn retold_json(retold: &Retold) -> Vec<Value> {
             }));
         }
     }
-    if let Some(search) = &retold.critical {
-        lines.push(json!({ "type": "critical", "found": search }));
+    let last = retold.standing.as_ref().and_then(|standing| standing.moments.last());
+    if let (Some(search), Some(moment)) = (&retold.critical, last) {
+        lines.push(critical(search, moment));
     }
     lines
+}
+
+fn critical(search: &Search, moment: &Moment) -> Value {
+    let none = |why: &str| json!({ "type": "critical", "found": false, "why": why });
+    let at = |range: usize| {
+        let range = &moment.ranges[range];
+        (range.dev, range.name(0).1)
+    };
+    match search {
+        Search::NothingPending => none("nothing was pending"),
+        Search::NeverRecovers(true) => none("no disk of that moment recovers"),
+        Search::NeverRecovers(false) => none("no disk of that moment that was looked at recovers"),
+        Search::NotMade(why) => none(why),
+        Search::Found(found) => {
+            let (dev, sector) = at(found.range);
+            let differs = |(range, keeps): &(usize, Option<u32>)| {
+                let (dev, sector) = at(*range);
+                json!({ "dev": dev, "sector": sector, "keeps": keeps })
+            };
+            let nearest: Vec<Value> = found.nearest.iter().map(differs).collect();
+            json!({
+                "type": "critical", "found": true, "dev": dev, "sector": sector, "version": found.version,
+                "kept": found.kept, "decision": found.decision.0, "decisions": found.decision.1,
+                "certain": found.certain, "nearest": nearest, "as_near": found.as_near,
+                "nearest_certain": found.nearest_certain,
+            })
+        }
+    }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::probe::{Answers, End, Looks, Next, Probe, ProbeSaid, PromiseLine, Spot, Standing, Tried, Until};
 use crate::check::Violation;
 use crate::choose::Choice;
-use crate::crash::Name;
+use crate::crash::{Epoch, Name};
 use crate::run::{Crew as _, Death, Known, Remote, RunError, Said, StartError, Started, StepName, ToWorker};
 use crate::trace::{CrashDiskRecord, Replay, Trace};
 
@@ -33,6 +33,8 @@ pub struct Bench<'a, 'r> {
     standing: bool,
     /// Where to go back to: choices and disk.
     at: Option<(Vec<Choice>, Spot)>,
+    /// In which moment that is.
+    here: Option<Here>,
     /// What is known of the disks there.
     known: BTreeMap<Vec<Vec<Name>>, Outcome>,
     /// Tests made.
@@ -41,6 +43,26 @@ pub struct Bench<'a, 'r> {
     pub remembered: u64,
     /// A bound has said no.
     pub cut: bool,
+}
+
+/// A moment: in it, a disk is what it keeps.
+#[derive(Debug, PartialEq, Eq)]
+struct Here {
+    choices: Vec<Vec<Choice>>,
+    interval: u64,
+    epoch: Epoch,
+    places: Vec<(usize, usize)>,
+}
+
+impl Here {
+    fn of(standing: &Standing) -> Here {
+        Here {
+            choices: standing.choices.clone(),
+            interval: standing.spot.interval,
+            epoch: standing.spot.epoch,
+            places: standing.moments.iter().map(|moment| moment.place).collect(),
+        }
+    }
 }
 
 /// What a way came to.
@@ -93,6 +115,7 @@ impl<'a, 'r> Bench<'a, 'r> {
             started: None,
             standing: false,
             at: None,
+            here: None,
             known: BTreeMap::new(),
             tests: 0,
             remembered: 0,
@@ -135,11 +158,16 @@ impl<'a, 'r> Bench<'a, 'r> {
     pub fn way(&mut self, answers: Answers, mutates: u32, until: Until) -> Result<WayEnd, RunError> {
         self.leave();
         self.at = None;
-        self.known.clear();
         let end = self.run(answers, mutates, until)?;
+        let mut moment = None;
         if let WayEnd::Stands(standing) = &end {
             self.at = Some((standing.choices.concat(), standing.spot.clone()));
+            moment = Some(Here::of(standing));
         }
+        if moment.is_none() || moment != self.here {
+            self.known.clear();
+        }
+        self.here = moment;
         Ok(end)
     }
 

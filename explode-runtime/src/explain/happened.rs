@@ -25,7 +25,12 @@ pub(super) fn moment(
     });
     let happened: Vec<Happened> = until.map(|event| happened(event, whose)).collect();
     let later = events.iter().filter(counted).count() - before;
-    Moment { events: happened, later: later as u64, ranges: ranges(neighbours, pieces, epoch, whose) }
+    Moment {
+        place: neighbours.place,
+        events: happened,
+        later: later as u64,
+        ranges: ranges(neighbours, pieces, epoch, whose),
+    }
 }
 
 fn ranges(neighbours: &Neighbours, pieces: &[Name], epoch: Epoch, whose: Whose<'_>) -> Vec<Pending> {

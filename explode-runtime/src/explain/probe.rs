@@ -112,6 +112,8 @@ pub struct Standing {
 /// The moment of a crash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
+    /// Which emission of its interval, and which world of that.
+    pub place: (usize, usize),
     /// The events of the interval, or of the recovery, up to the crash.
     pub events: Vec<Happened>,
     /// How many of them came after.

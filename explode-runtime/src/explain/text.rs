@@ -264,8 +264,15 @@ fn pending(range: &Pending) -> String {
     )
 }
 
+/// Numbers of versions; many in a row as the first and the last.
 fn list(versions: &[(u32, u64)]) -> String {
-    versions.iter().map(|version| version.0.to_string()).collect::<Vec<_>>().join(", ")
+    let numbers: Vec<u32> = versions.iter().map(|version| version.0).collect();
+    match &numbers[..] {
+        [first, .., last] if numbers.len() > 2 && (*first..=*last).eq(numbers.iter().copied()) => {
+            format!("{first} to {last}")
+        }
+        _ => numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", "),
+    }
 }
 
 fn place(range: &Pending, version: Option<u32>) -> String {

@@ -13,6 +13,7 @@ pub struct Asked<'a> {
     /// At its beginning.
     pub(super) write_set: &'a WriteSet,
     pub(super) log: &'a [Event],
+    pub(super) recent: &'a [Event],
     pub(super) when: When,
     pub(super) limits: Limits,
     pub(super) begin: &'a [String],
@@ -42,9 +43,15 @@ impl Asked<'_> {
         if epoch == Epoch::Begin { self.begin } else { self.args }
     }
 
-    /// The events of the interval, and the instant before the first of them.
+    /// The events of the interval, with the instant before the first of them; of a request about one instant those since the
+    /// request before.
     pub fn events(&self) -> (u64, &[Event]) {
-        (self.write_set.instant(), self.log)
+        let instant = self.write_set.instant();
+        if self.recent.is_empty() {
+            return (instant, self.log);
+        }
+        let counted = self.recent.iter().filter(|event| !matches!(event, Event::Mark { .. })).count();
+        (instant - counted as u64, self.recent)
     }
 
     /// Visits every crash disk, or a sample of them, once per epoch in which it is possible; returns the write set at the end.

@@ -1,6 +1,6 @@
 //! What stands in a sector of a device, in words.
 
-use super::inode::{Body, Number, SIZE_SECTOR};
+use super::inode::{Body, Name, Number, SIZE_SECTOR};
 use super::tree::{ROOT, Tree};
 use crate::SECTOR_BYTES;
 
@@ -8,11 +8,12 @@ impl Tree {
     /// What stands in a sector of an inode's device: contents of a file, its size, or a name; none for what nothing is known of.
     pub fn whose(&self, number: Number, sector: u64) -> Option<String> {
         let inode = self.inodes.get(&number)?;
-        let path = self.path_of(number);
+        let removed = || self.path_of(number, |name| name.led_to).map(|path| path + " (removed)");
+        let path = self.path_of(number, |name| name.leads_to).or_else(removed);
         match &inode.body {
             Body::Directory(directory) => {
                 let (name, _) = directory.names.iter().find(|(_, name)| name.slot == sector)?;
-                let folder = path.map_or_else(|| format!("(directory {number})"), |path| path);
+                let folder = path.unwrap_or_else(|| format!("(directory {number})"));
                 Some(format!("the name {}/{name}", folder.trim_end_matches('/')))
             }
             Body::File { .. } => {
@@ -25,8 +26,8 @@ impl Tree {
         }
     }
 
-    /// A path that leads to an inode: the first one, names in order, directories before what is in them.
-    fn path_of(&self, wanted: Number) -> Option<String> {
+    /// A path that leads to an inode, as `leads` has it: the first one, names in order, directories before what is in them.
+    fn path_of(&self, wanted: Number, leads: fn(&Name) -> Option<Number>) -> Option<String> {
         if wanted == ROOT {
             return Some("/".to_owned());
         }
@@ -34,7 +35,7 @@ impl Tree {
         let mut waiting = std::collections::VecDeque::from([(ROOT, String::new())]);
         while let Some((at, path)) = waiting.pop_front() {
             let Body::Directory(directory) = &self.inodes.get(&at)?.body else { continue };
-            for (name, target) in directory.names.iter().filter_map(|(name, at)| Some((name, at.leads_to?))) {
+            for (name, target) in directory.names.iter().filter_map(|(name, at)| Some((name, leads(at)?))) {
                 let path = format!("{path}/{name}");
                 if target == wanted {
                     return Some(path);
@@ -70,8 +71,11 @@ mod tests {
         assert_eq!(whose(file, 1 << 40), "the size of /d/f");
         assert_eq!(files.whose(100, 1), None);
         assert_eq!(files.whose(99, 0), None);
+        files.link("/d/f", "/g").unwrap();
         files.unlink("/d/f").unwrap();
+        assert_eq!(whose(file, 0), "/g at byte 0");
+        files.unlink("/g").unwrap();
         assert_eq!(whose(directory, 0), "the name /d/f");
-        assert_eq!(whose(file, 0), format!("a file without a name, inode {} at byte 0", file - 100));
+        assert_eq!(whose(file, 0), "/d/f (removed) at byte 0");
     }
 }
