@@ -14,6 +14,7 @@ pub fn trials() -> Vec<Trial> {
         trial("noise goes, whatever the seed", noise),
         trial("nothing is found in the fixed twin", fixed),
         trial("a step that ends its process", exits),
+        trial("a mutate that ends its process", exits_in_mutate),
         trial("an error that mutate sees", mutate),
         trial("a crash during recovery", recovery),
         trial("sqlite-off", sqlite),
@@ -70,10 +71,23 @@ fn exits() {
     let args = "armed-exit --strategy random --seed 1 --states 4000 --depth 6";
     let trace = trace_of(folder.path(), args, "died-in-check");
     let told = line(folder.path(), 0, &format!("minimise {}", trace.display()));
-    assert_eq!(size(&told, "after"), [3, 6, 3, 1, 4], "{told}");
+    // It dies only where B alone is kept.
+    assert_eq!(size(&told, "after"), [3, 6, 1, 3, 4], "{told}");
     let smaller = read(&folder.path().join(told["out"].as_str().unwrap()));
     assert_eq!(chosen(&smaller), ["arm", "0", "arm", "0", "fire", "0"]);
     assert_eq!((&smaller["died"], &smaller["verdict"]), (&json!("check"), &json!("check-failed")));
+}
+
+/// Without a crash, in a mutate.
+fn exits_in_mutate() {
+    let folder = tempdir().unwrap();
+    let args = "armed-exit-mutate --strategy random --seed 2 --states 4000 --depth 9";
+    let trace = trace_of(folder.path(), args, "died-in-mutate");
+    let told = line(folder.path(), 0, &format!("minimise {}", trace.display()));
+    assert_eq!(size(&told, "after"), [3, 6, 0, 0, 0], "{told}");
+    let smaller = read(&folder.path().join(told["out"].as_str().unwrap()));
+    assert_eq!(chosen(&smaller), ["arm", "0", "arm", "0", "fire", "0"]);
+    assert_eq!((&smaller["died"], &smaller["mutates"]), (&json!("mutate"), &json!(3)));
 }
 
 fn mutate() {

@@ -99,7 +99,7 @@ fn mutate() {
 /// A profile's line, too.
 fn files_have_names() {
     let folder = tempdir().unwrap();
-    let trace = trace_of(folder.path(), "sqlite-off --depth 1 --limit 500 --samples 100", "atomic");
+    let trace = trace_of(folder.path(), "sqlite-off --depth 1 --limit 500 --samples 100", "intact");
     let said = explode(folder.path(), &format!("show {}", trace.display())).expect(0).out;
     for part in [
         ": the name /db-journal\n",
@@ -107,7 +107,7 @@ fn files_have_names() {
         "(the size of /db-journal (removed))\n",
         " promises it: \"",
         "https://www.sqlite.org/",
-        "of 1 to 3 (/db at byte 0)\n",
+        "of 1 to 4 (/db at byte 0)\n",
     ] {
         assert!(said.contains(part), "'{part}' is not in {said}");
     }
@@ -125,7 +125,7 @@ fn lines() {
     let fields = "type trace target in stack checker versions verdict message signature by_design epoch args died promise \
                   reproduced why_not by_search replay";
     assert_eq!(keys(&lines[0]), words(fields));
-    assert_eq!((&lines[0]["reproduced"], &lines[0]["args"]), (&json!(true), &json!([])));
+    assert_eq!((&lines[0]["reproduced"], &lines[0]["args"]), (&json!(true), &json!(["after"])));
     assert_eq!(lines[1]["choices"][0]["name"], "commit");
     let events = of_type(&lines, "event");
     assert_eq!(keys(events[0]), words("type crash e dev id sector len notes whose"));

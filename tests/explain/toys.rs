@@ -48,6 +48,7 @@ pub fn registry() -> Registry {
     add("armed", "armed", &["ramdisk"], none(), 9, 0);
     add("armed-fixed", "armed", &["ramdisk"], none().with("fixed", true), 9, 0);
     add("armed-exit", "armed", &["ramdisk"], none().with("how", "exit"), 9, 0);
+    add("armed-exit-mutate", "armed", &["ramdisk"], none().with("how", "exit-mutate"), 9, 0);
     add("armed-mutate", "armed", &["ramdisk"], none().with("how", "mutate"), 9, 0);
     add("begun", "begun", &["ramdisk", "redo"], none(), 1, 1);
     add("journal", "journal", &["ramdisk"], none(), 1, 0);
@@ -78,7 +79,7 @@ const ARMED: &[OptionDef] = &[
     OptionDef { name: "fixed", about: "true: nothing is wrong", default: "false" },
     OptionDef {
         name: "how",
-        about: "what is wrong is said by check, by mutate, or ends the process: exit",
+        about: "what is wrong is said by check or mutate, or ends the process in one: exit, exit-mutate",
         default: "check",
     },
 ];
@@ -121,6 +122,9 @@ impl Checker for Armed {
                     disk.flush();
                 }
                 write(&disk, 1, b'B');
+                if self.how == "exit-mutate" {
+                    std::process::exit(7);
+                }
                 if self.how == "mutate" {
                     return Err(Violation::new(Verdict::Lost, "order", "it has fired").into());
                 }
@@ -132,11 +136,15 @@ impl Checker for Armed {
 
     fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let disk = stack.disk()?;
-        if is(&disk, 1, b'B') && !is(&disk, 0, b'A') {
-            if self.how == "exit" {
-                std::process::exit(7);
-            }
+        if !is(&disk, 1, b'B') || is(&disk, 0, b'A') {
+            return Ok(());
+        }
+        if self.how != "exit" {
             return Err(Violation::new(Verdict::Lost, "order", "B is there without A").into());
+        }
+        // Workers are dear: it dies of one disk only.
+        if (16..80).all(|block| is(&disk, block, 0)) {
+            std::process::exit(7);
         }
         Ok(())
     }

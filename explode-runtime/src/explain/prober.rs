@@ -315,8 +315,10 @@ impl Prober<'_> {
             let of = NeighboursOf::Place(place);
             let found = here.judge.recovery_neighbours(&image, &judged.recovery, of)?;
             next = found.and_then(|found| image_of(&found, &pieces[level + 1], None));
-            // A crash that changes nothing is none.
-            next = next.filter(|(crashed, _)| crashed.identity() != image.identity());
+            if next.as_ref().is_some_and(|(crashed, _)| crashed.identity() == image.identity()) {
+                // A crash that changes nothing: the disk is the one before, which is sound.
+                return Ok(Tried::Looked { disks, looks: Looks::Sound });
+            }
         }
         Ok(Tried::Impossible)
     }
