@@ -14,7 +14,7 @@ pub fn trials() -> Vec<Trial> {
         trial("no disk of the moment recovers", doomed),
         trial("during recovery", recovery),
         trial("a bound makes it uncertain, and that is said", bounded),
-        trial("nothing is found in the fixed twin", fixed),
+        trial("nothing is found where flushes order the writes", fixed),
     ]
 }
 

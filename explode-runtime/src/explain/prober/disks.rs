@@ -1,120 +1,29 @@
-//! The worker's side of a probe: it runs the way, stands still where it is told, and tries what it is told.
+//! Disks of the moment at which a worker stands still: searched for the error, and tried one by one.
 
-use std::cell::RefCell;
 use std::collections::HashSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use explode_ramdisk::{Image, Recording};
 
-use super::happened::moment;
-use super::probe::{
-    Answers, End, Looks, Next, Probe, ProbeSaid, Probed, PromiseLine, Spot, Standing, Tried, Until,
-};
-use crate::check::{Ask, Failure, Violation};
-use crate::choose::{Choice, Divergence, Point};
+use super::Prober;
+use crate::check::Ask;
+use crate::choose::Choice;
 use crate::crash::{CrashDisk, Epoch, Name, Neighbours, names};
-use crate::explore::{State, Unit};
-use crate::pipeline::{Asked, Candidate, Judge, Judged, Judgement, NeighboursOf, Pipeline, key, stood_still};
+use crate::explain::happened::moment;
+use crate::explain::probe::{Looks, Next, ProbeSaid, Spot, Standing, Tried, Until};
+use crate::pipeline::{Asked, Candidate, Judge, Judged, Judgement, NeighboursOf, key};
 use crate::recover::{Fault, Stack};
-use crate::run::{Early, Place, Runner, SoFar, Stage, Step, Work};
+use crate::run::{Place, Stage, Step};
 use crate::trace::CrashDiskRecord;
-
-/// Who asks.
-pub(crate) trait Talk {
-    /// A step that may hang, or end this process, comes next.
-    fn before(&mut self, step: Step);
-
-    /// Says something.
-    fn report(&mut self, said: ProbeSaid);
-
-    /// Says something, and hears what comes next.
-    fn next(&mut self, said: ProbeSaid) -> Next;
-}
-
-/// Runs a probe to its end.
-pub(crate) fn probe(runner: &Runner<'_>, order: &Probe, talk: &mut dyn Talk) -> Probed {
-    let unit = Unit { state: State::default(), script: Vec::new(), mutates: order.mutates };
-    let mut prober = Prober {
-        order,
-        talk: RefCell::new(talk),
-        started: Instant::now(),
-        mutate: 0,
-        begins: Vec::new(),
-        used: 0,
-        past_end: None,
-        looked: 0,
-        cut: false,
-        stood: false,
-    };
-    let ended = runner.run(&unit, &mut prober);
-    let choices = prober.split(&ended.choices);
-    let answered = ended.choices.len();
-    let left = match &order.answers {
-        Answers::Exactly(answers) => answers.get(answered).cloned(),
-        Answers::AsFits(_) => None,
-    };
-    let left = left.map(|recorded| Divergence { index: answered, recorded: Some(recorded), asked: None });
-    let end = if let Some(divergence) = prober.past_end {
-        End::Diverged(divergence.to_string())
-    } else {
-        match (ended.early, left) {
-            (Some(Early::Diverged(divergence)), _) => End::Diverged(divergence.to_string()),
-            (Some(Early::Broken(why)), _) => End::Broken(why),
-            (_, Some(divergence)) => End::Diverged(divergence.to_string()),
-            (Some(Early::Violated(violation, _)), _) => End::Violated(violation),
-            _ if prober.stood => End::Stood,
-            _ => End::Nothing(nothing(&order.until, prober.looked).to_owned(), prober.cut),
-        }
-    };
-    let promise = order.error.split_once('/').and_then(|(_, promise)| {
-        let profile = runner.profile()?;
-        let line = profile.promises.iter().find(|line| line.name == promise)?;
-        Some(PromiseLine {
-            system: profile.system.clone(),
-            name: line.name.to_owned(),
-            kept: line.kept,
-            quote: line.quote.to_owned(),
-            source: line.source.to_owned(),
-        })
-    });
-    Probed { choices, end, looked: prober.looked, promise }
-}
-
-/// Why what was looked for is not there.
-fn nothing(until: &Until, looked: u64) -> &'static str {
-    match until {
-        Until::Mutate => "mutate found nothing wrong",
-        Until::At(_) => "no crash can leave the recorded disk in the recorded epoch, with these arguments",
-        Until::Failing { .. } if looked == 0 => "no crash disk of the last mutate could be looked at",
-        Until::Failing { .. } => "no crash disk of the last mutate failed that way",
-    }
-}
-
-struct Prober<'a> {
-    order: &'a Probe,
-    talk: RefCell<&'a mut dyn Talk>,
-    started: Instant,
-    /// The number of the mutate that runs, from 1.
-    mutate: u32,
-    /// How many choices were made before each mutate.
-    begins: Vec<usize>,
-    /// How many answers, of those that are used in order, are used.
-    used: usize,
-    past_end: Option<Divergence>,
-    looked: u64,
-    /// A bound has ended the search.
-    cut: bool,
-    stood: bool,
-}
 
 /// What all disks of a moment have in common.
 #[derive(Clone, Copy)]
-struct Here<'a> {
-    judge: Judge<'a>,
-    ask: &'a Ask<'a>,
-    asked: &'a Asked<'a>,
-    place: Place,
-    epoch: Epoch,
+pub(super) struct Here<'a> {
+    pub judge: Judge<'a>,
+    pub ask: &'a Ask<'a>,
+    pub asked: &'a Asked<'a>,
+    pub place: Place,
+    pub epoch: Epoch,
 }
 
 impl Here<'_> {
@@ -143,22 +52,14 @@ fn looks(judgement: Judgement) -> Looks {
 }
 
 impl Prober<'_> {
-    fn tell(&self, said: ProbeSaid) {
-        self.talk.borrow_mut().report(said);
-    }
-
-    /// Choices mutate by mutate.
-    fn split(&self, choices: &[Choice]) -> Vec<Vec<Choice>> {
-        let ends = self.begins.iter().skip(1).copied().chain([choices.len()]);
-        self.begins.iter().zip(ends).map(|(begin, end)| choices[*begin..end].to_vec()).collect()
-    }
-
-    fn is_the_error(&self, violation: &Violation) -> bool {
-        format!("{}/{}", violation.verdict, violation.promise) == self.order.error
-    }
-
     /// Recovers and checks a disk; `before` it there were other disks, and `crashes` during recovery.
-    fn judge(&self, here: Here<'_>, image: Image, before: &[CrashDiskRecord], last: bool) -> Judged {
+    pub(super) fn judge(
+        &self,
+        here: Here<'_>,
+        image: Image,
+        before: &[CrashDiskRecord],
+        last: bool,
+    ) -> Judged {
         let Here { judge, ask, asked, epoch, .. } = here;
         let key = key(image.identity(), epoch, asked.args(epoch), asked.rest());
         let crashes = before.len().saturating_sub(1) as u32;
@@ -208,7 +109,7 @@ impl Prober<'_> {
     }
 
     /// The disks of a request for crash checks that lead to the error, and in which epoch.
-    fn failing(
+    pub(super) fn failing(
         &mut self,
         judge: Judge<'_>,
         ask: &Ask<'_>,
@@ -237,7 +138,7 @@ impl Prober<'_> {
     }
 
     /// Stands still at these disks, and tries what it is told; returns whether they are there.
-    fn stand(
+    pub(super) fn stand(
         &mut self,
         here: Here<'_>,
         disks: &[CrashDiskRecord],
@@ -337,100 +238,4 @@ fn image_of(
         }
     });
     found
-}
-
-impl Work for Prober<'_> {
-    fn fallback(&mut self, point: &Point<'_>) -> u32 {
-        let fits = |choice: &Choice| {
-            (choice.kind, choice.options, &choice.label) == (point.kind, point.options, &point.label)
-        };
-        let value = match &self.order.answers {
-            Answers::Exactly(answers) => {
-                let recorded = answers.get(self.used).filter(|choice| fits(choice));
-                if recorded.is_none() && self.past_end.is_none() {
-                    let asked = Some((point.options, point.kind, point.label.clone()));
-                    let recorded = answers.get(self.used).cloned();
-                    self.past_end = Some(Divergence { index: self.used, recorded, asked });
-                }
-                self.used += 1;
-                recorded.map_or(0, |choice| choice.value)
-            }
-            Answers::AsFits(mutates) => {
-                let answers = mutates.get(self.mutate.saturating_sub(1) as usize).map_or(&[][..], |all| all);
-                let left = answers.get(self.used..).unwrap_or_default();
-                match left.iter().position(fits) {
-                    Some(at) => {
-                        self.used += at + 1;
-                        left[at].value
-                    }
-                    None => 0,
-                }
-            }
-        };
-        if self.order.wary {
-            let Point { kind, options, names, label, .. } = point;
-            let name = names.get(value as usize).cloned();
-            let choice = Choice { kind: *kind, options: *options, value, name, label: label.clone() };
-            self.tell(ProbeSaid::Chose(self.mutate, choice));
-        }
-        value
-    }
-
-    fn about_to(&mut self, step: Step, so_far: &SoFar<'_>) {
-        if let Step::Mutate { mutates, .. } = step
-            && mutates > self.mutate
-        {
-            self.mutate = mutates;
-            self.begins.push(so_far.choices.len());
-            if matches!(self.order.answers, Answers::AsFits(_)) {
-                self.used = 0;
-            }
-        }
-        self.talk.borrow_mut().before(step);
-    }
-
-    fn crashes(
-        &mut self,
-        pipeline: &mut Pipeline<'_>,
-        stack: &Stack,
-        ask: &Ask<'_>,
-        so_far: &SoFar<'_>,
-    ) -> Result<(), Failure> {
-        let place = so_far.place;
-        self.talk.borrow_mut().before(Step::Between);
-        if self.past_end.is_some() || self.cut {
-            return Err(Failure::Stop);
-        }
-        let wanted = match &self.order.until {
-            Until::Mutate => false,
-            Until::Failing { .. } => place.mutates == self.order.mutates,
-            Until::At(spot) => place.interval == spot.interval,
-        };
-        if wanted {
-            let judge = pipeline.judge();
-            let asked = pipeline.asked(stack.devices(), ask, place.interval)?;
-            let found = match &self.order.until {
-                Until::At(spot) if asked.args(spot.epoch) == spot.args => {
-                    Some((spot.epoch, spot.disks.clone()))
-                }
-                _ => self.failing(judge, ask, &asked, place)?,
-            };
-            let stood = match found {
-                Some((epoch, disks)) => {
-                    let here = Here { judge, ask, asked: &asked, place, epoch };
-                    self.stand(here, &disks, stack, so_far.choices)?
-                }
-                None => false,
-            };
-            stood_still(stack.devices())?;
-            if stood || matches!(self.order.until, Until::At(_)) {
-                return Err(Failure::Stop);
-            }
-        }
-        Ok(pipeline.skip(stack.devices(), ask.when)?)
-    }
-
-    fn reached(&mut self, _signature: u128, _depth: u32, _more: bool) -> bool {
-        self.past_end.is_none() && !self.cut
-    }
 }
