@@ -6,6 +6,9 @@ use crate::explain::probe::{Moment, Pending, Standing, kept_names};
 use crate::explain::{Bench, Outcome};
 use crate::run::RunError;
 
+/// Which version of a range is kept.
+type Digit = Option<u32>;
+
 /// So often all disks of a way are gone through: what one keeps decides what can be lost in its recovery.
 const ROUNDS: usize = 4;
 
@@ -27,7 +30,7 @@ pub(super) fn shrink(bench: &mut Bench<'_, '_>, mut standing: Standing) -> Resul
 fn shrink_one(bench: &mut Bench<'_, '_>, standing: Standing, level: usize) -> Result<Standing, RunError> {
     let ranges = &standing.moments[level].ranges;
     let pieces = standing.spot.pieces();
-    let mut fails = |digits: &[Option<u32>]| -> Result<bool, RunError> {
+    let mut fails = |digits: &[Digit]| -> Result<bool, RunError> {
         if !bench.may_go_on() {
             return Ok(false);
         }
@@ -35,9 +38,9 @@ fn shrink_one(bench: &mut Bench<'_, '_>, standing: Standing, level: usize) -> Re
         tried[level] = kept_names(ranges, digits);
         Ok(matches!(bench.attempt(&tried)?, Outcome::Same(..)))
     };
-    let now: Vec<Option<u32>> = ranges.iter().map(|range| range.kept).collect();
-    let nothing: Vec<Option<u32>> = vec![None; ranges.len()];
-    let newest: Vec<Option<u32>> = ranges.iter().map(Pending::newest).collect();
+    let now: Vec<Digit> = ranges.iter().map(|range| range.kept).collect();
+    let nothing: Vec<Digit> = vec![None; ranges.len()];
+    let newest: Vec<Digit> = ranges.iter().map(Pending::newest).collect();
     let kept = closest(&now, nothing, &mut fails)?;
     let lost = closest(&now, newest, &mut fails)?;
     let smaller = if lost.1 <= kept.1 { lost.0 } else { kept.0 };
@@ -51,10 +54,10 @@ fn shrink_one(bench: &mut Bench<'_, '_>, standing: Standing, level: usize) -> Re
 
 /// What fails like `now` and differs from `base` in as few ranges as possible; and in how many.
 fn closest(
-    now: &[Option<u32>],
-    base: Vec<Option<u32>>,
-    fails: &mut dyn FnMut(&[Option<u32>]) -> Result<bool, RunError>,
-) -> Result<(Vec<Option<u32>>, usize), RunError> {
+    now: &[Digit],
+    base: Vec<Digit>,
+    fails: &mut dyn FnMut(&[Digit]) -> Result<bool, RunError>,
+) -> Result<(Vec<Digit>, usize), RunError> {
     let with = |part: &[usize]| {
         let mut digits = base.clone();
         part.iter().for_each(|range| digits[*range] = now[*range]);
