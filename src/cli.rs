@@ -21,6 +21,11 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Run a trace again: does the finding show itself once more?
     Replay(ReplayArgs),
+    /// Tell what a trace shows: what was done, what the crash kept and lost, which write was critical.
+    Show(ShowArgs),
+    /// Make a trace smaller that fails in the same way.
+    #[command(visible_alias = "minimize")]
+    Minimise(MinimiseArgs),
     /// How many crash disks a second are checked, and how many a plain loop without explode would.
     Bench(BenchArgs),
     /// What can be named.
@@ -220,6 +225,46 @@ const DECIDED: [&str; 21] = [
 pub struct ReplayArgs {
     /// The trace file.
     pub trace: PathBuf,
+    /// How to say it.
+    #[arg(long, value_enum, default_value = "human")]
+    pub format: Format,
+}
+
+/// In which form a trace is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum As {
+    /// As a story.
+    Text,
+}
+
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// The trace file.
+    pub trace: PathBuf,
+    /// In which form.
+    #[arg(long = "as", value_enum, default_value = "text")]
+    pub form: As,
+    /// The search for the critical write runs so many ways and looks at so many disks, at most; by default 2000, 200 on a kernel.
+    #[arg(long, value_name = "N")]
+    pub tests: Option<u64>,
+    /// How to say it.
+    #[arg(long, value_enum, default_value = "human")]
+    pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub struct MinimiseArgs {
+    /// The trace file; it stays as it is.
+    pub trace: PathBuf,
+    /// Where the smaller trace goes; by default next to the old one, as <name>.min.json.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Be content with what was found after this time: 60s, 5m, 500ms.
+    #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "5m")]
+    pub budget: u64,
+    /// Be content with what was found after so many tests: ways that were run, and disks that were looked at.
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    pub tests: u64,
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,

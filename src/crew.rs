@@ -2,6 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
+use explode_runtime::explain::{Bounds, Story};
+use explode_runtime::minimise::Minimised;
 use explode_runtime::report::Summary;
 use explode_runtime::run::{Audience, Keep, Mode, Plan, Remote, RunError, Spawn, Supervisor};
 use explode_runtime::trace::{Replay, Trace};
@@ -35,6 +37,26 @@ pub fn replay(trace: &Trace) -> Result<Replay, RunError> {
     let plan = trace.plan();
     let mut spawn = spawn(&plan);
     Remote::new(&plan, &mut *spawn).replay(trace)
+}
+
+/// Makes a trace smaller.
+///
+/// # Errors
+/// As [`run`].
+pub fn minimise(trace: &Trace, bounds: Bounds) -> Result<Minimised, RunError> {
+    let plan = trace.plan();
+    let mut spawn = spawn(&plan);
+    explode_runtime::minimise::minimise(&mut Remote::new(&plan, &mut *spawn), trace, bounds)
+}
+
+/// Runs a trace again, and tells what it shows.
+///
+/// # Errors
+/// As [`run`].
+pub fn story(trace: &Trace, bounds: Bounds) -> Result<Story, RunError> {
+    let plan = trace.plan();
+    let mut spawn = spawn(&plan);
+    explode_runtime::explain::story(&mut Remote::new(&plan, &mut *spawn), trace, bounds)
 }
 
 fn spawn(plan: &Plan) -> Box<Spawn<'static>> {

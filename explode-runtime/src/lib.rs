@@ -10,6 +10,7 @@
 //! devices                what stacks stand on: in process, or the kernel's
 //! recover -> check       stacks, checkers, verdicts
 //! trace -> report        what is found replays, and is told
+//! explain -> minimise    what of a trace matters, and a smaller one
 //! run                    plans, units of work, the run folder, exit codes
 //! shell                  components and checkers made of shell commands
 //! ```
@@ -21,7 +22,9 @@ pub mod choose;
 pub mod crash;
 pub mod devices;
 pub mod events;
+pub mod explain;
 pub mod explore;
+pub mod minimise;
 pub mod pipeline;
 pub mod recover;
 pub mod report;

@@ -7,6 +7,9 @@
 //! A [`Pipeline`] belongs to one run of the system. It follows the system's log, and when a checker asks for crash checks it
 //! takes every disk of the interval through the stages. It knows no strategy and no report.
 
+mod asked;
+mod recovery;
+
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -14,12 +17,15 @@ use explode_ramdisk::{Event, Identity, Image, Recording};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::check::{Ask, Checker, Failure, Violation};
-use crate::crash::{Counts, CrashDisk, Epoch, Limits, SampleSeed, When, walk};
+use crate::crash::{Counts, CrashDisk, Epoch, Limits, SampleSeed, When};
 use crate::devices::{Devices, Lab, Side};
 use crate::events::{EventError, hash_event};
 use crate::recover::{Blame, Fault, Recovery, Stack};
-use crate::run::{Plan, Registry, Settings, Stage};
+use crate::run::{Plan, Registry, Stage};
 use crate::writeset::WriteSet;
+
+pub use asked::Asked;
+pub use recovery::NeighboursOf;
 
 /// The stages behind one running system.
 #[derive(Clone)]
@@ -31,6 +37,8 @@ pub struct Pipeline<'a> {
     log: Vec<Event>,
     log_hash: Xxh3,
     in_interval: bool,
+    /// The events between the last two requests, where the last one was about one instant.
+    recent: Vec<Event>,
     /// All events from the beginning, if somebody wants them.
     kept: Option<Vec<Event>>,
 }
@@ -94,7 +102,15 @@ impl<'a> Pipeline<'a> {
         log_hash.update(&base.identity().0.to_le_bytes());
         let write_set = WriteSet::new(base, plan.settings.rules);
         let judge = Judge { registry, plan, lab };
-        Pipeline { judge, write_set, log: Vec::new(), log_hash, in_interval: false, kept: None }
+        Pipeline {
+            judge,
+            write_set,
+            log: Vec::new(),
+            log_hash,
+            in_interval: false,
+            recent: Vec::new(),
+            kept: None,
+        }
     }
 
     /// What follows begins anew, on what was put to rest as `base`. The events from the beginning go on.
@@ -133,6 +149,35 @@ impl<'a> Pipeline<'a> {
         self.follow(devices)
     }
 
+    /// The interval that ends here, to go through its crash disks; [`skip`](Pipeline::skip) goes on from there.
+    ///
+    /// # Errors
+    /// The log cannot be read, or an event contradicts it.
+    pub fn asked<'s>(
+        &'s mut self,
+        devices: &Devices,
+        ask: &Ask<'s>,
+        interval: u64,
+    ) -> Result<Asked<'s>, Fault> {
+        let before = self.log.len();
+        self.follow(devices)?;
+        self.recent.clear();
+        if ask.when != When::Between && !self.in_interval {
+            self.recent.extend_from_slice(&self.log[before..]);
+            self.advance()?;
+        }
+        let settings = &self.judge.plan.settings;
+        let seed = SampleSeed { seed: settings.seed, choices: ask.chooser.hash(), interval };
+        let limits = Limits { limit: settings.limit, samples: settings.samples, seed };
+        // Without a word from the checker no two requests for crash checks are alike: it may remember each mutate and call.
+        let place = || [&seed.choices.to_le_bytes()[..], &interval.to_le_bytes()].concat();
+        let rest = ask.checker.check_key().unwrap_or_else(place);
+        let Ask { when, begin, args, .. } = *ask;
+        let log_hash = self.log_hash.digest128();
+        let Pipeline { write_set, log, recent, .. } = self;
+        Ok(Asked { write_set, log, recent, when, limits, begin, args, rest, log_hash })
+    }
+
     /// Takes every crash disk of the interval that ends here to `visit`, once per epoch in which it is possible.
     ///
     /// # Errors
@@ -142,35 +187,10 @@ impl<'a> Pipeline<'a> {
         devices: &Devices,
         ask: &Ask<'_>,
         interval: u64,
-        mut visit: impl FnMut(&Candidate<'_>),
+        visit: impl FnMut(&Candidate<'_>),
     ) -> Result<Counts, Fault> {
-        self.follow(devices)?;
-        if ask.when != When::Between && !self.in_interval {
-            self.advance()?;
-        }
-        let settings = &self.judge.plan.settings;
-        let seed = SampleSeed { seed: settings.seed, choices: ask.chooser.hash(), interval };
-        let limits = Limits { limit: settings.limit, samples: settings.samples, seed };
-        // Without a word from the checker no two requests for crash checks are alike: it may remember each mutate and call.
-        let place = || [&seed.choices.to_le_bytes()[..], &interval.to_le_bytes()].concat();
-        let rest = ask.checker.check_key().unwrap_or_else(place);
-        let log_hash = self.log_hash.digest128();
-        let mut write_set = self.write_set.clone();
-        let counts = walk(&mut write_set, &self.log, ask.when, &limits, |disk| {
-            for epoch in disk.epochs().iter() {
-                let args = if epoch == Epoch::Begin { ask.begin } else { ask.args };
-                let key = key(disk.identity(), epoch, args, &rest);
-                visit(&Candidate { disk, epoch, args, key, rest: &rest, seed, log_hash });
-            }
-        });
-        let counts = counts.map_err(contradiction)?;
-        let moved = devices.take_log()?;
-        if let Some(event) = moved.first() {
-            return Err(tool(format!(
-                "the system did not stand still while its crash disks were checked: {} events, the first one {event:?}",
-                moved.len()
-            )));
-        }
+        let (counts, write_set) = self.asked(devices, ask, interval)?.walk(visit)?;
+        stood_still(devices)?;
         if ask.when == When::Between {
             self.write_set = write_set;
             self.log.clear();
@@ -203,6 +223,19 @@ impl<'a> Pipeline<'a> {
         }
         Ok(())
     }
+}
+
+/// Did the system stand still while its crash disks were checked?
+///
+/// # Errors
+/// It did not, or the log cannot be read.
+pub(crate) fn stood_still(devices: &Devices) -> Result<(), Fault> {
+    let moved = devices.take_log()?;
+    let Some(event) = moved.first() else { return Ok(()) };
+    Err(tool(format!(
+        "the system did not stand still while its crash disks were checked: {} events, the first one {event:?}",
+        moved.len()
+    )))
 }
 
 fn contradiction(error: EventError) -> Fault {
@@ -263,31 +296,6 @@ impl Judge<'_> {
             Err(panic) => Judgement::Broken(format!("panicked: {}", panic_message(panic.as_ref()))),
         };
         Judged { judgement, recovery: recovered }
-    }
-
-    /// Visits every disk that a crash during a recovery can leave (EX-78): what the recovery of `crash_disk` wrote, applied to
-    /// that disk; but not the crash disk itself.
-    ///
-    /// # Errors
-    /// An event that contradicts the recovery's log.
-    pub fn crash_crash_disks(
-        self,
-        crash_disk: &Image,
-        recovery: &[Event],
-        seed: SampleSeed,
-        mut visit: impl FnMut(&CrashDisk<'_>),
-    ) -> Result<Counts, Fault> {
-        let Settings { rules, limit, samples, .. } = self.plan.settings;
-        let identity = crash_disk.identity();
-        let limits =
-            Limits { limit, samples, seed: SampleSeed { choices: seed.choices ^ identity.0, ..seed } };
-        let mut write_set = WriteSet::new(crash_disk.clone(), rules);
-        let counts = walk(&mut write_set, recovery, When::Between, &limits, |disk| {
-            if disk.identity() != identity {
-                visit(disk);
-            }
-        });
-        counts.map_err(contradiction)
     }
 }
 

@@ -4,10 +4,13 @@ mod bench;
 mod crash_disks;
 mod doctor;
 mod list;
+mod minimise;
 mod plan;
 mod prefix;
 mod replay;
 mod run;
+mod show;
+mod trace;
 mod vm;
 
 use explode_runtime::run::{Exit, Registry};
@@ -22,6 +25,8 @@ pub fn dispatch(registry: &Registry, command: &Command) -> Exit {
         Command::Run(args) => run::run(registry, args),
         Command::Bench(args) => bench::bench(registry, args),
         Command::Replay(args) => replay::replay(registry, args),
+        Command::Show(args) => show::show(registry, args),
+        Command::Minimise(args) => minimise::minimise(registry, args),
         Command::List(args) => list::list(registry, args),
         Command::CrashDisks(args) => crash_disks::crash_disks(args),
         Command::Doctor(args) => doctor::doctor(args),

@@ -4,8 +4,9 @@ use explode_runtime::run::{Exit, Registry};
 use explode_runtime::trace::{Replay, Trace};
 use serde_json::json;
 
+use super::trace;
 use crate::cli::{Format, ReplayArgs};
-use crate::{crew, output, programs};
+use crate::{crew, output};
 
 /// Why a replay may not show what its trace has recorded.
 const CAUSES: &str =
@@ -15,15 +16,11 @@ runs; a system that is not deterministic: time, addresses, threads, random numbe
 /// Replays a trace.
 pub fn replay(registry: &Registry, args: &ReplayArgs) -> Exit {
     let path = args.trace.display();
-    let trace = match std::fs::read(&args.trace).map_err(Into::into).and_then(|text| Trace::from_json(&text))
-    {
+    let trace = match trace::read(registry, &args.trace) {
         Ok(trace) => trace,
-        Err(error) => return output::fail(Exit::Usage, format!("{path}: {error}")),
+        Err(exit) => return exit,
     };
-    // What is wrong with the trace is said before a guest is booted for it.
-    let plan = trace.plan();
-    let outcome =
-        plan.check(registry).and_then(|()| programs::check(&plan)).and_then(|()| crew::replay(&trace));
+    let outcome = crew::replay(&trace);
     match outcome {
         Err(error) => output::fail(error.exit(), format!("{path}: {error}")),
         Ok(outcome) => {

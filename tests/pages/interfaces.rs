@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use explode::runtime::run::Restore;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::tempdir;
 
-use crate::common::{explode, explode_in, of_type};
+use crate::common::{explode, explode_in, file, files, of_type};
 use crate::{keys_of, names, run_commands, table};
 
 const PAGE: &str = include_str!("../../docs/interfaces.md");
@@ -50,6 +50,68 @@ fn lines_of_run_have_the_keys_of_the_page() {
 fn section(head: &str) -> &'static str {
     let begin = PAGE.find(&format!("\n## {head}\n")).unwrap() + 1;
     &PAGE[begin..begin + PAGE[begin..].find("\n## ").unwrap()]
+}
+
+/// What `minimise` and `show` say of a trace with all that there can be, and of one that fails no more.
+fn lines_about_traces() -> Vec<Value> {
+    let folder = tempdir().unwrap();
+    let run = |code: i32, args: &str| explode_in(folder.path(), args.split_whitespace()).expect(code);
+    run(1, "run sqlite-off --depth 1 --limit 100 --samples 20 --out run");
+    let traces = folder.path().join("run/traces");
+    let names: Vec<String> = files(&traces).iter().map(|name| format!("run/traces/{name}")).collect();
+    let mut lines = Vec::new();
+    for name in &names {
+        lines.extend(run(0, &format!("minimise {name} --out small.json --format jsonl")).json());
+        lines.extend(run(0, &format!("show {name} --format jsonl")).json());
+    }
+    let fixed = std::fs::read_to_string(folder.path().join(&names[0])).unwrap();
+    let fixed = fixed.replace("\"synchronous\": \"off\"", "\"synchronous\": \"extra\"");
+    file(folder.path(), "fixed.json", fixed);
+    lines.extend(run(5, "minimise fixed.json --format jsonl").json());
+    let shown = run(0, "show fixed.json --format jsonl").json();
+    assert_eq!((&shown[0]["reproduced"], &shown[1]["number"]), (&json!(false), &json!(null)));
+    lines.extend(shown);
+    // Commands on a folder have soft crashes only: nothing is pending.
+    run_commands(folder.path(), "commands", "! test -e {path}/lost", &["touch {path}/lost"], "").expect(1);
+    let name = &files(&folder.path().join("commands/traces"))[0];
+    let shown = run(0, &format!("show commands/traces/{name} --format jsonl")).json();
+    assert_eq!((&shown[0]["reproduced"], &shown.last().unwrap()["found"]), (&json!(true), &json!(false)));
+    lines.extend(shown);
+    lines.extend(run(0, &format!("minimise commands/traces/{name} --format jsonl")).json());
+    lines
+}
+
+#[test]
+fn lines_about_traces_have_the_keys_of_the_page() {
+    let lines = lines_about_traces();
+    let rows = table(PAGE, "| type | of | keys |");
+    let types: BTreeSet<String> = rows.iter().flat_map(|row| names(row[0])).collect();
+    assert_eq!(types, lines.iter().map(|line| line["type"].as_str().unwrap().to_owned()).collect());
+    for row in rows {
+        let kind = names(row[0]).pop_first().unwrap();
+        // What stands in parentheses, and behind "each with", is said of a key.
+        let mut own = String::new();
+        let mut depth = 0;
+        for c in row[2].split("; if it is not `reproduced`").next().unwrap().chars() {
+            depth += i32::from(c == '(');
+            if depth == 0 {
+                own.push(c);
+            }
+            depth -= i32::from(c == ')');
+        }
+        let own = own.split(": each with ").enumerate();
+        let own = own
+            .map(|(at, part)| if at == 0 { part } else { part.split_once(';').map_or("", |(_, rest)| rest) });
+        let mut keys = names(&own.collect::<String>());
+        keys.insert("type".to_owned());
+        assert_eq!(keys, keys_of(of_type(&lines, &kind)), "{kind}");
+    }
+    let told = of_type(&lines, "minimised");
+    let sizes = keys_of(told.iter().filter_map(|line| line.get("after")));
+    assert_eq!(sizes, names("`mutates`, `choices`, `kept`, `lost`, `pending`"));
+    let promises = of_type(&lines, "story").into_iter().map(|line| &line["promise"]);
+    let promises = keys_of(promises.filter(|promise| promise.is_object()));
+    assert_eq!(promises, names("`system`, `name`, `kept`, `quote`, `source`"));
 }
 
 #[test]

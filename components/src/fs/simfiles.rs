@@ -24,6 +24,7 @@ const DEVICES: u32 = 1 << 20;
 #[derive(Default)]
 struct SimFilesComponent {
     files: Option<Rc<SimFiles>>,
+    first_device: u32,
 }
 
 fn build(_options: &Options) -> Result<Box<dyn Component>, UsageError> {
@@ -43,6 +44,7 @@ impl Component for SimFilesComponent {
         let files =
             SimFiles::mount(below.devices.storage()?.clone(), below.first_device, granule(&below.rules))?;
         self.files = Some(Rc::new(files));
+        self.first_device = below.first_device;
         Ok(())
     }
 
@@ -60,5 +62,9 @@ impl Component for SimFilesComponent {
 
     fn devices(&self) -> u32 {
         DEVICES
+    }
+
+    fn whose(&self, device: u32, sector: u64) -> Option<String> {
+        self.files.as_ref()?.whose(self.first_device + device, sector)
     }
 }

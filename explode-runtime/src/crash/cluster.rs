@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use explode_ramdisk::{Disk, Identity, Image, sector_identity};
 use num_bigint::BigUint;
 
+use super::named::{Name, product};
 use crate::writeset::{Slot, Version};
 
 /// The slots of one device that hang together by shared sectors; one slot alone is the usual case.
@@ -124,6 +125,35 @@ impl Cluster {
         }
         digits.reverse();
         digits
+    }
+
+    /// Its slots.
+    pub fn slots(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.iter()
+    }
+
+    /// The choices that may keep those of these pieces that are here: one, unless slots that begin at the same sector make their
+    /// names ambiguous.
+    pub fn named(&self, names: &[Name]) -> Vec<Choice> {
+        let options = |slot: &Slot| {
+            let first = slot.first_sector();
+            let is_named = |version: &Version| names.contains(&(slot.dev, first, version.number));
+            let named = (1..).zip(&slot.versions).filter(|(_, version)| is_named(version));
+            let mut digits: Vec<usize> = named.map(|(digit, _)| digit).collect();
+            let alone = self.slots.iter().filter(|other| other.first_sector() == first).count() == 1;
+            if digits.is_empty() || !alone {
+                digits.push(0);
+            }
+            digits
+        };
+        let options: Vec<Vec<usize>> = self.slots.iter().map(options).collect();
+        product(&options)
+            .map(|digits| {
+                let digits: Digits = digits.into_iter().copied().collect();
+                let outcome = self.outcome(&digits);
+                (digits, outcome)
+            })
+            .collect()
     }
 
     /// What keeping these versions does to the image.

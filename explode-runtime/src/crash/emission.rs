@@ -8,18 +8,19 @@ use num_bigint::BigUint;
 
 use super::cluster::{Choice, Cluster, Kept, Sum};
 use super::epoch::Epochs;
+use super::named::{Name, product};
 use super::places::Places;
-use crate::writeset::{World, WriteSet};
+use crate::writeset::{Slot, World, WriteSet};
 
 /// The disks of one instant.
 #[derive(Debug)]
 pub(super) struct Emission {
-    worlds: Vec<Layout>,
+    pub worlds: Vec<Layout>,
 }
 
 /// The disks of one world.
 #[derive(Debug)]
-struct Layout {
+pub(super) struct Layout {
     durable: Image,
     identity: Identity,
     since: u64,
@@ -132,6 +133,26 @@ impl Layout {
             turn[turning + 1..].fill(0);
             changed = turning;
         }
+    }
+
+    /// Visits the disks that may be the one that has kept just the pieces with these names: some of these or others, if names are
+    /// ambiguous or no pieces have them.
+    pub fn named(
+        &self,
+        names: &[Name],
+        epochs: &dyn Fn(u64) -> Epochs,
+        visit: &mut dyn FnMut(&CrashDisk<'_>),
+    ) {
+        let here = |cluster: &Cluster| cluster.named(names);
+        let tables: Vec<Vec<Choice>> = self.clusters.iter().map(here).collect();
+        for chosen in product(&tables) {
+            self.visit_one(&chosen, epochs, visit);
+        }
+    }
+
+    /// Its slots, in the order of devices and first sectors.
+    pub fn slots(&self) -> impl Iterator<Item = &Slot> {
+        self.clusters.iter().flat_map(Cluster::slots)
     }
 
     fn visit_one(

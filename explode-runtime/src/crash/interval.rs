@@ -40,23 +40,17 @@ pub fn walk(
     limits: &Limits,
     mut visit: impl FnMut(&CrashDisk<'_>),
 ) -> Result<Counts, EventError> {
-    let first = write_set.instant();
-    let last = first + events.iter().filter(|event| !matches!(event, Event::Mark { .. })).count() as u64;
-    let epochs = |since: u64, at: u64| match when {
-        When::Now => Epochs::only_if(Epoch::Now, true),
-        When::Soft => Epochs::only_if(Epoch::Soft, true),
-        When::Between => epochs(since, at, first, last),
-    };
     let mut counts = Counts::default();
     let mut emissions = 0;
-    let mut from = first;
-    // Earlier states whose disks the next emission has too: they tell in which epochs it has had them.
-    let mut noted: Vec<WriteSet> = Vec::new();
-    let mut emit = |write_set: &WriteSet, from: u64, noted: &mut Vec<WriteSet>| {
-        let at = write_set.instant();
-        let emission = Emission::of(write_set);
+    each_moment(write_set, events, when, &mut |Moment { emission, times, counted }| {
         let count = emission.count();
-        let since = |since: u64| epochs(from.max(since), at);
+        let since = |since: u64| times.epochs(since);
+        if !counted {
+            if limits.all(&count) {
+                emission.each(&since, &mut visit);
+            }
+            return;
+        }
         match limits.sample(emissions, &count) {
             None => emission.each(&since, &mut visit),
             Some(numbers) => {
@@ -66,12 +60,62 @@ pub fn walk(
         }
         counts.crash_disks += count;
         emissions += 1;
+    })?;
+    Ok(counts)
+}
+
+/// One look at the disks of an instant.
+pub(super) struct Moment {
+    pub emission: Emission,
+    pub times: Times,
+    /// It counts: false for an earlier state whose disks the emission before has, too.
+    pub counted: bool,
+}
+
+/// In which epochs the disks of a moment are possible.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Times {
+    when: When,
+    /// The instants of the moment.
+    from: u64,
+    pub at: u64,
+    /// Those of the interval.
+    first: u64,
+    last: u64,
+}
+
+impl Times {
+    /// The epochs of a disk that has been possible since an instant.
+    pub fn epochs(&self, since: u64) -> Epochs {
+        match self.when {
+            When::Now => Epochs::only_if(Epoch::Now, true),
+            When::Soft => Epochs::only_if(Epoch::Soft, true),
+            When::Between => epochs(self.from.max(since), self.at, self.first, self.last),
+        }
+    }
+}
+
+/// Applies the events to the write set and visits each moment on the way; there are always the same of the same events.
+pub(super) fn each_moment(
+    write_set: &mut WriteSet,
+    events: &[Event],
+    when: When,
+    visit: &mut dyn FnMut(Moment),
+) -> Result<(), EventError> {
+    let first = write_set.instant();
+    let last = first + events.iter().filter(|event| !matches!(event, Event::Mark { .. })).count() as u64;
+    let mut from = first;
+    // Earlier states whose disks the next emission has too: they tell in which epochs it has had them.
+    let mut noted: Vec<WriteSet> = Vec::new();
+    let mut emit = |write_set: &WriteSet, from: u64, noted: &mut Vec<WriteSet>| {
+        let mut look = |seen: &WriteSet, counted: bool| {
+            let times = Times { when, from, at: seen.instant(), first, last };
+            visit(Moment { emission: Emission::of(seen), times, counted });
+        };
+        look(write_set, true);
         for mut earlier in noted.drain(..) {
             earlier.hide_what_is_gone(write_set);
-            let emission = Emission::of(&earlier);
-            if limits.all(&emission.count()) {
-                emission.each(&|since| epochs(from.max(since), earlier.instant()), &mut visit);
-            }
+            look(&earlier, false);
         }
     };
     for (index, event) in events.iter().enumerate() {
@@ -87,7 +131,7 @@ pub fn walk(
         }
     }
     emit(write_set, from, &mut noted);
-    Ok(counts)
+    Ok(())
 }
 
 /// The epochs of a disk that is possible at the instants `from ..= to` of the interval `first ..= last`.

@@ -9,6 +9,8 @@ mod cluster;
 mod emission;
 mod epoch;
 mod interval;
+mod named;
+mod neighbours;
 mod number;
 mod places;
 mod sample;
@@ -22,6 +24,8 @@ pub use cluster::Kept;
 pub use emission::CrashDisk;
 pub use epoch::{Epoch, Epochs};
 pub use interval::{Counts, When, walk};
+pub use named::{Name, names};
+pub use neighbours::{Neighbours, walk_named};
 pub use sample::{Limits, SampleSeed};
 
 use crate::events::EventError;

@@ -224,6 +224,11 @@ pub trait Component {
         0
     }
 
+    /// What stands in a sector of its devices, of which the first is 0, in words, if it can tell while it is mounted.
+    fn whose(&self, _device: u32, _sector: u64) -> Option<String> {
+        None
+    }
+
     /// What its system promises, and where that is written.
     fn profile(&self) -> Option<Profile> {
         None

@@ -224,6 +224,16 @@ impl Stack {
         self.levels.iter().rev().find_map(|level| level.component.profile())
     }
 
+    /// What stands in a sector of a device, in words, if a component can tell.
+    pub fn whose(&self, device: u32, sector: u64) -> Option<String> {
+        let mut owners = self.levels.iter().filter_map(|level| {
+            let index = device.checked_sub(level.first_device)?;
+            (index < level.component.devices()).then_some((level, index))
+        });
+        let (level, index) = owners.next()?;
+        level.component.whose(index, sector)
+    }
+
     /// The names and versions of its systems.
     pub fn versions(&self) -> Vec<(&'static str, String)> {
         self.levels.iter().filter_map(|level| level.component.version()).collect()

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::Verdict;
 use crate::choose::Choice;
-use crate::crash::{Epoch, Kept};
+use crate::crash::{Epoch, Kept, names};
 use crate::recover::StackSpec;
 use crate::run::{ErrorFound, Mode, Options, Plan, Settings, StepName};
 
@@ -90,11 +90,6 @@ pub struct CrashDiskRecord {
     pub blocks: Vec<(u32, u64, u32)>,
 }
 
-/// Pieces as a trace names them.
-pub(super) fn blocks(kept: &[Kept]) -> Vec<(u32, u64, u32)> {
-    kept.iter().map(|piece| (piece.dev, piece.sector, piece.version)).collect()
-}
-
 /// A trace that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
@@ -117,7 +112,7 @@ impl Trace {
     pub fn of(plan: &Plan, origin: &Origin, error: &ErrorFound) -> Trace {
         let way = &error.way;
         let record =
-            |(id, kept): &(String, Vec<Kept>)| CrashDiskRecord { id: id.clone(), blocks: blocks(kept) };
+            |(id, kept): &(String, Vec<Kept>)| CrashDiskRecord { id: id.clone(), blocks: names(kept) };
         Trace {
             format: FORMAT,
             explode: env!("CARGO_PKG_VERSION").to_owned(),

@@ -6,12 +6,13 @@ use explode_ramdisk::{Image, Recording};
 use serde::{Deserialize, Serialize};
 
 use super::Trace;
-use super::format::{CrashDiskRecord, blocks};
+use super::format::CrashDiskRecord;
 use crate::check::{Ask, Checker, Failure, Violation};
 use crate::choose::{Divergence, Point};
+use crate::crash::{CrashDisk, names};
 use crate::devices::Lab;
 use crate::explore::{Arrival, State, Unit};
-use crate::pipeline::{Candidate, Judge, Judgement, Pipeline};
+use crate::pipeline::{Candidate, Judge, Judgement, Pipeline, stood_still};
 use crate::recover::Stack;
 use crate::run::{Death, Early, Registry, RunError, Runner, SoFar, Step, Work};
 
@@ -107,6 +108,13 @@ fn not_reproduced(why: &str) -> Replay {
     Replay::NotReproduced(why.to_owned())
 }
 
+impl CrashDiskRecord {
+    /// Is this the disk?
+    pub(crate) fn is(&self, disk: &CrashDisk<'_>) -> bool {
+        disk.identity().to_string() == self.id && names(&disk.kept()) == self.blocks
+    }
+}
+
 /// Goes from a crash disk through crashes during recovery to the check.
 #[derive(Clone, Copy)]
 struct Way<'a> {
@@ -141,12 +149,17 @@ impl Way<'_> {
             };
         };
         let mut found = None;
-        let walked = judge.crash_crash_disks(&image, &judged.recovery, *seed, |disk| {
-            let recorded = || disk.identity().to_string() == next.id && blocks(&disk.kept()) == next.blocks;
-            if found.is_none() && (!exactly || recorded()) {
+        let recovery = &judged.recovery;
+        let mut look = |disk: &CrashDisk<'_>| {
+            if found.is_none() && (!exactly || next.is(disk)) {
                 found = self.look(disk.image(), further);
             }
-        });
+        };
+        let walked = if exactly {
+            judge.crash_crash_named(&image, recovery, &next.blocks, &mut look)
+        } else {
+            judge.crash_crash_disks(&image, recovery, *seed, &mut look).map(drop)
+        };
         walked.ok().and(found)
     }
 }
@@ -194,15 +207,12 @@ impl Work for Search<'_> {
         let judge = pipeline.judge();
         let mut seen = HashSet::new();
         let mut looked = 0;
-        pipeline.candidates(stack.devices(), ask, place.interval, |candidate| {
-            let Candidate { disk, epoch, args, key, log_hash, .. } = candidate;
-            self.by_search = format!("{log_hash:032x}") != self.trace.log;
-            let recorded = || {
-                Some(*epoch) == self.trace.epoch
-                    && *args == self.trace.args
-                    && disk.identity().to_string() == wanted.id
-                    && blocks(&disk.kept()) == wanted.blocks
-            };
+        let asked = pipeline.asked(stack.devices(), ask, place.interval)?;
+        self.by_search = format!("{:032x}", asked.log_hash()) != self.trace.log;
+        let by_search = self.by_search;
+        let mut visit = |candidate: &Candidate<'_>| {
+            let Candidate { disk, epoch, args, key, .. } = candidate;
+            let recorded = || Some(*epoch) == self.trace.epoch && *args == self.trace.args && wanted.is(disk);
             let wanted = self.found.is_none() && (self.by_search || recorded());
             if !wanted || !seen.insert(*key) {
                 return;
@@ -211,7 +221,13 @@ impl Work for Search<'_> {
             let Search { trace, hear, by_search, .. } = *self;
             let way = Way { judge, checker: ask.checker, candidate, trace, hear, exactly: !by_search };
             self.found = way.look(disk.image(), &self.trace.recovery);
-        })?;
+        };
+        if by_search {
+            asked.walk(visit)?;
+        } else {
+            asked.named(&wanted.blocks, &mut visit)?;
+        }
+        stood_still(stack.devices())?;
         self.looked = Some(looked);
         Err(Failure::Stop)
     }

@@ -58,6 +58,8 @@ pub struct Name {
     pub slot: u64,
     /// The inode it leads to, if it is there.
     pub leads_to: Option<Number>,
+    /// The inode it led to last, whether it does so or not.
+    pub led_to: Option<Number>,
 }
 
 impl Inode {
@@ -129,11 +131,12 @@ impl Directory {
     /// Makes `name` lead to `target`, in memory; returns its slot and where it led before.
     pub fn point(&mut self, name: &str, target: Option<Number>) -> (u64, Option<Number>) {
         if let Some(known) = self.names.get_mut(name) {
+            known.led_to = target.or(known.led_to);
             return (known.slot, std::mem::replace(&mut known.leads_to, target));
         }
         let slot = self.next_slot;
         self.next_slot += 1;
-        self.names.insert(name.to_owned(), Name { slot, leads_to: target });
+        self.names.insert(name.to_owned(), Name { slot, leads_to: target, led_to: target });
         (slot, None)
     }
 }

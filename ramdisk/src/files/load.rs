@@ -54,7 +54,7 @@ fn read_directory(disk: Option<&Disk>) -> Result<(Directory, Vec<(Kind, Number)>
     let Some(disk) = disk else { return Ok((directory, targets)) };
     for sector in disk.used_sectors(0..u64::MAX) {
         let (kind, number, name) = slot::decode(disk.sector(sector))?;
-        let name_here = Name { slot: sector, leads_to: Some(number) };
+        let name_here = Name { slot: sector, leads_to: Some(number), led_to: Some(number) };
         if number >= INODES || directory.names.insert(name.to_owned(), name_here).is_some() {
             return Err(Errno::EIO);
         }

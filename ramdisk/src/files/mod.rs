@@ -10,6 +10,7 @@ mod posix;
 mod runs;
 mod slot;
 mod tree;
+mod whose;
 
 use nix::errno::Errno;
 

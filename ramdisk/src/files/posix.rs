@@ -38,6 +38,12 @@ impl SimFiles {
     pub fn device(&self, inode: u32) -> u32 {
         self.0.borrow().tree.device(inode)
     }
+
+    /// What stands in a sector of a device, in words: contents of a file, its size, or a name; none if nothing is known of it.
+    pub fn whose(&self, device: u32, sector: u64) -> Option<String> {
+        let mounted = self.0.borrow();
+        mounted.tree.whose(device.checked_sub(mounted.tree.base)?, sector)
+    }
 }
 
 impl Files for SimFiles {

@@ -5,6 +5,8 @@ use super::keys::Known;
 use super::unit_end::UnitEnd;
 use super::{Crew, Death, Listener, Order, StartError, Started};
 use crate::devices::Lab;
+use crate::explain::probe::{Probe, Probed};
+use crate::explain::{Talk, run_probe};
 use crate::run::error::RunError;
 use crate::run::plan::Plan;
 use crate::run::registry::Registry;
@@ -56,6 +58,15 @@ impl<'a> InThread<'a> {
     pub(super) fn unit(&mut self, order: &Order, listener: &mut dyn Listener) -> UnitEnd {
         let (runner, checks) = self.working.as_mut().expect("a worker is started before it runs units");
         Examiner::new(self.plan, runner.profile(), checks, order, listener).run(runner)
+    }
+
+    /// Runs a probe.
+    ///
+    /// # Panics
+    /// Before it has begun.
+    pub(super) fn probe(&self, order: &Probe, talk: &mut dyn Talk) -> Probed {
+        let (runner, _) = self.working.as_ref().expect("a worker is started before it runs probes");
+        run_probe(runner, order, talk)
     }
 }
 

@@ -98,6 +98,23 @@ impl<'a> Remote<'a> {
         }
     }
 
+    /// Says something to the worker, if there is something to say, and hears what it says next.
+    ///
+    /// # Errors
+    /// The worker is gone, and is to be started again.
+    ///
+    /// # Panics
+    /// Before it was started.
+    pub(crate) fn exchange(&mut self, word: Option<&ToWorker>) -> Result<Said, Death> {
+        let worker = self.worker.as_mut().expect("a worker is started before it is asked");
+        word.map_or(Ok(()), |word| worker.send(word)).and_then(|()| worker.hear(&mut Nobody))
+    }
+
+    /// Ends the worker, so that another can be started.
+    pub(crate) fn dismiss(&mut self) {
+        self.worker = None;
+    }
+
     fn hire(&mut self) -> Result<Worker, StartError> {
         // Its disks and its page are wanted by the next.
         self.worker = None;

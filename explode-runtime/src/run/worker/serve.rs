@@ -16,6 +16,8 @@ use super::wire::{OwnedPoint, Said, ToWorker};
 use super::{Listener, Order};
 use crate::choose::Point;
 use crate::devices::Lab;
+use crate::explain::Talk;
+use crate::explain::probe::{Next, ProbeSaid};
 use crate::explore::Arrival;
 use crate::run::error::RunError;
 use crate::run::plan::{Mode, Plan};
@@ -85,6 +87,11 @@ impl<W: Write> Serving<'_, W> {
             match self.wire.hear()? {
                 Some(ToWorker::Know(known)) if begun => thread.know(&known),
                 Some(ToWorker::Run(order)) if begun => self.unit(&mut thread, &order)?,
+                Some(ToWorker::Probe(order)) if begun => {
+                    let probed = thread.probe(&order, &mut self.wire);
+                    self.wire.check()?;
+                    self.wire.say(&Said::Probe(Box::new(ProbeSaid::Ended(probed))))?;
+                }
                 // It came when the unit had ended already.
                 Some(ToWorker::Stop) => {}
                 other => return Ok(other),
@@ -218,6 +225,24 @@ impl<W: Write> Listener for Wire<'_, W> {
             None => self.failed = self.failed.take().or_else(|| self.glance().err()),
         }
         self.stop || self.failed.is_some()
+    }
+}
+
+impl<W: Write> Talk for Wire<'_, W> {
+    fn before(&mut self, step: Step) {
+        Listener::about_to(self, step, 0);
+    }
+
+    fn report(&mut self, said: ProbeSaid) {
+        Wire::tell(self, &Said::Probe(Box::new(said)));
+    }
+
+    fn next(&mut self, said: ProbeSaid) -> Next {
+        let next = Wire::ask(self, &Said::Probe(Box::new(said)), |word| match word {
+            ToWorker::Next(next) => Some(next.clone()),
+            _ => None,
+        });
+        next.unwrap_or(Next::Enough)
     }
 }
 

@@ -7,6 +7,7 @@ use super::step::Step;
 use super::unit_end::{Snapshot, UnitEnd};
 use super::{Order, Started, as_json};
 use crate::choose::{Kind, Label, Point};
+use crate::explain::probe::{Next, Probe, ProbeSaid};
 use crate::explore::Arrival;
 use crate::run::error::RunError;
 use crate::run::options::UsageError;
@@ -24,6 +25,10 @@ pub enum ToWorker {
     Run(Box<Order>),
     /// Replay a trace.
     Replay(#[serde(with = "as_json")] Box<Trace>),
+    /// Run a way, and stand still at a disk of it; after [`ToWorker::Start`].
+    Probe(#[serde(with = "as_json")] Box<Probe>),
+    /// What to do next while the system stands still.
+    Next(Next),
     /// The answer to a point.
     Answer(u32),
     /// The answer to a state: shall the unit go on?
@@ -53,6 +58,8 @@ pub enum Said {
     End(Box<UnitEnd>),
     /// What a replay came to.
     Replayed(#[serde(with = "as_json")] Replay),
+    /// Something about a probe.
+    Probe(#[serde(with = "as_json")] Box<ProbeSaid>),
 }
 
 /// A [`Point`] on its way.

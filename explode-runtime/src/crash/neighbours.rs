@@ -1,0 +1,125 @@
+//! A crash disk among its neighbours: those that a crash at the same moment can leave, in the same world.
+//!
+//! Whoever asks what of a crash disk matters keeps or loses other pieces of the same write set, and looks at what comes of it.
+
+use explode_ramdisk::Event;
+
+use super::emission::{CrashDisk, Layout};
+use super::epoch::Epoch;
+use super::interval::{Moment, Times, When, each_moment};
+use super::named::{Name, names};
+use crate::events::EventError;
+use crate::writeset::{Slot, WriteSet};
+
+/// The disks of one world at one moment of an interval.
+#[derive(Debug)]
+pub struct Neighbours {
+    layout: Layout,
+    times: Times,
+    /// Which moment of the interval, and which world of it: the same of the same events.
+    pub place: (usize, usize),
+}
+
+impl Neighbours {
+    /// Those of the first disk of an interval for which `wanted` says so, of the disks that keep these pieces.
+    ///
+    /// # Errors
+    /// An event that contradicts the log before it.
+    pub fn of(
+        mut write_set: WriteSet,
+        events: &[Event],
+        when: When,
+        pieces: &[Name],
+        wanted: &dyn Fn(&CrashDisk<'_>) -> bool,
+    ) -> Result<Option<Neighbours>, EventError> {
+        let mut found = None;
+        let mut index = 0;
+        each_moment(&mut write_set, events, when, &mut |Moment { emission, times, .. }| {
+            for (world, layout) in emission.worlds.into_iter().enumerate() {
+                let neighbours = Neighbours { layout, times, place: (index, world) };
+                let mut is_wanted = false;
+                if found.is_none() {
+                    neighbours.named(pieces, &mut |disk| is_wanted |= wanted(disk));
+                }
+                if is_wanted {
+                    found = Some(neighbours);
+                }
+            }
+            index += 1;
+        })?;
+        Ok(found)
+    }
+
+    /// Those at a place of an interval, if it is there.
+    ///
+    /// # Errors
+    /// An event that contradicts the log before it.
+    pub fn at(
+        mut write_set: WriteSet,
+        events: &[Event],
+        when: When,
+        place: (usize, usize),
+    ) -> Result<Option<Neighbours>, EventError> {
+        let mut found = None;
+        let mut index = 0;
+        each_moment(&mut write_set, events, when, &mut |Moment { emission, times, .. }| {
+            if index == place.0 {
+                let layout = emission.worlds.into_iter().nth(place.1);
+                found = layout.map(|layout| Neighbours { layout, times, place });
+            }
+            index += 1;
+        })?;
+        Ok(found)
+    }
+
+    /// Visits the disks that have kept just these pieces: one or none, unless names are ambiguous.
+    pub fn named(&self, pieces: &[Name], visit: &mut dyn FnMut(&CrashDisk<'_>)) {
+        visit_named(&self.layout, self.times, pieces, visit);
+    }
+
+    /// The ranges that are pending, with their visible versions.
+    pub fn slots(&self) -> impl Iterator<Item = &Slot> {
+        self.layout.slots()
+    }
+
+    /// Can a crash in this epoch keep what has been visible since this instant?
+    pub fn is_possible(&self, epoch: Epoch, since: u64) -> bool {
+        self.times.epochs(since).contains(epoch)
+    }
+
+    /// The instant.
+    pub fn instant(&self) -> u64 {
+        self.times.at
+    }
+}
+
+/// Visits each disk of an interval that has kept just these pieces, at every moment that can leave it.
+///
+/// # Errors
+/// An event that contradicts the log before it.
+pub fn walk_named(
+    mut write_set: WriteSet,
+    events: &[Event],
+    when: When,
+    pieces: &[Name],
+    visit: &mut dyn FnMut(&CrashDisk<'_>),
+) -> Result<(), EventError> {
+    each_moment(&mut write_set, events, when, &mut |Moment { emission, times, .. }| {
+        for layout in &emission.worlds {
+            visit_named(layout, times, pieces, visit);
+        }
+    })
+}
+
+fn visit_named(layout: &Layout, times: Times, pieces: &[Name], visit: &mut dyn FnMut(&CrashDisk<'_>)) {
+    let sorted = |mut names: Vec<Name>| {
+        names.sort_unstable();
+        names
+    };
+    let wanted = sorted(pieces.to_vec());
+    layout.named(pieces, &|since| times.epochs(since), &mut |disk| {
+        if sorted(names(&disk.kept())) == wanted {
+            visit(disk);
+        }
+    });
+}

@@ -1,0 +1,377 @@
+//! The supervisor's side of probes: it has a worker run ways and try disks, and remembers what came of each disk.
+//!
+//! A worker that dies is an answer, too: if it died in the step and in the way that the trace says, the way or the disk shows the
+//! error. The next question goes to a new worker, which first goes back to where the system stood.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use super::probe::{Answers, End, Looks, Next, Probe, ProbeSaid, PromiseLine, Spot, Standing, Tried, Until};
+use crate::check::Violation;
+use crate::choose::Choice;
+use crate::crash::{Epoch, Name};
+use crate::run::{Crew as _, Death, Known, Remote, RunError, Said, StartError, Started, StepName, ToWorker};
+use crate::trace::{CrashDiskRecord, Replay, Trace};
+
+/// What may be spent.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Time; none for as much as it takes.
+    pub budget: Option<Duration>,
+    /// Tests: ways that are run, and disks that are looked at.
+    pub tests: u64,
+}
+
+/// Runs ways and tries disks for one trace.
+pub struct Bench<'a, 'r> {
+    remote: &'a mut Remote<'r>,
+    trace: &'a Trace,
+    bounds: Bounds,
+    began: Instant,
+    /// What the worker of the moment has started, if there is one.
+    started: Option<Started>,
+    standing: bool,
+    /// Where to go back to: choices and disk.
+    at: Option<(Vec<Choice>, Spot)>,
+    /// In which moment that is.
+    here: Option<Here>,
+    /// What is known of the disks there.
+    known: BTreeMap<Vec<Vec<Name>>, Outcome>,
+    /// Tests made.
+    pub tests: u64,
+    /// Questions that were answered from memory.
+    pub remembered: u64,
+    /// A bound has said no.
+    pub cut: bool,
+}
+
+/// A moment: in it, a disk is what it keeps.
+#[derive(Debug, PartialEq, Eq)]
+struct Here {
+    choices: Vec<Vec<Choice>>,
+    interval: u64,
+    epoch: Epoch,
+    places: Vec<(usize, usize)>,
+}
+
+impl Here {
+    fn of(standing: &Standing) -> Here {
+        Here {
+            choices: standing.choices.clone(),
+            interval: standing.spot.interval,
+            epoch: standing.spot.epoch,
+            places: standing.moments.iter().map(|moment| moment.place).collect(),
+        }
+    }
+}
+
+/// What a way came to.
+#[derive(Debug)]
+pub enum WayEnd {
+    /// The worker stands still at a disk.
+    Stands(Box<Standing>),
+    /// The error was there, and the worker stands nowhere: a mutate saw it, or it ended the worker.
+    Fails(Box<Failing>),
+    /// The error was not there.
+    Not(String),
+    /// It went another way.
+    Diverged(String),
+}
+
+/// An error that was seen.
+#[derive(Clone, Debug)]
+pub struct Failing {
+    /// The choices, mutate by mutate.
+    pub choices: Vec<Vec<Choice>>,
+    /// At which disk; none without a crash.
+    pub spot: Option<Spot>,
+    /// What.
+    pub violation: Violation,
+    /// The profile's line about it.
+    pub promise: Option<PromiseLine>,
+}
+
+/// What a disk came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// No crash leaves it.
+    Impossible,
+    /// All is well.
+    Sound,
+    /// The error that is looked for; with the disks as a trace has them.
+    Same(Vec<CrashDiskRecord>, Violation),
+    /// Something else is wrong.
+    Other(String),
+}
+
+impl<'a, 'r> Bench<'a, 'r> {
+    /// For a trace, with the workers of a crew for its plan.
+    pub fn new(remote: &'a mut Remote<'r>, trace: &'a Trace, bounds: Bounds) -> Bench<'a, 'r> {
+        Bench {
+            remote,
+            trace,
+            bounds,
+            began: Instant::now(),
+            started: None,
+            standing: false,
+            at: None,
+            here: None,
+            known: BTreeMap::new(),
+            tests: 0,
+            remembered: 0,
+            cut: false,
+        }
+    }
+
+    /// May something more be tested? If not, that is noted.
+    pub fn may_go_on(&mut self) -> bool {
+        let late = self.bounds.budget.is_some_and(|budget| self.began.elapsed() >= budget);
+        self.cut |= late || self.tests >= self.bounds.tests;
+        !self.cut
+    }
+
+    /// How long it has taken.
+    pub fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// What the worker has started.
+    pub fn started(&self) -> Option<&Started> {
+        self.started.as_ref()
+    }
+
+    /// Where the search of a way ends: at the error, looking first at a disk that keeps these pieces.
+    pub fn failing(&self, first: Vec<Name>) -> Until {
+        if self.trace.epoch.is_none() {
+            return Until::Mutate;
+        }
+        let left = self.bounds.budget.map(|budget| budget.saturating_sub(self.began.elapsed()));
+        let budget_ms = left.map_or(u64::MAX, |left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
+        let most = self.bounds.tests.saturating_sub(self.tests);
+        Until::Failing { crashes: self.trace.recovery.len() as u32, first, most, budget_ms }
+    }
+
+    /// Runs a way.
+    ///
+    /// # Errors
+    /// A worker cannot be started; the tool or a component is broken.
+    pub fn way(&mut self, answers: Answers, mutates: u32, until: Until) -> Result<WayEnd, RunError> {
+        self.leave();
+        self.at = None;
+        let end = self.run(answers, mutates, until)?;
+        let mut moment = None;
+        if let WayEnd::Stands(standing) = &end {
+            self.at = Some((standing.choices.concat(), standing.spot.clone()));
+            moment = Some(Here::of(standing));
+        }
+        if moment.is_none() || moment != self.here {
+            self.known.clear();
+        }
+        self.here = moment;
+        Ok(end)
+    }
+
+    /// Goes to a disk, which is not looked at; none if it is not there.
+    ///
+    /// # Errors
+    /// As [`way`](Bench::way).
+    pub fn stand(&mut self, choices: &[Choice], spot: &Spot) -> Result<Option<Box<Standing>>, RunError> {
+        let answers = Answers::Exactly(choices.to_vec());
+        match self.way(answers, spot.mutates, Until::At(spot.clone()))? {
+            WayEnd::Stands(standing) => Ok(Some(standing)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Recovers and checks the disk that keeps these pieces, where the worker stands; and so on for crashes during recovery.
+    ///
+    /// # Errors
+    /// As [`way`](Bench::way); the worker stands nowhere.
+    pub fn attempt(&mut self, pieces: &[Vec<Name>]) -> Result<Outcome, RunError> {
+        if let Some(known) = self.known.get(pieces) {
+            self.remembered += 1;
+            return Ok(known.clone());
+        }
+        self.tests += 1;
+        let outcome = self.try_anew(pieces)?;
+        self.known.insert(pieces.to_vec(), outcome.clone());
+        Ok(outcome)
+    }
+
+    /// Would [`attempt`](Bench::attempt) answer from memory?
+    pub fn knows(&self, pieces: &[Vec<Name>]) -> bool {
+        self.known.contains_key(pieces)
+    }
+
+    /// Has the worker end its way; returns the profile's line about the error.
+    pub fn leave(&mut self) -> Option<PromiseLine> {
+        if !std::mem::take(&mut self.standing) {
+            return None;
+        }
+        let enough = ToWorker::Next(Next::Enough);
+        match self.remote.exchange(Some(&enough)).map(probe_said) {
+            Ok(Some(ProbeSaid::Ended(probed))) => probed.promise,
+            _ => {
+                self.dismiss();
+                None
+            }
+        }
+    }
+
+    fn try_anew(&mut self, pieces: &[Vec<Name>]) -> Result<Outcome, RunError> {
+        if !self.standing {
+            let (choices, spot) = self.at.clone().ok_or_else(|| broken("no worker stands anywhere"))?;
+            let mutates = spot.mutates;
+            let end = self.run(Answers::Exactly(choices), mutates, Until::At(spot))?;
+            if !matches!(end, WayEnd::Stands(_)) {
+                return Err(broken(
+                    "a way did not lead to the same disk again; the system is not deterministic",
+                ));
+            }
+        }
+        let mut word = Some(ToWorker::Next(Next::Try(pieces.to_vec())));
+        let mut looking = Vec::new();
+        let tried = loop {
+            match self.remote.exchange(word.take().as_ref()).map(probe_said) {
+                Ok(Some(ProbeSaid::Tried(tried))) => break tried,
+                Ok(Some(ProbeSaid::Looking(spot))) => looking = spot.disks,
+                Ok(Some(ProbeSaid::Ended(probed))) => {
+                    self.standing = false;
+                    return Err(broken(&format!("a way has ended while a disk was tried: {:?}", probed.end)));
+                }
+                Ok(_) => return Err(broken("a worker said what fits nothing")),
+                Err(death) => {
+                    self.dismiss();
+                    return Ok(match self.trace.replay_of(&death) {
+                        Replay::Reproduced { violation, .. } if looking.len() == pieces.len() => {
+                            Outcome::Same(looking, violation)
+                        }
+                        _ => Outcome::Other(format!("a worker died {death}")),
+                    });
+                }
+            }
+        };
+        Ok(match tried {
+            Tried::Impossible => Outcome::Impossible,
+            Tried::Looked { looks: Looks::Sound, .. } => Outcome::Sound,
+            Tried::Looked { looks: Looks::Broken(why), .. } => Outcome::Other(why),
+            Tried::Looked { disks, looks: Looks::Violated(violation) } => {
+                let same = violation.signature(&self.trace.checker) == self.trace.signature;
+                if same && self.trace.died.is_none() && disks.len() == pieces.len() {
+                    Outcome::Same(disks, violation)
+                } else {
+                    Outcome::Other(format!("{}: {}", violation.verdict, violation.message))
+                }
+            }
+        })
+    }
+
+    fn run(&mut self, answers: Answers, mutates: u32, until: Until) -> Result<WayEnd, RunError> {
+        self.tests += 1;
+        if self.started.is_none() {
+            match self.remote.start(&Known::default(), false) {
+                Ok(started) => self.started = Some(started),
+                Err(StartError::Said(error)) => return Err(error),
+                Err(StartError::Died(death)) => return self.died(&death, Vec::new(), None),
+            }
+        }
+        let checker = format!("{}/", self.trace.checker);
+        let error = self.trace.signature.strip_prefix(&checker).unwrap_or_default().to_owned();
+        let order = Probe { answers, mutates, error, until, wary: self.trace.died.is_some() };
+        let mut word = Some(ToWorker::Probe(Box::new(order)));
+        let mut made: Vec<Vec<Choice>> = Vec::new();
+        let mut looking = None;
+        loop {
+            let said = match self.remote.exchange(word.take().as_ref()) {
+                Ok(said) => said,
+                Err(death) => return self.died(&death, made, looking),
+            };
+            match probe_said(said) {
+                Some(ProbeSaid::Chose(mutate, choice)) => {
+                    made.resize(made.len().max(mutate as usize), Vec::new());
+                    if let Some(last) = made.last_mut() {
+                        last.push(choice);
+                    }
+                }
+                Some(ProbeSaid::Looking(spot)) => looking = Some(spot),
+                Some(ProbeSaid::Standing(standing)) => {
+                    self.standing = true;
+                    self.tests += standing.looked;
+                    return Ok(WayEnd::Stands(Box::new(standing)));
+                }
+                Some(ProbeSaid::Ended(probed)) => {
+                    self.tests += probed.looked;
+                    return Ok(self.ended(probed.choices, probed.end, probed.promise));
+                }
+                _ => return Err(broken("a worker said what fits nothing")),
+            }
+        }
+    }
+
+    fn ended(&mut self, choices: Vec<Vec<Choice>>, end: End, promise: Option<PromiseLine>) -> WayEnd {
+        match end {
+            End::Violated(violation)
+                if self.trace.epoch.is_none()
+                    && self.trace.died.is_none()
+                    && violation.signature(&self.trace.checker) == self.trace.signature =>
+            {
+                WayEnd::Fails(Box::new(Failing { choices, spot: None, violation, promise }))
+            }
+            End::Violated(violation) => {
+                WayEnd::Not(format!("mutate itself found: {}: {}", violation.verdict, violation.message))
+            }
+            End::Stood => WayEnd::Not("it stood still, and was told to end".to_owned()),
+            End::Nothing(why, cut) => {
+                self.cut |= cut;
+                WayEnd::Not(why)
+            }
+            End::Diverged(what) => WayEnd::Diverged(what),
+            End::Broken(why) => WayEnd::Not(format!("broken: {why}")),
+        }
+    }
+
+    /// What it means that the worker died on a way.
+    fn died(
+        &mut self,
+        death: &Death,
+        mut choices: Vec<Vec<Choice>>,
+        looking: Option<Spot>,
+    ) -> Result<WayEnd, RunError> {
+        self.dismiss();
+        let Replay::Reproduced { violation, .. } = self.trace.replay_of(death) else {
+            return Ok(WayEnd::Not(format!("a worker died {death}")));
+        };
+        let on_disk = [StepName::Recover, StepName::Mount, StepName::Check];
+        let spot = looking.filter(|_| death.step.name().is_some_and(|step| on_disk.contains(&step)));
+        let mutates = match (&spot, death.step) {
+            (Some(spot), _) => spot.mutates,
+            (None, crate::run::Step::Mutate { mutates, .. }) => mutates,
+            _ => self.trace.mutates,
+        };
+        choices.resize(mutates as usize, Vec::new());
+        Ok(WayEnd::Fails(Box::new(Failing { choices, spot, violation, promise: None })))
+    }
+
+    fn dismiss(&mut self) {
+        self.remote.dismiss();
+        self.started = None;
+        self.standing = false;
+    }
+}
+
+impl std::fmt::Debug for Bench<'_, '_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Bench").field("tests", &self.tests).field("cut", &self.cut).finish_non_exhaustive()
+    }
+}
+
+fn probe_said(said: Said) -> Option<ProbeSaid> {
+    match said {
+        Said::Probe(said) => Some(*said),
+        _ => None,
+    }
+}
+
+fn broken(why: &str) -> RunError {
+    RunError::Broken(why.to_owned())
+}

@@ -1,0 +1,95 @@
+//! The decisions that lead to a disk, and what is open before all of them are made.
+
+use crate::explain::probe::Pending;
+
+/// Which version of each range is kept.
+pub(super) type Digits = Vec<Option<u32>>;
+
+/// One piece that reached the disk, or did not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Decision {
+    /// The order in which pieces were first written.
+    pub serial: u64,
+    /// Index of the range.
+    pub range: usize,
+    /// Of that range.
+    pub version: u32,
+    /// It reached the disk.
+    pub kept: bool,
+}
+
+/// What was decided, in order: of a range that keeps a version that one, and that the later ones are lost; of a range that keeps
+/// none that each is lost. What stood in a range before the version that it keeps is under it, and decides nothing.
+pub(super) fn decisions(ranges: &[Pending]) -> Vec<Decision> {
+    let mut decisions = Vec::new();
+    for (range, pending) in ranges.iter().enumerate() {
+        let kept = pending.versions.iter().position(|version| Some(version.0) == pending.kept);
+        for (at, (version, serial)) in pending.versions.iter().enumerate().skip(kept.unwrap_or(0)) {
+            let (version, serial, kept) = (*version, *serial, Some(at) == kept);
+            decisions.push(Decision { serial, range, version, kept });
+        }
+    }
+    decisions.sort_by_key(|decision| decision.serial);
+    decisions
+}
+
+/// What each range can still keep after these decisions; what the failing disk keeps comes first.
+pub(super) fn open(ranges: &[Pending], decided: &[Decision]) -> Vec<Vec<Option<u32>>> {
+    let open = |(index, pending): (usize, &Pending)| {
+        let here: Vec<&Decision> = decided.iter().filter(|decision| decision.range == index).collect();
+        let is_decided = |version: u32| here.iter().any(|decision| decision.version == version);
+        // A kept version that is decided has everything before it, and nothing, under it.
+        let under = pending.kept.filter(|version| is_decided(*version));
+        let first = pending.versions.iter().position(|version| Some(version.0) == under).unwrap_or(0);
+        let versions = pending.versions[first..].iter().map(|version| version.0);
+        let undecided = versions.filter(|version| !is_decided(*version)).map(Some);
+        let others = under.is_none().then_some(None).into_iter().chain(undecided);
+        let mut open = vec![pending.kept];
+        open.extend(others.filter(|digit| *digit != pending.kept));
+        open
+    };
+    ranges.iter().enumerate().map(open).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pending(versions: &[(u32, u64)], kept: Option<u32>) -> Pending {
+        Pending { dev: 0, sectors: vec![(0, 8)], whose: None, versions: versions.to_vec(), kept }
+    }
+
+    /// With each decision what is open shrinks, down to the failing disk alone.
+    #[test]
+    fn decisions_leave_less_and_less_open() {
+        let ranges = [
+            pending(&[(1, 0), (2, 4), (3, 7)], Some(2)),
+            pending(&[(1, 1), (2, 6)], None),
+            pending(&[(2, 3)], Some(2)),
+            pending(&[(1, 2), (2, 5)], Some(2)),
+        ];
+        let decisions = decisions(&ranges);
+        let told: Vec<(usize, u32, bool)> =
+            decisions.iter().map(|decision| (decision.range, decision.version, decision.kept)).collect();
+        assert_eq!(
+            told,
+            [(1, 1, false), (2, 2, true), (0, 2, true), (3, 2, true), (1, 2, false), (0, 3, false)]
+        );
+        let all = open(&ranges, &[]);
+        assert_eq!(all[0], [Some(2), None, Some(1), Some(3)]);
+        assert_eq!(all[1], [None, Some(1), Some(2)]);
+        let counts: Vec<usize> = (0..=decisions.len())
+            .map(|decided| open(&ranges, &decisions[..decided]).iter().map(Vec::len).product())
+            .collect();
+        assert_eq!(counts, [4 * 3 * 2 * 3, 4 * 2 * 2 * 3, 4 * 2 * 3, 2 * 2 * 3, 2 * 2, 2, 1]);
+        for decided in 1..=decisions.len() {
+            let (before, after) =
+                (open(&ranges, &decisions[..decided - 1]), open(&ranges, &decisions[..decided]));
+            let within = after
+                .iter()
+                .zip(&before)
+                .all(|(after, before)| after.iter().all(|digit| before.contains(digit)));
+            assert!(within, "{decided}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Open disks, those that differ least from the failing one first.
+
+use super::decisions::Digits;
+use crate::run::RunError;
+
+/// The answer to whether it can still recover.
+pub(super) enum Answer {
+    Yes,
+    /// True: all disks were looked at.
+    No(bool),
+}
+
+/// Does any of the open disks recover? Those that keep all that is open, or nothing of it, are asked first: most systems recover
+/// from one of these.
+pub(super) fn any(
+    open: &[Vec<Option<u32>>],
+    failing: &Digits,
+    most: u64,
+    recovers: &mut dyn FnMut(&Digits) -> Result<Option<bool>, RunError>,
+) -> Result<Answer, RunError> {
+    let newest = open.iter().map(|range| range.iter().copied().max().flatten()).collect();
+    let nothing = open.iter().map(|range| range.iter().copied().min().flatten()).collect();
+    for digits in [newest, nothing] {
+        if digits != *failing && recovers(&digits)? == Some(true) {
+            return Ok(Answer::Yes);
+        }
+    }
+    let mut looked = 0;
+    for distance in 1..=failing.len() {
+        let mut some = false;
+        let mut yes = false;
+        let whole = at_distance(open, failing, distance, &mut |digits| {
+            some = true;
+            looked += 1;
+            match recovers(digits)? {
+                _ if looked > most => Ok(false),
+                None => Ok(false),
+                Some(true) => {
+                    yes = true;
+                    Ok(false)
+                }
+                Some(false) => Ok(true),
+            }
+        })?;
+        if yes {
+            return Ok(Answer::Yes);
+        }
+        if !whole {
+            return Ok(Answer::No(false));
+        }
+        if !some {
+            break;
+        }
+    }
+    Ok(Answer::No(true))
+}
+
+/// The nearest disk that recovers.
+#[derive(Default)]
+pub(super) struct Nearest {
+    pub differs: Vec<(usize, Option<u32>)>,
+    pub as_near: u64,
+    pub certain: bool,
+}
+
+pub(super) fn nearest(
+    open: &[Vec<Option<u32>>],
+    failing: &Digits,
+    most: u64,
+    recovers: &mut dyn FnMut(&Digits) -> Result<Option<bool>, RunError>,
+) -> Result<Nearest, RunError> {
+    let differences = |digits: &Digits| -> Vec<(usize, Option<u32>)> {
+        let pairs = digits.iter().zip(failing).enumerate();
+        pairs.filter(|(_, (there, here))| there != here).map(|(range, (there, _))| (range, *there)).collect()
+    };
+    let mut near = Nearest::default();
+    let mut looked = 0;
+    for distance in 1..=failing.len() {
+        let whole = at_distance(open, failing, distance, &mut |digits| {
+            looked += 1;
+            match recovers(digits)? {
+                _ if looked > most => return Ok(false),
+                None => return Ok(false),
+                Some(true) => {
+                    near.as_near += 1;
+                    if near.differs.is_empty() {
+                        near.differs = differences(digits);
+                    }
+                }
+                Some(false) => {}
+            }
+            Ok(true)
+        })?;
+        if near.as_near > 0 || !whole {
+            near.certain = whole;
+            break;
+        }
+    }
+    if near.as_near == 0 {
+        // It is further away than could be looked at; but one of these two is known to recover, or was found by chance.
+        let newest: Digits = open.iter().map(|range| range.iter().copied().max().flatten()).collect();
+        let nothing: Digits = open.iter().map(|range| range.iter().copied().min().flatten()).collect();
+        for digits in [newest, nothing] {
+            if near.as_near == 0 && digits != *failing && recovers(&digits)? == Some(true) {
+                (near.differs, near.as_near) = (differences(&digits), 1);
+            }
+        }
+    }
+    Ok(near)
+}
+
+/// Visits the open disks that differ from the failing one in so many ranges, until `visit` says no; returns whether it never did.
+fn at_distance(
+    open: &[Vec<Option<u32>>],
+    failing: &Digits,
+    distance: usize,
+    visit: &mut dyn FnMut(&Digits) -> Result<bool, RunError>,
+) -> Result<bool, RunError> {
+    let ranges: Vec<usize> = (0..open.len()).filter(|range| open[*range].len() > 1).collect();
+    let mut digits = failing.clone();
+    choose(&ranges, open, distance, &mut digits, visit)
+}
+
+/// Changes `left` of these ranges in all ways.
+fn choose(
+    ranges: &[usize],
+    open: &[Vec<Option<u32>>],
+    left: usize,
+    digits: &mut Digits,
+    visit: &mut dyn FnMut(&Digits) -> Result<bool, RunError>,
+) -> Result<bool, RunError> {
+    if left == 0 {
+        return visit(digits);
+    }
+    for (at, range) in ranges.iter().enumerate().take((ranges.len() + 1).saturating_sub(left)) {
+        let before = digits[*range];
+        for other in &open[*range][1..] {
+            digits[*range] = *other;
+            if !choose(&ranges[at + 1..], open, left - 1, digits, visit)? {
+                digits[*range] = before;
+                return Ok(false);
+            }
+        }
+        digits[*range] = before;
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every disk at each distance, once.
+    #[test]
+    fn distances_go_through_all_disks() {
+        let open = [vec![Some(1), None], vec![None], vec![None, Some(1), Some(2)]];
+        let failing = vec![Some(1), None, None];
+        let at = |distance: usize| {
+            let mut seen = Vec::new();
+            let whole = at_distance(&open, &failing, distance, &mut |digits| {
+                seen.push(digits.clone());
+                Ok(true)
+            });
+            assert!(whole.unwrap());
+            seen
+        };
+        assert_eq!(at(1), [[None, None, None], [Some(1), None, Some(1)], [Some(1), None, Some(2)]]);
+        assert_eq!(at(2), [[None, None, Some(1)], [None, None, Some(2)]]);
+        assert!(at(3).is_empty());
+    }
+}

@@ -1,0 +1,20 @@
+//! Explaining a trace: what of it matters, and what it tells (`docs/minimising.md`).
+//!
+//! A worker runs the trace's way, or another one, and stands still where the crash was ([`probe`]). Whoever asks, on the other side
+//! of the wire, then has it try other disks of that moment, and remembers what came of each ([`Bench`]). Smaller traces
+//! ([`minimise`](crate::minimise)) and stories are made of that.
+
+mod bench;
+pub mod critical;
+mod happened;
+pub mod probe;
+mod prober;
+mod reach;
+mod story;
+mod text;
+
+pub use bench::{Bench, Bounds, Failing, Outcome, WayEnd};
+pub use reach::{Failure, Look, Reached, look, reach};
+pub use story::{Retold, Story, story};
+
+pub(crate) use prober::{Talk, probe as run_probe};

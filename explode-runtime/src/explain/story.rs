@@ -1,0 +1,99 @@
+//! The story of a trace: what was done, what the crash kept and lost, what was promised, and what the trace shows when it is run again.
+
+use std::collections::BTreeMap;
+
+use super::bench::{Bench, Bounds};
+use super::critical::{Search, search};
+use super::probe::{PromiseLine, Standing};
+use super::reach::{Failure, Reached, reach};
+use crate::check::Violation;
+use crate::choose::Choice;
+use crate::run::{Remote, RunError};
+use crate::trace::Trace;
+
+/// Everything that is told of a trace.
+#[derive(Clone, Debug)]
+pub struct Story {
+    /// It.
+    pub trace: Trace,
+    /// What running it again has added, or why it could not.
+    pub retold: Result<Retold, String>,
+}
+
+/// What only running a trace again can tell.
+#[derive(Clone, Debug)]
+pub struct Retold {
+    /// The choices, mutate by mutate.
+    pub choices: Vec<Vec<Choice>>,
+    /// What was seen now.
+    pub violation: Violation,
+    /// It was seen at another disk than the recorded one, which a search has found.
+    pub by_search: bool,
+    /// The moment of the crash; none without one.
+    pub standing: Option<Standing>,
+    /// The profile's line about the promise that is broken, if there is one.
+    pub promise: Option<PromiseLine>,
+    /// The critical write; none without a crash.
+    pub critical: Option<Search>,
+    /// The versions of now, where they are not the recorded ones: name, recorded, now.
+    pub other_versions: Vec<(String, String, String)>,
+}
+
+impl Story {
+    /// What the file alone tells; `why` it is not more.
+    pub fn of_file(trace: Trace, why: String) -> Story {
+        Story { trace, retold: Err(why) }
+    }
+}
+
+/// Of so many tests in all, one question about the critical write may take this part.
+const QUESTION: u64 = 8;
+
+/// Runs a trace again, and tells what it shows. The bounds are for the search for the critical write.
+///
+/// # Errors
+/// A worker cannot be started; the tool or a component is broken.
+pub fn story(remote: &mut Remote<'_>, trace: &Trace, bounds: Bounds) -> Result<Story, RunError> {
+    let mut bench = Bench::new(remote, trace, bounds);
+    let failure = match reach(&mut bench, trace)? {
+        Reached::Fails(failure) => *failure,
+        Reached::Not(why) => {
+            return Ok(Story::of_file(trace.clone(), format!("it was not seen again: {why}")));
+        }
+        Reached::Diverged(what) => {
+            return Ok(Story::of_file(trace.clone(), format!("its replay diverged: {what}")));
+        }
+    };
+    let now = bench.started().map(|started| started.origin.versions.clone()).unwrap_or_default();
+    let other_versions = differences(&trace.versions, &now);
+    let Failure { failing, standing, by_search } = failure;
+    let critical = match &standing {
+        None => None,
+        Some(_) if trace.died.is_some() => {
+            Some(Search::NotMade("each disk that fails would end another worker".to_owned()))
+        }
+        Some(standing) => Some(search(&mut bench, standing, (bounds.tests / QUESTION).max(16))?),
+    };
+    let promise = bench.leave().or(failing.promise);
+    let retold = Retold {
+        choices: failing.choices,
+        violation: failing.violation,
+        by_search,
+        standing,
+        promise,
+        critical,
+        other_versions,
+    };
+    Ok(Story { trace: trace.clone(), retold: Ok(retold) })
+}
+
+fn differences(
+    recorded: &BTreeMap<String, String>,
+    now: &BTreeMap<String, String>,
+) -> Vec<(String, String, String)> {
+    let differs = |(name, version): (&String, &String)| {
+        let now = now.get(name).filter(|now| *now != version)?;
+        Some((name.clone(), version.clone(), now.clone()))
+    };
+    recorded.iter().filter_map(differs).collect()
+}

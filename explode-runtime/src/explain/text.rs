@@ -1,0 +1,286 @@
+//! A story as text: right-aligned words, what a person asks first at the top, a command to paste at the end.
+
+use super::critical::{Critical, Search};
+use super::probe::{Happened, Moment, Pending};
+use super::story::{Retold, Story};
+use crate::choose::Choice;
+use crate::run::OptionValue;
+
+/// Columns of the status word.
+const WORD: usize = 12;
+/// Columns before the text of a detail.
+const DETAIL: usize = WORD + 11;
+/// Of more events the first are left out.
+const EVENTS: usize = 40;
+/// Longer texts of options are not shown.
+const LONG: usize = 32;
+
+impl Story {
+    /// Its lines; `path` is where the trace stands, `replay` the command that replays it.
+    pub fn lines(&self, path: &str, replay: &str) -> Vec<String> {
+        let mut text = Text(Vec::new());
+        self.head(&mut text, path);
+        match &self.retold {
+            Err(why) => {
+                text.word("NOT RUN", &format!("{why}; this is what the file has"));
+                text.mutates(std::slice::from_ref(&self.trace.choices), self.trace.mutates != 1);
+                self.recorded_disks(&mut text);
+            }
+            Ok(retold) => self.retold(&mut text, retold),
+        }
+        text.word("Replay", replay);
+        text.0
+    }
+
+    fn head(&self, text: &mut Text, path: &str) {
+        let trace = &self.trace;
+        let mode = trace.mode.as_str();
+        text.word("Trace", path);
+        text.detail("target", &format!("{} in {mode}, found by explode {}", trace.target, trace.explode));
+        let layers = trace.stack.0.iter().map(|layer| {
+            let short = |value: &OptionValue| Some(value.to_string()).filter(|text| text.len() <= LONG);
+            let options = layer.options.iter();
+            let options: Vec<String> = options
+                .map(|(name, value)| format!("{name}={}", short(value).unwrap_or_else(|| "...".to_owned())))
+                .collect();
+            if options.is_empty() {
+                layer.name.clone()
+            } else {
+                format!("{}({})", layer.name, options.join(", "))
+            }
+        });
+        text.detail("stack", &format!("{} < {}", layers.collect::<Vec<_>>().join(" < "), trace.checker));
+        let others = trace.versions.iter().filter(|(name, _)| *name != "explode");
+        let versions: Vec<String> = others.map(|(name, version)| format!("{name} {version}")).collect();
+        if !versions.is_empty() {
+            text.detail("versions", &versions.join(", "));
+        }
+        if let Ok(retold) = &self.retold {
+            for (name, recorded, now) in &retold.other_versions {
+                text.detail("differs", &format!("{name} was {recorded}, and is {now} now"));
+            }
+        }
+        let message = self.retold.as_ref().map_or(&trace.message, |retold| &retold.violation.message);
+        text.word(
+            if trace.by_design { "by design" } else { "FAIL" },
+            &format!("{}: {message}", trace.verdict),
+        );
+        text.detail("bug", &trace.signature);
+        let epoch = match (trace.epoch, trace.died) {
+            (_, Some(step)) => format!("step {step} hung, or ended its process or guest"),
+            (Some(epoch), None) => format!("after a crash, epoch {epoch}"),
+            (None, None) => "without a crash: mutate itself saw it".to_owned(),
+        };
+        text.detail("when", &epoch);
+    }
+
+    fn retold(&self, text: &mut Text, retold: &Retold) {
+        match &retold.promise {
+            Some(line) if line.kept => {
+                let words = format!(
+                    "{}: {} promises it: \"{}\" ({})",
+                    line.name, line.system, line.quote, line.source
+                );
+                text.detail("broken", &words);
+            }
+            Some(line) => {
+                let words = format!(
+                    "{}: {} does not promise it: \"{}\" ({})",
+                    line.name, line.system, line.quote, line.source
+                );
+                text.detail("promise", &words);
+            }
+            None => text.detail("broken", self.trace.signature.rsplit('/').next().unwrap_or_default()),
+        }
+        if retold.by_search {
+            text.detail(
+                "by search",
+                "the recorded disk is not there any more; this is another one that fails so",
+            );
+        }
+        text.mutates(&retold.choices, false);
+        let Some(standing) = &retold.standing else { return };
+        let args = match &standing.spot.args[..] {
+            [] => String::new(),
+            args => format!("; the check is told: {}", args.join(" ")),
+        };
+        for (level, moment) in standing.moments.iter().enumerate() {
+            let of = match level {
+                0 => format!("of request {} for crash checks", standing.spot.interval + 1),
+                1 => "of its recovery".to_owned(),
+                _ => "of the recovery from that".to_owned(),
+            };
+            text.events(&of, moment);
+            let epoch = standing.spot.epoch;
+            let crash = match level {
+                0 => format!("epoch {epoch}{args}"),
+                _ => "during that recovery".to_owned(),
+            };
+            text.moment(&crash, moment);
+        }
+        if let (Some(critical), Some(moment)) = (&retold.critical, standing.moments.last()) {
+            text.critical(critical, moment);
+        }
+    }
+
+    fn recorded_disks(&self, text: &mut Text) {
+        for disk in self.trace.crash_disk.iter().chain(&self.trace.recovery) {
+            let names = disk.blocks.iter().map(|(dev, sector, version)| format!("{dev}:{sector}v{version}"));
+            let names: Vec<String> = names.collect();
+            let kept = if names.is_empty() { "nothing".to_owned() } else { names.join(" ") };
+            text.word("Crash", &format!("kept {kept} (device:sector, version)"));
+        }
+    }
+}
+
+struct Text(Vec<String>);
+
+impl Text {
+    fn word(&mut self, word: &str, text: &str) {
+        let text = text.replace('\n', &format!("\n{:WORD$} ", ""));
+        self.0.push(format!("{word:>WORD$} {text}"));
+    }
+
+    fn detail(&mut self, word: &str, text: &str) {
+        let text = text.replace('\n', &format!("\n{:DETAIL$}", ""));
+        self.0.push(format!("{:WORD$} {word:<9} {text}", ""));
+    }
+
+    /// Each mutate with what was chosen; or all choices, if it is not known which belong together.
+    fn mutates(&mut self, mutates: &[Vec<Choice>], together: bool) {
+        for (index, choices) in mutates.iter().enumerate() {
+            let word = if together { "Choices".to_owned() } else { format!("Mutate {}", index + 1) };
+            let mut choices = choices.iter().map(choice);
+            self.word(&word, &choices.next().unwrap_or_else(|| "chooses nothing".to_owned()));
+            choices.for_each(|choice| self.word("", &choice));
+        }
+    }
+
+    fn events(&mut self, of: &str, moment: &Moment) {
+        let Moment { events, later, .. } = moment;
+        let after = if *later > 0 { format!("; {later} came after") } else { String::new() };
+        self.word("Events", &format!("{of}, up to the crash: {}{after}", events.len()));
+        let left_out = events.len().saturating_sub(EVENTS);
+        if left_out > 0 {
+            self.detail("", &format!("({left_out} earlier ones are not shown; --format jsonl has them)"));
+        }
+        events.iter().skip(left_out).for_each(|event| self.detail(&event.what, &happened(event)));
+    }
+
+    fn moment(&mut self, crash: &str, moment: &Moment) {
+        let ranges = &moment.ranges;
+        let kept = ranges.iter().filter(|range| range.kept.is_some()).count();
+        let lost = ranges.iter().filter(|range| range.kept != range.newest()).count();
+        self.word("Crash", &format!("{crash}; of {} pending ranges {kept} kept, {lost} lost", ranges.len()));
+        for range in ranges {
+            let word = match range.kept {
+                None => "lost",
+                kept if kept == range.newest() => "kept",
+                Some(_) => "kept old",
+            };
+            self.detail(word, &pending(range));
+        }
+    }
+
+    fn critical(&mut self, search: &Search, moment: &Moment) {
+        match search {
+            Search::NothingPending => self.word("Critical", "no write: nothing was pending"),
+            Search::NeverRecovers(all) => {
+                let all = if *all { "" } else { ", as far as they were looked at" };
+                self.word("Critical", &format!("no write: of all disks of that moment none recovers{all}"));
+            }
+            Search::NotMade(why) => self.word("Critical", &format!("not looked for: {why}")),
+            Search::Found(critical) => self.found(critical, moment),
+        }
+    }
+
+    fn found(&mut self, critical: &Critical, moment: &Moment) {
+        let Critical { range, version, kept, decision, certain, nearest, as_near, nearest_certain } =
+            critical;
+        let Some(decided) = moment.ranges.get(*range) else { return };
+        let what = if *kept { "reached the disk" } else { "was lost" };
+        let how =
+            if *certain { "no disk that a crash could still leave" } else { "no disk that was looked at" };
+        self.word(
+            "Critical",
+            &format!("{} {what}: after that {how} recovers", place(decided, Some(*version))),
+        );
+        self.detail("decision", &format!("{} of {}, in the order of writing", decision.0, decision.1));
+        if !certain {
+            self.detail("bound", "not all disks were looked at: one of the others may recover");
+        }
+        let differs = nearest.iter().filter_map(|(index, there)| {
+            let range = moment.ranges.get(*index)?;
+            let here = place(range, range.kept.or(*there));
+            Some(match (range.kept, there) {
+                (None, Some(_)) => format!("with {here}"),
+                (Some(_), None) => format!("without {here}"),
+                _ => format!("with version {} of {}", there.unwrap_or_default(), place(range, None)),
+            })
+        });
+        let others = match (as_near, nearest_certain) {
+            (1, true) => String::new(),
+            (1, false) => "; there may be others as near, or nearer".to_owned(),
+            (near, true) => format!("; {near} disks are as near"),
+            (near, false) => format!("; at least {near} disks are as near"),
+        };
+        self.detail("recovers", &format!("{}{others}", differs.collect::<Vec<_>>().join("; ")));
+    }
+}
+
+/// What was chosen, in words.
+fn choice(choice: &Choice) -> String {
+    let Choice { options, value, name, label, .. } = choice;
+    match name {
+        Some(name) => format!("{name} ({} of {options} at {label})", value + 1),
+        None => format!("option {} of {options} at {label}", value + 1),
+    }
+}
+
+fn happened(event: &Happened) -> String {
+    let Happened { dev, range, id, notes, whose, .. } = event;
+    let mut words = Vec::new();
+    id.iter().for_each(|id| words.push(format!("request {id}")));
+    dev.iter().for_each(|dev| words.push(format!("device {dev}")));
+    range.iter().for_each(|(sector, bytes)| words.push(format!("sector {sector}, {bytes} bytes")));
+    words.extend(notes.iter().cloned());
+    let text = words.join(" ");
+    whose.as_ref().map_or(text.clone(), |whose| format!("{text}: {whose}"))
+}
+
+/// A range and its versions.
+fn pending(range: &Pending) -> String {
+    let versions = match (range.kept, &range.versions[..]) {
+        (_, [_]) => String::new(),
+        (Some(kept), versions) => format!(", version {kept} of {}", list(versions)),
+        (None, versions) => format!(", versions {}", list(versions)),
+    };
+    format!(
+        "device {} sector {}, {} bytes{versions}{}",
+        range.dev,
+        range.name(0).1,
+        range.bytes(),
+        whose(range)
+    )
+}
+
+/// Numbers of versions; many in a row as the first and the last.
+fn list(versions: &[(u32, u64)]) -> String {
+    let numbers: Vec<u32> = versions.iter().map(|version| version.0).collect();
+    match &numbers[..] {
+        [first, .., last] if numbers.len() > 2 && (*first..=*last).eq(numbers.iter().copied()) => {
+            format!("{first} to {last}")
+        }
+        _ => numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn place(range: &Pending, version: Option<u32>) -> String {
+    let version = version.filter(|_| range.versions.len() > 1);
+    let version = version.map_or_else(String::new, |version| format!(" version {version}"));
+    format!("device {} sector {}{version}{}", range.dev, range.name(0).1, whose(range))
+}
+
+fn whose(range: &Pending) -> String {
+    range.whose.as_ref().map_or_else(String::new, |whose| format!(" ({whose})"))
+}

@@ -1,0 +1,95 @@
+//! A request for crash checks while the system stands still: its disks can be gone through as often as one likes.
+
+use explode_ramdisk::Event;
+
+use super::{Candidate, contradiction, key};
+use crate::crash::{Counts, CrashDisk, Epoch, Limits, Name, Neighbours, SampleSeed, When, walk, walk_named};
+use crate::recover::Fault;
+use crate::writeset::WriteSet;
+
+/// An interval whose crash disks are asked for.
+#[derive(Debug)]
+pub struct Asked<'a> {
+    /// At its beginning.
+    pub(super) write_set: &'a WriteSet,
+    pub(super) log: &'a [Event],
+    pub(super) recent: &'a [Event],
+    pub(super) when: When,
+    pub(super) limits: Limits,
+    pub(super) begin: &'a [String],
+    pub(super) args: &'a [String],
+    pub(super) rest: Vec<u8>,
+    pub(super) log_hash: u128,
+}
+
+impl Asked<'_> {
+    /// A hash of every event so far.
+    pub fn log_hash(&self) -> u128 {
+        self.log_hash
+    }
+
+    /// What the keys of its checks say besides image, epoch and arguments.
+    pub fn rest(&self) -> &[u8] {
+        &self.rest
+    }
+
+    /// What a sample of it is drawn from.
+    pub fn seed(&self) -> SampleSeed {
+        self.limits.seed
+    }
+
+    /// The arguments of its checks in an epoch.
+    pub fn args(&self, epoch: Epoch) -> &[String] {
+        if epoch == Epoch::Begin { self.begin } else { self.args }
+    }
+
+    /// The events of the interval, with the instant before the first of them; of a request about one instant those since the
+    /// request before.
+    pub fn events(&self) -> (u64, &[Event]) {
+        let instant = self.write_set.instant();
+        if self.recent.is_empty() {
+            return (instant, self.log);
+        }
+        let counted = self.recent.iter().filter(|event| !matches!(event, Event::Mark { .. })).count();
+        (instant - counted as u64, self.recent)
+    }
+
+    /// Visits every crash disk, or a sample of them, once per epoch in which it is possible; returns the write set at the end.
+    ///
+    /// # Errors
+    /// An event that contradicts the log before it.
+    pub fn walk(&self, mut visit: impl FnMut(&Candidate<'_>)) -> Result<(Counts, WriteSet), Fault> {
+        let mut write_set = self.write_set.clone();
+        let counts =
+            walk(&mut write_set, self.log, self.when, &self.limits, |disk| self.candidates(disk, &mut visit));
+        Ok((counts.map_err(contradiction)?, write_set))
+    }
+
+    /// The same for the disks that have kept just these pieces, whatever a sample would leave out.
+    ///
+    /// # Errors
+    /// As [`walk`](Asked::walk).
+    pub fn named(&self, pieces: &[Name], mut visit: impl FnMut(&Candidate<'_>)) -> Result<(), Fault> {
+        let mut visit = |disk: &CrashDisk<'_>| self.candidates(disk, &mut visit);
+        walk_named(self.write_set.clone(), self.log, self.when, pieces, &mut visit).map_err(contradiction)
+    }
+
+    /// The neighbours of the disk that has kept these pieces, has this identity, and is possible in this epoch.
+    ///
+    /// # Errors
+    /// As [`walk`](Asked::walk).
+    pub fn neighbours(&self, pieces: &[Name], id: &str, epoch: Epoch) -> Result<Option<Neighbours>, Fault> {
+        let wanted =
+            |disk: &CrashDisk<'_>| disk.epochs().contains(epoch) && disk.identity().to_string() == id;
+        Neighbours::of(self.write_set.clone(), self.log, self.when, pieces, &wanted).map_err(contradiction)
+    }
+
+    fn candidates(&self, disk: &CrashDisk<'_>, visit: &mut dyn FnMut(&Candidate<'_>)) {
+        let Asked { rest, log_hash, .. } = self;
+        for epoch in disk.epochs().iter() {
+            let args = self.args(epoch);
+            let key = key(disk.identity(), epoch, args, rest);
+            visit(&Candidate { disk, epoch, args, key, rest, seed: self.limits.seed, log_hash: *log_hash });
+        }
+    }
+}

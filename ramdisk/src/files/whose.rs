@@ -1,0 +1,81 @@
+//! What stands in a sector of a device, in words.
+
+use super::inode::{Body, Name, Number, SIZE_SECTOR};
+use super::tree::{ROOT, Tree};
+use crate::SECTOR_BYTES;
+
+impl Tree {
+    /// What stands in a sector of an inode's device: contents of a file, its size, or a name; none for what nothing is known of.
+    pub fn whose(&self, number: Number, sector: u64) -> Option<String> {
+        let inode = self.inodes.get(&number)?;
+        let removed = || self.path_of(number, |name| name.led_to).map(|path| path + " (removed)");
+        let path = self.path_of(number, |name| name.leads_to).or_else(removed);
+        match &inode.body {
+            Body::Directory(directory) => {
+                let (name, _) = directory.names.iter().find(|(_, name)| name.slot == sector)?;
+                let folder = path.unwrap_or_else(|| format!("(directory {number})"));
+                Some(format!("the name {}/{name}", folder.trim_end_matches('/')))
+            }
+            Body::File { .. } => {
+                let file = path.unwrap_or_else(|| format!("a file without a name, inode {number}"));
+                Some(match sector {
+                    SIZE_SECTOR => format!("the size of {file}"),
+                    _ => format!("{file} at byte {}", sector * SECTOR_BYTES as u64),
+                })
+            }
+        }
+    }
+
+    /// A path that leads to an inode, as `leads` has it: the first one, names in order, directories before what is in them.
+    fn path_of(&self, wanted: Number, leads: fn(&Name) -> Option<Number>) -> Option<String> {
+        if wanted == ROOT {
+            return Some("/".to_owned());
+        }
+        let mut seen = vec![ROOT];
+        let mut waiting = std::collections::VecDeque::from([(ROOT, String::new())]);
+        while let Some((at, path)) = waiting.pop_front() {
+            let Body::Directory(directory) = &self.inodes.get(&at)?.body else { continue };
+            for (name, target) in directory.names.iter().filter_map(|(name, at)| Some((name, leads(at)?))) {
+                let path = format!("{path}/{name}");
+                if target == wanted {
+                    return Some(path);
+                }
+                if !seen.contains(&target) {
+                    seen.push(target);
+                    waiting.push_back((target, path));
+                }
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::files::{Files, Granule, OpenFlags};
+    use crate::{Image, Recording, SimFiles, Storage};
+
+    #[test]
+    fn each_sector_is_named_after_what_stands_there() {
+        let storage = Storage::new(Image::new(), Recording::Off);
+        let files = SimFiles::mount(storage, 100, Granule(4096)).unwrap();
+        files.mkdir("/d").unwrap();
+        let fd = files.open("/d/f", OpenFlags::CREATE).unwrap();
+        files.pwrite(fd, 0, &[1; 5000]).unwrap();
+        let file = files.device(files.fstat(fd).unwrap().inode);
+        let directory = files.device(files.stat("/d").unwrap().inode);
+        let whose = |dev, sector| files.whose(dev, sector).unwrap_or_default();
+        assert_eq!(whose(100, 0), "the name /d");
+        assert_eq!(whose(directory, 0), "the name /d/f");
+        assert_eq!(whose(file, 8), "/d/f at byte 4096");
+        assert_eq!(whose(file, 1 << 40), "the size of /d/f");
+        assert_eq!(files.whose(100, 1), None);
+        assert_eq!(files.whose(99, 0), None);
+        files.link("/d/f", "/g").unwrap();
+        files.unlink("/d/f").unwrap();
+        assert_eq!(whose(file, 0), "/g at byte 0");
+        files.unlink("/g").unwrap();
+        assert_eq!(whose(directory, 0), "the name /d/f");
+        assert_eq!(whose(file, 0), "/d/f (removed) at byte 0");
+    }
+}

@@ -1,0 +1,150 @@
+//! `explode minimise`: a smaller trace that fails in the same way, next to the old one, which stays as it is.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use explode_runtime::explain::Bounds;
+use explode_runtime::minimise::{Minimised, Size, Smaller};
+use explode_runtime::report::quoted;
+use explode_runtime::run::{Exit, Registry, durable_write};
+use explode_runtime::trace::{Replay, Trace};
+use serde_json::{Value, json};
+
+use super::trace;
+use crate::cli::{Format, MinimiseArgs};
+use crate::{crew, output};
+
+/// Minimises a trace.
+pub fn minimise(registry: &Registry, args: &MinimiseArgs) -> Exit {
+    let path = args.trace.display();
+    let trace = match trace::read(registry, &args.trace) {
+        Ok(trace) => trace,
+        Err(exit) => return exit,
+    };
+    let out = args.out.clone().unwrap_or_else(|| beside(&args.trace));
+    if is_same(&args.trace, &out) {
+        let text =
+            format!("--out {}: this is the trace itself, which stays; name another file", out.display());
+        return output::fail(Exit::Usage, text);
+    }
+    let bounds = Bounds { budget: Some(Duration::from_millis(args.budget)), tests: args.tests };
+    let smaller = match crew::minimise(&trace, bounds) {
+        Ok(Minimised::Smaller(smaller)) => *smaller,
+        Ok(Minimised::NotReproduced(why)) => return not_there(args, &trace, "ok", &why),
+        Ok(Minimised::Diverged(what)) => return not_there(args, &trace, "diverged", &what),
+        Err(error) => return output::fail(error.exit(), format!("{path}: {error}")),
+    };
+    // Only what a fresh worker says counts.
+    match crew::replay(&smaller.trace) {
+        Ok(Replay::Reproduced { .. }) => {}
+        Ok(Replay::NotReproduced(why)) => return not_there(args, &trace, "ok", &unproved(&why)),
+        Ok(Replay::Diverged(what)) => {
+            return not_there(args, &trace, "diverged", &unproved(&what.to_string()));
+        }
+        Err(error) => return output::fail(error.exit(), format!("{path}: {error}")),
+    }
+    if let Err(error) = durable_write(&out, smaller.trace.to_json().as_bytes()) {
+        let text = format!("cannot write {}: {error}; name another file with --out", out.display());
+        return output::fail(Exit::Broken, text);
+    }
+    match args.format {
+        Format::Human => text(&smaller, &out).iter().for_each(|line| output::line(line)),
+        Format::Jsonl => output::line(&as_json(args, &smaller, &out).to_string()),
+    }
+    Exit::Clean
+}
+
+fn unproved(why: &str) -> String {
+    format!("a smaller trace was found, but a fresh worker did not reproduce it: {why}")
+}
+
+/// `a/b.json` becomes `a/b.min.json`.
+fn beside(trace: &Path) -> PathBuf {
+    let mut name = match trace.extension() {
+        Some(extension) if extension == "json" => trace.file_stem().unwrap_or_default().to_owned(),
+        _ => trace.file_name().unwrap_or_default().to_owned(),
+    };
+    name.push(OsString::from(".min.json"));
+    trace.with_file_name(name)
+}
+
+/// Is it one file by two names?
+fn is_same(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
+}
+
+/// The trace does not fail, or not any more.
+fn not_there(args: &MinimiseArgs, trace: &Trace, verdict: &str, why: &str) -> Exit {
+    match args.format {
+        Format::Human => {
+            let word = if verdict == "diverged" { "DIVERGED" } else { "NOT SEEN" };
+            output::line(&format!("{word:>12} {}", why.replace('\n', "\n             ")));
+            let recorded = format!("{}: {}", trace.verdict, trace.message);
+            output::line(&format!("{:>12} {}", "recorded", recorded.replace('\n', "\n             ")));
+        }
+        Format::Jsonl => {
+            let line = json!({
+                "type": "minimised",
+                "trace": args.trace.display().to_string(),
+                "signature": trace.signature,
+                "reproduced": false,
+                "verdict": verdict,
+                "message": why,
+            });
+            output::line(&line.to_string());
+        }
+    }
+    Exit::Diverged
+}
+
+fn text(smaller: &Smaller, out: &Path) -> Vec<String> {
+    let Smaller { trace, sizes: [before, after], tests, remembered, cut, seconds } = smaller;
+    let of = |count: fn(&Size) -> u64, what: &str| format!("{} of {} {what}", count(after), count(before));
+    let mut head = format!("{}, {}", of(|size| size.mutates, "mutates"), of(|size| size.choices, "choices"));
+    if trace.crash_disk.is_some() {
+        let Size { kept, lost, pending, .. } = after;
+        head += &format!(
+            "; of {pending} pieces {kept} kept, {lost} lost; before of {} {} kept, {} lost",
+            before.pending, before.kept, before.lost
+        );
+    }
+    let detail = |word: &str, text: &str| {
+        format!("{:12} {word:<9} {}", "", text.replace('\n', &format!("\n{:23}", "")))
+    };
+    let ended = if *cut { "; a bound has ended it, there may be a smaller one" } else { "" };
+    let path = out.display().to_string();
+    vec![
+        format!("{:>12} {head}", "Minimised"),
+        detail("fails", &format!("{}: {}", trace.verdict, trace.message)),
+        detail("tests", &format!("{tests} made, {remembered} answered from memory, {seconds:.1}s{ended}")),
+        detail("trace", &path),
+        detail("replay", &format!("{} replay {}", quoted(&output::program()), quoted(&path))),
+    ]
+}
+
+fn as_json(args: &MinimiseArgs, smaller: &Smaller, out: &Path) -> Value {
+    let Smaller { trace, sizes: [before, after], tests, remembered, cut, seconds } = smaller;
+    let size = |size: &Size| {
+        let Size { mutates, choices, kept, lost, pending } = size;
+        json!({ "mutates": mutates, "choices": choices, "kept": kept, "lost": lost, "pending": pending })
+    };
+    json!({
+        "type": "minimised",
+        "trace": args.trace.display().to_string(),
+        "out": out.display().to_string(),
+        "signature": trace.signature,
+        "reproduced": true,
+        "verdict": trace.verdict,
+        "message": trace.message,
+        "before": size(before),
+        "after": size(after),
+        "tests": tests,
+        "remembered": remembered,
+        "cut": cut,
+        "seconds": seconds,
+    })
+}

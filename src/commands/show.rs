@@ -1,0 +1,129 @@
+//! `explode show`: the story of a trace. Exit code 0, whether the trace can be run here or not; then it says what the file has.
+
+use explode_runtime::explain::critical::Search;
+use explode_runtime::explain::probe::Moment;
+use explode_runtime::explain::{Bounds, Retold, Story};
+use explode_runtime::report::quoted;
+use explode_runtime::run::{Exit, Mode, Registry};
+use explode_runtime::trace::Trace;
+use serde_json::{Value, json};
+
+use super::trace::sound;
+use crate::cli::{Format, ShowArgs};
+use crate::{crew, output, programs};
+
+/// Tells what a trace shows.
+pub fn show(registry: &Registry, args: &ShowArgs) -> Exit {
+    let trace = match sound(&args.trace) {
+        Ok(trace) => trace,
+        Err(exit) => return exit,
+    };
+    let story = tell(registry, args, &trace);
+    let path = args.trace.display().to_string();
+    let replay = format!("{} replay {}", quoted(&output::program()), quoted(&path));
+    match args.format {
+        Format::Human => story.lines(&path, &replay).iter().for_each(|line| output::line(line)),
+        Format::Jsonl => {
+            as_json(&story, &path, &replay).iter().for_each(|line| output::line(&line.to_string()))
+        }
+    }
+    Exit::Clean
+}
+
+fn tell(registry: &Registry, args: &ShowArgs, trace: &Trace) -> Story {
+    let plan = trace.plan();
+    let tests = args.tests.unwrap_or(if trace.mode == Mode::Mem { 2000 } else { 200 });
+    let bounds = Bounds { budget: None, tests };
+    let told =
+        plan.check(registry).and_then(|()| programs::check(&plan)).and_then(|()| crew::story(trace, bounds));
+    told.unwrap_or_else(|error| Story::of_file(trace.clone(), format!("it cannot be run here: {error}")))
+}
+
+/// One object a line: what the file says, then each mutate, event and range, and the critical write.
+fn as_json(story: &Story, path: &str, replay: &str) -> Vec<Value> {
+    let Story { trace, retold } = story;
+    let now = retold.as_ref().ok();
+    let mut lines = vec![json!({
+        "type": "story",
+        "trace": path,
+        "target": trace.target,
+        "in": trace.mode.as_str(),
+        "stack": trace.stack.names(),
+        "checker": trace.checker,
+        "versions": trace.versions,
+        "verdict": trace.verdict,
+        "message": now.map_or(&trace.message, |retold| &retold.violation.message),
+        "signature": trace.signature,
+        "by_design": trace.by_design,
+        "epoch": trace.epoch,
+        "args": trace.args,
+        "died": trace.died,
+        "promise": now.and_then(|retold| retold.promise.as_ref()),
+        "reproduced": now.is_some(),
+        "why_not": retold.as_ref().err(),
+        "by_search": now.is_some_and(|retold| retold.by_search),
+        "replay": replay,
+    })];
+    match retold {
+        Ok(retold) => lines.extend(retold_json(retold)),
+        Err(_) => lines.push(json!({ "type": "mutate", "number": null, "choices": trace.choices })),
+    }
+    lines
+}
+
+fn retold_json(retold: &Retold) -> Vec<Value> {
+    let mutates = retold.choices.iter().zip(1..);
+    let mut lines: Vec<Value> = mutates
+        .map(|(choices, number)| json!({ "type": "mutate", "number": number, "choices": choices }))
+        .collect();
+    let moments = retold.standing.iter().flat_map(|standing| &standing.moments);
+    for (crash, moment) in moments.enumerate() {
+        for event in &moment.events {
+            lines.push(json!({
+                "type": "event", "crash": crash, "e": event.what, "dev": event.dev, "id": event.id,
+                "sector": event.range.map(|range| range.0), "len": event.range.map(|range| range.1),
+                "notes": event.notes, "whose": event.whose,
+            }));
+        }
+        for range in &moment.ranges {
+            let versions: Vec<u32> = range.versions.iter().map(|version| version.0).collect();
+            lines.push(json!({
+                "type": "range", "crash": crash, "dev": range.dev, "sectors": range.sectors,
+                "whose": range.whose, "versions": versions, "kept": range.kept,
+            }));
+        }
+    }
+    let last = retold.standing.as_ref().and_then(|standing| standing.moments.last());
+    if let (Some(search), Some(moment)) = (&retold.critical, last) {
+        lines.push(critical(search, moment));
+    }
+    lines
+}
+
+fn critical(search: &Search, moment: &Moment) -> Value {
+    let none = |why: &str| json!({ "type": "critical", "found": false, "why": why });
+    let at = |range: usize| {
+        let range = &moment.ranges[range];
+        (range.dev, range.name(0).1)
+    };
+    match search {
+        Search::NothingPending => none("nothing was pending"),
+        Search::NeverRecovers(true) => none("no disk of that moment recovers"),
+        Search::NeverRecovers(false) => none("no disk of that moment that was looked at recovers"),
+        Search::NotMade(why) => none(why),
+        Search::Found(found) => {
+            let (dev, sector) = at(found.range);
+            let differs = |(range, keeps): &(usize, Option<u32>)| {
+                let (dev, sector) = at(*range);
+                json!({ "dev": dev, "sector": sector, "keeps": keeps })
+            };
+            let nearest: Vec<Value> = found.nearest.iter().map(differs).collect();
+            json!({
+                "type": "critical", "found": true, "dev": dev, "sector": sector, "version": found.version,
+                "kept": found.kept, "decision": found.decision.0, "decisions": found.decision.1,
+                "certain": found.certain, "nearest": nearest, "as_near": found.as_near,
+                "nearest_certain": found.nearest_certain,
+            })
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Systems whose smallest failing way and disk are known: checkers on a RAM disk, and a component whose recovery is not to be
+//! interrupted.
+
+use explode::ramdisk::{Flags, RamDisk};
+use explode::runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode::runtime::choose::{Kind, Label, Point};
+use explode::runtime::crash::Epoch;
+use explode::runtime::recover::{Below, Blame, Component, Fault, Recovery, Stack, StackSpec};
+use explode::runtime::run::{
+    Bounds, CheckerDef, ComponentDef, Mode, OptionDef, Options, Registry, Target, UsageError,
+};
+
+/// Sectors of a block, which is a piece.
+const BLOCK: u64 = 8;
+
+/// Explode's registry with the toys and their targets.
+pub fn registry() -> Registry {
+    let mut registry = explode::registry();
+    registry.components.push(ComponentDef {
+        name: "redo",
+        about: "goes on with what it finds begun, in two steps that nothing orders",
+        modes: &[Mode::Mem],
+        on: Some("ramdisk"),
+        options: &[],
+        build: |_| Ok(Box::new(Redo)),
+    });
+    registry.checkers.extend([
+        CheckerDef { name: "armed", about: "for tests", options: ARMED, build: Armed::build },
+        CheckerDef { name: "begun", about: "for tests", options: &[], build: |_| Ok(Box::new(Begun)) },
+        CheckerDef { name: "journal", about: "for tests", options: JOURNAL, build: Journal::build },
+    ]);
+    let none = Options::none;
+    let mut add =
+        |name: &'static str, checker, on: &[&str], options: Options, depth: u32, crash_depth: u32| {
+            let stack =
+                on.iter().fold(StackSpec::default(), |stack, component| stack.plug(component, none()));
+            registry.targets.push(Target {
+                name,
+                about: "for tests",
+                stack,
+                checker,
+                checker_options: options,
+                bounds: Bounds { depth, limit: 4000, samples: 400, crash_depth },
+                seeded: true,
+                expect: "lost",
+            });
+        };
+    add("armed", "armed", &["ramdisk"], none(), 9, 0);
+    add("armed-fixed", "armed", &["ramdisk"], none().with("fixed", true), 9, 0);
+    add("armed-exit", "armed", &["ramdisk"], none().with("how", "exit"), 9, 0);
+    add("armed-exit-mutate", "armed", &["ramdisk"], none().with("how", "exit-mutate"), 9, 0);
+    add("armed-mutate", "armed", &["ramdisk"], none().with("how", "mutate"), 9, 0);
+    add("begun", "begun", &["ramdisk", "redo"], none(), 1, 1);
+    add("journal", "journal", &["ramdisk"], none(), 1, 0);
+    add("journal-fixed", "journal", &["ramdisk"], none().with("fixed", true), 1, 0);
+    add("journal-doomed", "journal", &["ramdisk"], none().with("doomed", true), 1, 0);
+    registry
+}
+
+/// Asks at a place that has the same name in every version of this file.
+fn ask(cx: &mut Cx<'_>, site: &str, names: &[&str]) -> usize {
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let label = Label { site: site.to_owned(), ..Label::default() };
+    let options = names.len() as u32;
+    cx.choose_at(&Point { kind: Kind::Action, options, names: &names, weights: &[], label }) as usize
+}
+
+fn write(disk: &RamDisk, block: u64, byte: u8) {
+    disk.write(block * BLOCK, &[byte; 4096], Flags::NONE);
+}
+
+fn is(disk: &RamDisk, block: u64, byte: u8) -> bool {
+    let mut found = [0; 512];
+    disk.read(block * BLOCK, &mut found);
+    found[0] == byte
+}
+
+const ARMED: &[OptionDef] = &[
+    OptionDef { name: "fixed", about: "true: nothing is wrong", default: "false" },
+    OptionDef {
+        name: "how",
+        about: "what is wrong is said by check or mutate, or ends the process in one: exit, exit-mutate",
+        default: "check",
+    },
+];
+
+/// Armed twice, it writes A and B when it fires, and B must not be there without A: three mutates of nine, and one block lost. All
+/// else is noise.
+struct Armed {
+    fixed: bool,
+    how: String,
+    armed: u32,
+}
+
+impl Armed {
+    fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
+        let (fixed, how) = (options.bool("fixed", false)?, options.text("how", "check")?);
+        Ok(Box::new(Armed { fixed, how, armed: 0 }))
+    }
+}
+
+impl Checker for Armed {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        let action = ask(cx, "action", &["noise", "more noise", "arm", "fire"]);
+        let block = ask(cx, "block", &["0", "1", "2", "3", "4", "5"]) as u64;
+        let disk = cx.stack().disk()?;
+        cx.check_crashes_start(&[]);
+        match action {
+            0 => write(&disk, 32 + block, b'n'),
+            1 => {
+                let more = ask(cx, "more", &["0", "1", "2"]) as u64;
+                (0..=more).for_each(|more| write(&disk, 48 + block + more, b'm'));
+            }
+            2 => {
+                self.armed += 1;
+                write(&disk, 64 + block, b'a');
+            }
+            _ if self.armed >= 2 => {
+                write(&disk, 0, b'A');
+                (0..=block).for_each(|block| write(&disk, 16 + block, b'f'));
+                if self.fixed {
+                    disk.flush();
+                }
+                write(&disk, 1, b'B');
+                if self.how == "exit-mutate" {
+                    std::process::exit(7);
+                }
+                if self.how == "mutate" {
+                    return Err(Violation::new(Verdict::Lost, "order", "it has fired").into());
+                }
+            }
+            _ => {}
+        }
+        cx.check_crashes_end(self, &["fired".to_owned()])
+    }
+
+    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        let disk = stack.disk()?;
+        if !is(&disk, 1, b'B') || is(&disk, 0, b'A') {
+            return Ok(());
+        }
+        if self.how != "exit" {
+            return Err(Violation::new(Verdict::Lost, "order", "B is there without A").into());
+        }
+        // Workers are dear: it dies of one disk only.
+        if (16..80).all(|block| is(&disk, block, 0)) {
+            std::process::exit(7);
+        }
+        Ok(())
+    }
+}
+
+/// Its recovery writes two blocks among others, and gives up if it finds the second one without the first.
+struct Redo;
+
+const FLAG: u64 = 0;
+const FIRST: u64 = 100;
+const SECOND: u64 = 101;
+
+impl Component for Redo {
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+        let disk = below.disk(0)?;
+        if !is(&disk, FLAG, b'F') {
+            return Ok(Recovery::Clean);
+        }
+        if is(&disk, SECOND, b'2') && !is(&disk, FIRST, b'1') {
+            return Err(
+                Fault::new("the second step was taken, the first was not").blame(Blame::Promise("steps"))
+            );
+        }
+        (110..113).for_each(|block| write(&disk, block, b'n'));
+        write(&disk, FIRST, b'1');
+        (113..116).for_each(|block| write(&disk, block, b'n'));
+        write(&disk, SECOND, b'2');
+        Ok(Recovery::Repaired)
+    }
+}
+
+/// Writes the flag that has [`Redo`] go on, and noise.
+struct Begun;
+
+impl Checker for Begun {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        let noise = ask(cx, "noise", &["0", "1", "2"]) as u64;
+        let disk = cx.stack().disk()?;
+        cx.check_crashes_start(&[]);
+        (0..=noise).for_each(|block| write(&disk, 32 + block, b'n'));
+        write(&disk, FLAG, b'F');
+        cx.check_crashes_end(self, &[])
+    }
+
+    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+const JOURNAL: &[OptionDef] = &[
+    OptionDef { name: "fixed", about: "true: nothing is wrong", default: "false" },
+    OptionDef { name: "doomed", about: "true: nothing is ever right at the end", default: "false" },
+];
+
+/// Three blocks of data, then a commit that stands before them on the disk: it must not be there without them, and at the end it
+/// must be there.
+struct Journal {
+    fixed: bool,
+    doomed: bool,
+}
+
+const COMMIT: u64 = 0;
+const DATA: std::ops::Range<u64> = 1..4;
+
+impl Journal {
+    fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
+        let (fixed, doomed) = (options.bool("fixed", false)?, options.bool("doomed", false)?);
+        Ok(Box::new(Journal { fixed, doomed }))
+    }
+}
+
+impl Checker for Journal {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        ask(cx, "what", &["commit", "nothing"]);
+        let disk = cx.stack().disk()?;
+        cx.check_crashes_start(&["before".to_owned()]);
+        DATA.for_each(|block| write(&disk, block, b'D'));
+        if self.fixed {
+            disk.flush();
+        }
+        write(&disk, COMMIT, b'C');
+        if self.fixed {
+            disk.flush();
+        }
+        cx.check_crashes_end(self, &["after".to_owned()])
+    }
+
+    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        let disk = stack.disk()?;
+        let data = DATA.filter(|block| is(&disk, *block, b'D')).count();
+        let error =
+            |promise: &str, message: String| Err(Violation::new(Verdict::Lost, promise, message).into());
+        if self.doomed {
+            return if epoch == Epoch::End { error("doomed", "nothing is right".to_owned()) } else { Ok(()) };
+        }
+        match is(&disk, COMMIT, b'C') {
+            true if data < 3 => error("whole", format!("committed, with {data} of 3 blocks")),
+            false if epoch == Epoch::End => {
+                error("committed", format!("not committed, with {data} of 3 blocks"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
