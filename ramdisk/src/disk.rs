@@ -79,6 +79,16 @@ impl Disk {
         self.blocks.get(&block).map_or(&ZERO_BLOCK, |bytes| &**bytes)
     }
 
+    /// The same to share; none if it was never written, and holds zeroes.
+    pub fn shared_block(&self, block: u64) -> Option<&Block> {
+        self.blocks.get(&block)
+    }
+
+    /// Does it hold anything but zeroes?
+    pub fn holds_something(&self) -> bool {
+        self.identity != Identity::default()
+    }
+
     /// Writes whole sectors, the first at `sector`.
     ///
     /// # Panics
