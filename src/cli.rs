@@ -151,6 +151,9 @@ pub struct RunArgs {
     /// Crashes during recovery, and during the recovery from those, so many deep; by default the target's.
     #[arg(long, value_name = "N")]
     pub crash_depth: Option<u32>,
+    /// Make every check, also where its verdict is known from another disk.
+    #[arg(long)]
+    pub no_skip: bool,
     /// A step that takes longer hangs: 30s, 500ms.
     #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "30s")]
     pub deadline: u64,
@@ -198,7 +201,7 @@ pub struct BenchArgs {
 }
 
 /// What is decided when a run begins.
-const DECIDED: [&str; 20] = [
+const DECIDED: [&str; 21] = [
     "target",
     "stack",
     "mode",
@@ -211,6 +214,7 @@ const DECIDED: [&str; 20] = [
     "limit",
     "samples",
     "crash_depth",
+    "no_skip",
     "deadline",
     "completion",
     "atom",

@@ -13,8 +13,10 @@ use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 use crate::{BLOCK_BYTES, Block, Disk, Image, SECTOR_BYTES};
 
 const SECTORS: u64 = (BLOCK_BYTES / SECTOR_BYTES) as u64;
-/// More reads than that are hardly shared by two images: see [`Values`].
-const VALUES_MAX: usize = 1 << 16;
+/// Shared blocks whose values are remembered.
+const VALUES_MAX: usize = 1 << 12;
+/// The sectors of a write that is remembered.
+const WRITTEN_MAX: u64 = 1 << 16;
 
 /// A part of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -127,8 +129,11 @@ impl Reads {
         }
     }
 
-    /// Whole sectors were written.
+    /// Whole sectors were written. (Of very many at once, a discard's, nobody keeps a record: reading one then counts.)
     pub fn written(&mut self, dev: u32, sectors: Range<u64>) {
+        if sectors.end - sectors.start > WRITTEN_MAX {
+            return;
+        }
         for (block, sectors) in blocks(sectors) {
             *self.settled.entry((dev, block)).or_default() |= sectors;
         }

@@ -144,6 +144,7 @@ fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError> {
     settings.samples = args.samples.unwrap_or(settings.samples);
     settings.crash_depth = args.crash_depth.unwrap_or(settings.crash_depth);
     settings.deadline_ms = args.deadline;
+    settings.skip = !args.no_skip;
     settings.rules = super::rules(&args.device);
     plan.check(registry)?;
     programs::check(&plan)?;

@@ -71,6 +71,7 @@ impl<W: Write> Human<W> {
             samples,
             crash_depth,
             deadline_ms,
+            skip: _,
         } = &run.options;
         let version = &run.versions["explode"];
         let lower = |word: &dyn std::fmt::Debug| format!("{word:?}").to_lowercase();
@@ -91,6 +92,9 @@ impl<W: Write> Human<W> {
             Colour::Plain,
             &format!("completion {completion}, atom {atom}, block {block}{replace}"),
         )?;
+        if let Some(why) = &run.not_skipping {
+            self.line("Skips", Colour::Plain, &format!("no check: {why}"))?;
+        }
         for hidden in &run.hides {
             self.line("Hides", Colour::Plain, hidden)?;
         }

@@ -97,6 +97,9 @@ pub struct Settings {
     /// A step that takes more milliseconds hangs, where a supervisor sees it.
     #[serde(default = "deadline_ms")]
     pub deadline_ms: u64,
+    /// Are checks skipped whose verdict is known, where stack and checker allow it?
+    #[serde(default)]
+    pub skip: bool,
 }
 
 /// Half a minute.
@@ -196,6 +199,7 @@ impl Plan {
                 samples,
                 crash_depth,
                 deadline_ms: deadline_ms(),
+                skip: true,
             },
         }
     }

@@ -30,6 +30,7 @@ pub struct Runner<'a> {
     pristine: Image,
     profile: Option<Profile>,
     hides: Vec<(String, &'static str)>,
+    not_skipping: Option<String>,
     origin: Origin,
     keep_events: bool,
 }
@@ -156,11 +157,12 @@ impl<'a> Runner<'a> {
         let broken = |fault| RunError::Broken(format!("the first start failed: {fault}"));
         stack.start_first().map_err(broken)?;
         let (profile, hides) = (stack.profile(), stack.hides());
+        let not_skipping = not_skipping(registry, plan, &stack)?;
         stack.stop().map_err(broken)?;
         let versions = versions(stack.versions());
         let pristine = stack.devices().image().map_err(broken)?;
         let origin = Origin { versions, pristine: pristine.identity().to_string() };
-        Ok(Runner { registry, plan, lab, pristine, profile, hides, origin, keep_events: false })
+        Ok(Runner { registry, plan, lab, pristine, profile, hides, not_skipping, origin, keep_events: false })
     }
 
     /// What the stack promises.
@@ -171,6 +173,11 @@ impl<'a> Runner<'a> {
     /// What the stack keeps where no event shows it.
     pub fn hides(&self) -> &[(String, &'static str)] {
         &self.hides
+    }
+
+    /// Why every check has to be made; none if one can stand for another.
+    pub fn not_skipping(&self) -> Option<&str> {
+        self.not_skipping.as_deref()
     }
 
     /// From now on units end with their events.
@@ -321,6 +328,19 @@ fn mutate(
             Err(Failure::Broken(format!("mutate panicked: {}", panic_message(panic.as_ref()))))
         }),
     }
+}
+
+/// Why no check can stand for another, if that is so.
+fn not_skipping(registry: &Registry, plan: &Plan, stack: &Stack) -> Result<Option<String>, RunError> {
+    if !plan.settings.skip {
+        return Ok(Some("--no-skip".to_owned()));
+    }
+    let elsewhere = |who: &str, name: &str| format!("{who} '{name}' may depend on more than its disks");
+    if let Some(layer) = stack.not_skipping() {
+        return Ok(Some(elsewhere("component", layer)));
+    }
+    let checker = registry.checker_of(plan)?.make(&plan.checker_options)?;
+    Ok((!checker.skipping()).then(|| elsewhere("checker", &plan.checker)))
 }
 
 fn build(
