@@ -69,13 +69,13 @@ impl Answer {
         !recovery_wanted || self.recovery.is_some() || matches!(self.outcome, Outcome::Violated(_))
     }
 
-    /// How a check that was made all the same differs, in words; none if it does not.
-    pub fn difference(&self, judged: &Judged) -> Option<String> {
+    /// How a check that was made all the same differs, in words; none if it does not. `recorded` says whether its recovery was.
+    pub fn difference(&self, judged: &Judged, recorded: bool) -> Option<String> {
         let (expected, found) = (self.judgement(), &judged.judgement);
         if !alike(&expected, found) {
             return Some(format!("{} expected, and it is {}", name(&expected), name(found)));
         }
-        let recovered = self.recovery.as_ref().filter(|_| self.judgement().is_sound());
+        let recovered = self.recovery.as_ref().filter(|_| recorded && found.is_sound());
         let same = recovered.is_none_or(|recovery| **recovery == judged.recovery);
         (!same).then(|| format!("{} as expected, but its recovery has written something else", name(found)))
     }

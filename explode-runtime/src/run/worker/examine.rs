@@ -192,7 +192,7 @@ impl<'a> Examiner<'a> {
         let (judged, died) = self.judge(crash, key, disk, image.clone(), recording, before);
         match (&known, &mut self.skipping) {
             (Some(known), _) => {
-                if let Some(difference) = known.difference(&judged) {
+                if let Some(difference) = known.difference(&judged, deeper) {
                     let (this, other, epoch) = (disk.identity(), known.disk, crash.candidate.epoch);
                     self.end.add_broken(format!(
                         "skipping checks is not sound here, use --no-skip: disk {this} agrees with disk {other} on all \
