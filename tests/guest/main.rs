@@ -12,6 +12,7 @@ mod cases;
 mod directed;
 mod host;
 mod report;
+mod skipping;
 
 /// The word by which the program knows that it is in the guest.
 const IN_GUEST: &str = "in-guest";
