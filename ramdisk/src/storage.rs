@@ -44,7 +44,8 @@ struct Devices {
 impl Storage {
     /// Devices that hold `image`, with an empty log.
     pub fn new(image: Image, recording: Recording) -> Storage {
-        let devices = Devices { seen: image, log: Vec::new(), recording, fenced: false, next_id: 1, reads: None };
+        let devices =
+            Devices { seen: image, log: Vec::new(), recording, fenced: false, next_id: 1, reads: None };
         Storage(Rc::new(RefCell::new(devices)))
     }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::error::RunError;
-use super::plan::Plan;
+use super::plan::{Mode, Plan};
 use super::registry::Registry;
 use super::tell::versions;
 use super::worker::{Step, StepName, as_json};
@@ -334,6 +334,11 @@ fn mutate(
 fn not_skipping(registry: &Registry, plan: &Plan, stack: &Stack) -> Result<Option<String>, RunError> {
     if !plan.settings.skip {
         return Ok(Some("--no-skip".to_owned()));
+    }
+    if plan.mode == Mode::Here {
+        return Ok(Some(
+            "--in here, where other programs may keep a disk open, and its cache warm".to_owned(),
+        ));
     }
     let elsewhere = |who: &str, name: &str| format!("{who} '{name}' may depend on more than its disks");
     if let Some(layer) = stack.not_skipping() {

@@ -90,8 +90,7 @@ struct Nature {
 
 impl Nature {
     fn of(options: &Options) -> Result<Nature, UsageError> {
-        let words =
-            [("nothing", Memory::Nothing), ("check", Memory::Check), ("recovery", Memory::Recovery)];
+        let words = [("nothing", Memory::Nothing), ("check", Memory::Check), ("recovery", Memory::Recovery)];
         let admits = options.one_of("admits", &[("nobody", 0), ("component", 1), ("checker", 2)])?;
         Ok(Nature {
             seed: options.int("seed", 0)?,
