@@ -101,3 +101,131 @@ impl Tree {
 fn edge(node: u32, value: u128) -> u128 {
     value.wrapping_add(u128::from(node).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use explode_ramdisk::{Disk, Identity, SECTOR_BYTES};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::skip::Outcome;
+
+    const BLOCKS: u64 = 8;
+
+    /// Each block is filled with one byte.
+    fn image(bytes: &[u8]) -> Image {
+        let mut disk = Disk::new();
+        for (block, byte) in (0..).zip(bytes) {
+            disk.write(block * 8, &[*byte; 8 * SECTOR_BYTES]);
+        }
+        Image::from_iter([(0, disk)])
+    }
+
+    fn block(block: u64) -> Read {
+        Read::Sectors { dev: 0, block, sectors: u8::MAX }
+    }
+
+    fn answer(outcome: Outcome) -> Answer {
+        Answer { outcome, recovery: None, disk: Identity::default() }
+    }
+
+    fn outcome(tree: &Tree, bytes: &[u8]) -> Option<Outcome> {
+        tree.find(&image(bytes), &mut Values::default()).map(|answer| answer.outcome.clone())
+    }
+
+    fn insert(tree: &mut Tree, bytes: &[u8], reads: &[u64], outcome: Outcome) -> usize {
+        let reads: Vec<Read> = reads.iter().map(|number| block(*number)).collect();
+        tree.insert(&image(bytes), &reads, answer(outcome), &mut Values::default())
+    }
+
+    #[test]
+    fn what_was_not_read_makes_no_difference() {
+        let mut tree = Tree::default();
+        assert_eq!(outcome(&tree, &[1, 2]), None);
+        assert_eq!(insert(&mut tree, &[1, 2, 3], &[0, 2], Outcome::Ok), 3);
+        assert_eq!(outcome(&tree, &[1, 9, 3, 9]), Some(Outcome::Ok));
+        assert_eq!(outcome(&tree, &[1, 2, 4]), None);
+        assert_eq!(outcome(&tree, &[2, 2, 3]), None);
+        // One that differs at the second read has one node of its own.
+        assert_eq!(insert(&mut tree, &[1, 2, 4], &[0, 2], Outcome::Repaired), 1);
+        assert_eq!(outcome(&tree, &[1, 0, 4]), Some(Outcome::Repaired));
+    }
+
+    #[test]
+    fn another_order_of_the_same_reads_fits() {
+        let mut tree = Tree::default();
+        insert(&mut tree, &[1, 2, 3], &[0, 1, 2], Outcome::Ok);
+        assert_eq!(insert(&mut tree, &[1, 2, 4], &[2, 0, 1, 7], Outcome::Repaired), 2);
+        assert_eq!(outcome(&tree, &[1, 2, 4]), Some(Outcome::Repaired));
+        assert_eq!(outcome(&tree, &[1, 2, 4, 0, 0, 0, 0, 1]), None, "block 7 was read, too");
+    }
+
+    #[test]
+    fn a_check_that_fits_nowhere_is_left_out() {
+        let mut tree = Tree::default();
+        insert(&mut tree, &[1, 2], &[0, 1], Outcome::Ok);
+        // It saw the same in block 0, and did not read block 1.
+        assert_eq!(insert(&mut tree, &[1, 3], &[0, 2], Outcome::Repaired), 0);
+        assert_eq!(outcome(&tree, &[1, 3]), None);
+        // It read more than one that it agrees with.
+        assert_eq!(insert(&mut tree, &[1, 2], &[0, 1, 2], Outcome::Repaired), 0);
+        assert_eq!(outcome(&tree, &[1, 2]), Some(Outcome::Ok));
+    }
+
+    #[test]
+    fn a_check_that_says_more_takes_the_place_of_another() {
+        let mut tree = Tree::default();
+        insert(&mut tree, &[1], &[0], Outcome::Ok);
+        let more = Answer { recovery: Some(Arc::default()), ..answer(Outcome::Ok) };
+        assert!(!answer(Outcome::Ok).is_enough(true) && more.is_enough(true));
+        tree.insert(&image(&[1]), &[block(0)], more, &mut Values::default());
+        let found = tree.find(&image(&[1]), &mut Values::default()).unwrap();
+        assert!(found.is_enough(true));
+    }
+
+    /// Goes from block to block by what it finds, as `way` has it; then that decides. Returns what it has read.
+    fn check(way: &[u8], bytes: &[u8]) -> (Vec<u64>, Outcome) {
+        let (mut at, mut reads) = (0_usize, Vec::new());
+        for _ in 0..4 {
+            let block = (usize::from(way[at % way.len()]) + at) % BLOCKS as usize;
+            if !reads.contains(&(block as u64)) {
+                reads.push(block as u64);
+            }
+            at = at * 5 + usize::from(bytes[block]) + 1;
+        }
+        (reads, if at % 3 == 0 { Outcome::Repaired } else { Outcome::Ok })
+    }
+
+    proptest! {
+        /// Whatever else a check reads beside, and in whatever order: what is found is right.
+        #[test]
+        fn what_is_found_is_right(
+            way in prop::collection::vec(any::<u8>(), 40),
+            runs in prop::collection::vec(
+                (prop::collection::vec(0_u8..3, 8), prop::collection::vec(0..BLOCKS, 0..3), any::<prop::sample::Index>()),
+                1..60,
+            ),
+        ) {
+            let mut tree = Tree::default();
+            for (bytes, beside, turn) in &runs {
+                let (mut reads, right) = check(&way, bytes);
+                if let Some(found) = outcome(&tree, bytes) {
+                    prop_assert_eq!(&found, &right);
+                }
+                let more: Vec<u64> = beside.iter().copied().filter(|block| !reads.contains(block)).collect();
+                reads.extend(more);
+                reads.sort_unstable();
+                reads.dedup();
+                let turn = turn.index(reads.len());
+                reads.rotate_left(turn);
+                insert(&mut tree, bytes, &reads, right);
+            }
+            for (bytes, ..) in &runs {
+                let right = check(&way, bytes).1;
+                prop_assert!(outcome(&tree, bytes).is_none_or(|found| found == right));
+            }
+        }
+    }
+}
