@@ -16,7 +16,7 @@ pub const SECTOR_BYTES: usize = 512;
 pub const BLOCK_BYTES: usize = 4096;
 /// A sector of zeroes.
 pub const ZERO_SECTOR: [u8; SECTOR_BYTES] = [0; SECTOR_BYTES];
-const ZERO_BLOCK: [u8; BLOCK_BYTES] = [0; BLOCK_BYTES];
+pub(crate) const ZERO_BLOCK: [u8; BLOCK_BYTES] = [0; BLOCK_BYTES];
 const SECTORS_PER_BLOCK: u64 = (BLOCK_BYTES / SECTOR_BYTES) as u64;
 
 /// The bytes of one block, which disks may share.

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 
-use crate::{BLOCK_BYTES, Block, Disk, Image, SECTOR_BYTES};
+use crate::disk::ZERO_BLOCK;
+use crate::{BLOCK_BYTES, Block, Disk, Image, SECTOR_BYTES, ZERO_SECTOR};
 
 const SECTORS: u64 = (BLOCK_BYTES / SECTOR_BYTES) as u64;
 /// Shared blocks whose values are remembered.
@@ -93,12 +94,11 @@ impl Values {
 /// 0 for zeroes, like a block that is not there.
 fn of_sectors(block: &[u8; BLOCK_BYTES], sectors: u8) -> u128 {
     if sectors == u8::MAX {
-        return if block.iter().all(|byte| *byte == 0) { 0 } else { xxh3_128(block) };
+        return if *block == ZERO_BLOCK { 0 } else { xxh3_128(block) };
     }
     let chosen = block.chunks_exact(SECTOR_BYTES).enumerate().filter(|(k, _)| sectors & 1 << k != 0);
     let value = |sum: u128, (k, bytes): (usize, &[u8])| {
-        let zeroes = bytes.iter().all(|byte| *byte == 0);
-        sum.wrapping_add(if zeroes { 0 } else { xxh3_128_with_seed(bytes, k as u64) })
+        sum.wrapping_add(if *bytes == ZERO_SECTOR { 0 } else { xxh3_128_with_seed(bytes, k as u64) })
     };
     chosen.fold(0, value)
 }
