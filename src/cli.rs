@@ -150,6 +150,9 @@ pub struct RunArgs {
     /// After so many mutates the stack is unmounted and mounted again; by default never.
     #[arg(long, value_name = "K")]
     pub chop: Option<u32>,
+    /// Make every check, also where its verdict is known from another disk.
+    #[arg(long)]
+    pub no_skip: bool,
     /// A step that takes longer hangs: 30s, 500ms.
     #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "30s")]
     pub deadline: u64,
@@ -197,7 +200,7 @@ pub struct BenchArgs {
 }
 
 /// What is decided when a run begins.
-const DECIDED: [&str; 21] = [
+const DECIDED: [&str; 22] = [
     "target",
     "stack",
     "mode",
@@ -211,6 +214,7 @@ const DECIDED: [&str; 21] = [
     "samples",
     "crash_depth",
     "chop",
+    "no_skip",
     "deadline",
     "completion",
     "atom",

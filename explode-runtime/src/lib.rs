@@ -9,6 +9,7 @@
 //! crash                  the crash disks: enumerated, de-duplicated, counted
 //! devices                what stacks stand on: in process, or the kernel's
 //! recover -> check       stacks, checkers, verdicts
+//! skip                   verdicts that are known already
 //! trace -> report        what is found replays, and is told
 //! explain -> minimise    what of a trace matters, and a smaller one
 //! run                    plans, units of work, the run folder, exit codes
@@ -30,5 +31,6 @@ pub mod recover;
 pub mod report;
 pub mod run;
 pub mod shell;
+pub mod skip;
 pub mod trace;
 pub mod writeset;

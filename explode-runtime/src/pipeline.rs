@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! events -> write set -> crash disks -> seen before? -> recover -> check(epoch) -> verdict
+//!                                       equivalent? ---------------------------> verdict
 //! ```
 //!
 //! A [`Pipeline`] belongs to one run of the system. It follows the system's log, and when a checker asks for crash checks it
@@ -13,7 +14,7 @@ mod recovery;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use explode_ramdisk::{Event, Identity, Image, Recording};
+use explode_ramdisk::{Event, Identity, Image, Read, Recording};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::check::{Ask, Checker, Failure, Violation};
@@ -68,6 +69,7 @@ pub struct Judge<'a> {
     registry: &'a Registry,
     plan: &'a Plan,
     lab: &'a Lab,
+    note_reads: bool,
 }
 
 /// A check that was made.
@@ -77,6 +79,8 @@ pub struct Judged {
     pub judgement: Judgement,
     /// What was written from the first recover to the last mount; empty unless it was asked for.
     pub recovery: Vec<Event>,
+    /// What of the disk was read, from the first recover to the end of the check; none unless it was asked for, and can be said.
+    pub reads: Option<Vec<Read>>,
 }
 
 /// What came of a check.
@@ -101,7 +105,7 @@ impl<'a> Pipeline<'a> {
         let mut log_hash = Xxh3::new();
         log_hash.update(&base.identity().0.to_le_bytes());
         let write_set = WriteSet::new(base, plan.settings.rules);
-        let judge = Judge { registry, plan, lab };
+        let judge = Judge { registry, plan, lab, note_reads: false };
         Pipeline {
             judge,
             write_set,
@@ -115,8 +119,9 @@ impl<'a> Pipeline<'a> {
 
     /// What follows begins anew, on what was put to rest as `base`. The events from the beginning go on.
     pub(crate) fn chop(&mut self, base: Image) {
-        let Judge { registry, plan, lab } = self.judge;
-        *self = Pipeline { kept: self.kept.take(), ..Pipeline::new(registry, plan, lab, base) };
+        let judge = self.judge;
+        let Judge { registry, plan, lab, .. } = judge;
+        *self = Pipeline { judge, kept: self.kept.take(), ..Pipeline::new(registry, plan, lab, base) };
     }
 
     /// From now on all events are kept, for [`Pipeline::into_events`].
@@ -246,7 +251,20 @@ fn tool(message: String) -> Fault {
     Fault::new(message).blame(Blame::Tool)
 }
 
+impl Judgement {
+    /// Is every promise kept?
+    pub fn is_sound(&self) -> bool {
+        matches!(self, Judgement::Ok | Judgement::Repaired)
+    }
+}
+
 impl Judge<'_> {
+    /// The same, who notes what is read.
+    #[must_use = "this returns the judge that notes"]
+    pub fn noting_reads(self) -> Self {
+        Judge { note_reads: true, ..self }
+    }
+
     /// Recovers a crash disk as a fresh stack, and lets the checker look. `recording` is for what the recovery writes.
     pub fn judge(
         self,
@@ -275,16 +293,25 @@ impl Judge<'_> {
             stopped = !announce(stage);
             if stopped { Err(Failure::Stop) } else { Ok(()) }
         };
+        let mut reads = None;
         let judged = catch_unwind(AssertUnwindSafe(|| {
             let Plan { stack, settings, .. } = self.plan;
             let devices = self.lab.devices(Side::Crash, image, recording, settings.seed);
+            if self.note_reads {
+                devices.note_reads();
+            }
             let mut stack = Stack::build(stack, self.registry, devices, settings.rules, settings.seed)
                 .map_err(|error| Failure::Broken(error.to_string()))?;
-            let recovery = stack.recover(&mut announce)?;
-            recovered = stack.devices().take_log()?;
-            announce(Stage::Check)?;
-            checker.check(&stack, epoch, args)?;
-            Ok(recovery)
+            let mut look = || {
+                let recovery = stack.recover(&mut announce)?;
+                recovered = stack.devices().take_log()?;
+                announce(Stage::Check)?;
+                checker.check(&stack, epoch, args)?;
+                Ok(recovery)
+            };
+            let found = look();
+            reads = stack.devices().take_reads()?;
+            found
         }));
         let judgement = match judged {
             Ok(Ok(Recovery::Clean)) => Judgement::Ok,
@@ -295,7 +322,7 @@ impl Judge<'_> {
             Ok(Err(Failure::Stop)) => Judgement::Broken("the check stopped without a word".to_owned()),
             Err(panic) => Judgement::Broken(format!("panicked: {}", panic_message(panic.as_ref()))),
         };
-        Judged { judgement, recovery: recovered }
+        Judged { judgement, recovery: recovered, reads }
     }
 }
 

@@ -16,7 +16,7 @@ pub const SECTOR_BYTES: usize = 512;
 pub const BLOCK_BYTES: usize = 4096;
 /// A sector of zeroes.
 pub const ZERO_SECTOR: [u8; SECTOR_BYTES] = [0; SECTOR_BYTES];
-const ZERO_BLOCK: [u8; BLOCK_BYTES] = [0; BLOCK_BYTES];
+pub(crate) const ZERO_BLOCK: [u8; BLOCK_BYTES] = [0; BLOCK_BYTES];
 const SECTORS_PER_BLOCK: u64 = (BLOCK_BYTES / SECTOR_BYTES) as u64;
 
 /// The bytes of one block, which disks may share.
@@ -77,6 +77,16 @@ impl Disk {
     /// One block's bytes.
     pub fn block(&self, block: u64) -> &[u8; BLOCK_BYTES] {
         self.blocks.get(&block).map_or(&ZERO_BLOCK, |bytes| &**bytes)
+    }
+
+    /// The same to share; none if it was never written, and holds zeroes.
+    pub fn shared_block(&self, block: u64) -> Option<&Block> {
+        self.blocks.get(&block)
+    }
+
+    /// Does it hold anything but zeroes?
+    pub fn holds_something(&self) -> bool {
+        self.identity != Identity::default()
     }
 
     /// Writes whole sectors, the first at `sector`.

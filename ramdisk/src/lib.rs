@@ -11,6 +11,7 @@ pub mod files;
 mod identity;
 mod image;
 mod ramdisk;
+mod reads;
 mod storage;
 
 pub use disk::{BLOCK_BYTES, Block, Disk, SECTOR_BYTES, ZERO_SECTOR};
@@ -19,4 +20,5 @@ pub use files::{Files, SimFiles};
 pub use identity::{Identity, sector_identity};
 pub use image::Image;
 pub use ramdisk::{Flushes, RamDisk, Request};
+pub use reads::{Read, Values};
 pub use storage::{Recording, Storage};

@@ -3,14 +3,19 @@
 //! A [`Storage`] is a handle; its clones are the same devices. What a reader sees is the newest contents, cached or not: a
 //! cache is not simulated, it is the difference between what is seen here and what the log says has become durable.
 //!
+//! Whoever wants to know [what of the image was looked at](Storage::note_reads) is told all of it: what the system gets to see
+//! comes by `read`, by `peek` with a note of what mattered, or by `image`, after which nobody knows.
+//!
 //! After [`fence`](Storage::fence) writes are discarded and nothing is logged: a crashed system's destructors repair nothing.
 
 use std::cell::{RefCell, RefMut};
+use std::ops::Range;
 use std::rc::Rc;
 
 use bytes::Bytes;
 
-use crate::{Event, Flags, Image, Payload, SECTOR_BYTES};
+use crate::reads::Reads;
+use crate::{Event, Flags, Image, Payload, Read, SECTOR_BYTES};
 
 /// Shall events be kept?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,23 +37,57 @@ struct Devices {
     recording: Recording,
     fenced: bool,
     next_id: u64,
+    /// What was read, if somebody wants to know.
+    reads: Option<Reads>,
 }
 
 impl Storage {
     /// Devices that hold `image`, with an empty log.
     pub fn new(image: Image, recording: Recording) -> Storage {
-        let devices = Devices { seen: image, log: Vec::new(), recording, fenced: false, next_id: 1 };
+        let devices =
+            Devices { seen: image, log: Vec::new(), recording, fenced: false, next_id: 1, reads: None };
         Storage(Rc::new(RefCell::new(devices)))
     }
 
     /// What the system sees now, on all devices; costs nothing.
     pub fn image(&self) -> Image {
+        let mut devices = self.0.borrow_mut();
+        devices.reads.iter_mut().for_each(Reads::everything);
+        devices.seen.clone()
+    }
+
+    /// The same for those who say what they look at ([`note`](Storage::note)).
+    pub(crate) fn peek(&self) -> Image {
         self.0.borrow().seen.clone()
+    }
+
+    /// From now on it is noted what of the image is looked at.
+    pub fn note_reads(&self) {
+        self.0.borrow_mut().reads = Some(Reads::default());
+    }
+
+    /// What was looked at since, in order of first reads; it is not noted any more. None if that may have been anything, or was
+    /// not noted.
+    pub fn take_reads(&self) -> Option<Vec<Read>> {
+        self.0.borrow_mut().reads.take()?.into_order()
+    }
+
+    /// A part of the image has decided something.
+    pub(crate) fn note(&self, read: Read) {
+        self.0.borrow_mut().reads.iter_mut().for_each(|reads| reads.note(read));
+    }
+
+    /// A sector has.
+    pub(crate) fn note_sector(&self, dev: u32, sector: u64) {
+        let start = sector * SECTOR_BYTES as u64;
+        self.0.borrow_mut().noted(dev, start..start + 1);
     }
 
     /// Fills `buf` from byte `offset` of a device on.
     pub fn read(&self, dev: u32, offset: u64, buf: &mut [u8]) {
-        self.0.borrow().seen.read(dev, offset, buf);
+        let mut devices = self.0.borrow_mut();
+        devices.noted(dev, offset..offset + buf.len() as u64);
+        devices.seen.read(dev, offset, buf);
     }
 
     /// Changes a cached buffer: whole sectors, the first at `sector`.
@@ -57,6 +96,7 @@ impl Storage {
     /// If `data` is not whole sectors.
     pub fn dirty(&self, dev: u32, sector: u64, data: Bytes) {
         let Some(mut devices) = self.unfenced() else { return };
+        devices.written(dev, sector, data.len() as u64);
         devices.seen.disk_mut(dev).write(sector, &data);
         devices.record(Event::Dirty { dev, sector, data });
     }
@@ -75,6 +115,7 @@ impl Storage {
         let len = payload.len();
         assert!(len.is_multiple_of(SECTOR_BYTES as u64), "{len} bytes are not whole sectors");
         let Some(mut devices) = self.unfenced() else { return 0 };
+        devices.written(dev, sector, len);
         match &payload {
             Payload::Data(data) => devices.seen.disk_mut(dev).write(sector, data),
             Payload::Zeroes(len) | Payload::Discard(len) => {
@@ -121,6 +162,18 @@ impl Devices {
     fn record(&mut self, event: Event) {
         if self.recording == Recording::On {
             self.log.push(event);
+        }
+    }
+
+    fn noted(&mut self, dev: u32, bytes: Range<u64>) {
+        if let Some(reads) = &mut self.reads {
+            reads.read(dev, bytes);
+        }
+    }
+
+    fn written(&mut self, dev: u32, sector: u64, len: u64) {
+        if let Some(reads) = &mut self.reads {
+            reads.written(dev, sector..sector + len / SECTOR_BYTES as u64);
         }
     }
 

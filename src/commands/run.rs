@@ -142,6 +142,7 @@ fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError> {
     settings.crash_depth = args.crash_depth.unwrap_or(settings.crash_depth);
     settings.chop = args.chop;
     settings.deadline_ms = args.deadline;
+    settings.skip = !args.no_skip;
     settings.rules = super::rules(&args.device);
     if let StrategyName::Prefix(path) = &args.strategy {
         let prefix = super::prefix::read(path, &plan)?;

@@ -13,6 +13,7 @@ mod directed;
 mod host;
 mod log_writes;
 mod report;
+mod skipping;
 
 /// The word by which the program knows that it is in the guest.
 const IN_GUEST: &str = "in-guest";

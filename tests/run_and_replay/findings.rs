@@ -19,7 +19,7 @@ fn the_first_line_says_what_is_run_and_the_last_what_it_came_to() {
     let first = &lines[0];
     assert_eq!(
         keys(first),
-        words("type target in seed stack checker checker_options options versions hides out")
+        words("type target in seed stack checker checker_options options versions hides skipping out")
     );
     assert_eq!(first["type"], "run");
     assert_eq!(
@@ -36,7 +36,7 @@ fn the_first_line_says_what_is_run_and_the_last_what_it_came_to() {
     assert_eq!(
         first["options"],
         json!({"strategy": "exhaust", "seed": 5, "depth": 1, "states": null, "budget_ms": null,
-               "rules": rules, "limit": 3000, "samples": 20, "crash_depth": 1, "deadline_ms": 30000})
+               "rules": rules, "limit": 3000, "samples": 20, "crash_depth": 1, "deadline_ms": 30000, "skip": true})
     );
 
     let last = lines.last().unwrap();

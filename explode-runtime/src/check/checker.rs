@@ -46,6 +46,12 @@ pub trait Checker {
         None
     }
 
+    /// Does `check` depend on nothing but the disk and what [`check_key`](Checker::check_key) says, or, without one, what the
+    /// checker remembers? Else no check can stand for another.
+    fn skipping(&self) -> bool {
+        true
+    }
+
     /// Drops the checker's own state; the stack is about to be unmounted.
     fn finish(&mut self, _stack: &Stack) -> Result<(), Fault> {
         Ok(())

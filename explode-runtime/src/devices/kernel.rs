@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use explode_ekm_abi::wire::Random;
-use explode_ramdisk::{Disk, Event, Flushes, Image, Recording};
+use explode_ramdisk::{Disk, Event, Flushes, Image, Read, Recording};
 
 use super::Side;
 use super::machine::Machine;
@@ -27,6 +27,17 @@ impl Default for DiskModel {
     }
 }
 
+/// What is known of what was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Noting {
+    /// Nobody wants to know.
+    No,
+    /// All since a disk was attached.
+    Yes,
+    /// Everything may have been: the image was asked for.
+    Lost,
+}
+
 /// RAM disks that hold an image, once a component has attached them; clones are the same ones.
 #[derive(Clone, Debug)]
 pub struct KernelDisks(Rc<Inner>);
@@ -39,6 +50,8 @@ struct Inner {
     /// The nodes of the disks that are attached.
     attached: RefCell<BTreeMap<u32, PathBuf>>,
     recording: Cell<Recording>,
+    /// Is it noted what is read?
+    noting: Cell<Noting>,
     /// Where random numbers came from before.
     random: Option<Random>,
 }
@@ -60,7 +73,8 @@ impl KernelDisks {
         let random = machine.random(Random { seeded: 1, reserved: 0, seed, drawn: 0 });
         let random = random.inspect_err(|fault| machine.give_up(fault)).ok();
         let (attached, recording) = (RefCell::default(), Cell::new(recording));
-        KernelDisks(Rc::new(Inner { machine, side, image, attached, recording, random }))
+        let noting = Cell::new(Noting::No);
+        KernelDisks(Rc::new(Inner { machine, side, image, attached, recording, noting, random }))
     }
 
     /// Disk `dev`, `sectors` large, as a node in `/dev`; the first time it is given what the image says.
@@ -68,7 +82,7 @@ impl KernelDisks {
     /// # Errors
     /// The driver has no room for it, or the machine is in no state to go on.
     pub fn attach(&self, dev: u32, sectors: u64, model: DiskModel) -> Result<PathBuf, Fault> {
-        let Inner { machine, side, image, attached, recording, .. } = &*self.0;
+        let Inner { machine, side, image, attached, recording, noting, .. } = &*self.0;
         if let Some(node) = attached.borrow().get(&dev) {
             return Ok(node.clone());
         }
@@ -76,6 +90,10 @@ impl KernelDisks {
             Some(disk) => machine.attach(*side, dev, sectors, disk)?,
             None => machine.attach(*side, dev, sectors, &Disk::new())?,
         };
+        if noting.get() == Noting::Yes {
+            // Those of the user before, its unmount included.
+            machine.take_reads(*side, dev)?;
+        }
         if recording.get() == Recording::On {
             machine.watch(*side, dev, model)?;
         }
@@ -94,7 +112,10 @@ impl KernelDisks {
     }
 
     pub(super) fn image(&self) -> Result<Image, Fault> {
-        let Inner { machine, side, image, attached, .. } = &*self.0;
+        let Inner { machine, side, image, attached, noting, .. } = &*self.0;
+        if noting.get() == Noting::Yes {
+            noting.set(Noting::Lost);
+        }
         let mut image = image.clone();
         for dev in attached.borrow().keys() {
             *image.disk_mut(*dev) = machine.contents(*side, *dev)?;
@@ -108,6 +129,24 @@ impl KernelDisks {
             return Ok(Vec::new());
         }
         machine.take_log(*side, attached.borrow().keys().copied())
+    }
+
+    /// Before the first disk is attached.
+    pub(super) fn note_reads(&self) {
+        self.0.noting.set(Noting::Yes);
+    }
+
+    pub(super) fn take_reads(&self) -> Result<Option<Vec<Read>>, Fault> {
+        let Inner { machine, side, attached, noting, .. } = &*self.0;
+        if noting.replace(Noting::No) != Noting::Yes {
+            return Ok(None);
+        }
+        let mut reads = Vec::new();
+        for dev in attached.borrow().keys().copied() {
+            let blocks = machine.take_reads(*side, dev)?.into_iter().map(u64::from);
+            reads.extend(blocks.map(|block| Read::Sectors { dev, block, sectors: u8::MAX }));
+        }
+        Ok(Some(reads))
     }
 
     pub(super) fn fence(&self) {

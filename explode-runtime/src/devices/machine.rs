@@ -163,6 +163,13 @@ impl Machine {
         contents.cloned().map_err(|errno| tool(format!("{CONTROL}: {}", errno.desc())))
     }
 
+    /// The blocks of a disk that were read by requests since the last call, in order of first reads.
+    pub(super) fn take_reads(&self, side: Side, dev: u32) -> Result<Vec<u32>, Fault> {
+        let bench = self.bench(side).borrow();
+        let reads = bench.disks[&dev].take_reads(&self.control);
+        reads.map_err(|errno| tool(format!("{CONTROL}: {}", errno.desc())))
+    }
+
     /// The events of a side's watched disks since the last call.
     pub(super) fn take_log(
         &self,

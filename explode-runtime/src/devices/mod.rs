@@ -16,7 +16,7 @@ mod turns;
 
 use std::rc::Rc;
 
-use explode_ramdisk::{Event, Image, Recording, Storage};
+use explode_ramdisk::{Event, Image, Read, Recording, Storage};
 
 use crate::recover::{Blame, Fault};
 use crate::run::{Mode, RunError};
@@ -115,6 +115,25 @@ impl Devices {
         match self {
             Devices::Mem(storage) => Ok(storage.take_log()),
             Devices::Kernel(disks) => disks.take_log(),
+        }
+    }
+
+    /// From now on it is noted what of the image is read. Of the kernel's disks by requests only: nothing of them may be in a cache.
+    pub fn note_reads(&self) {
+        match self {
+            Devices::Mem(storage) => storage.note_reads(),
+            Devices::Kernel(disks) => disks.note_reads(),
+        }
+    }
+
+    /// What was read since, in order of first reads; none if that may have been anything, or was not noted.
+    ///
+    /// # Errors
+    /// The kernel does not say.
+    pub fn take_reads(&self) -> Result<Option<Vec<Read>>, Fault> {
+        match self {
+            Devices::Mem(storage) => Ok(storage.take_reads()),
+            Devices::Kernel(disks) => disks.take_reads(),
         }
     }
 

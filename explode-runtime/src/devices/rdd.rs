@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use explode_ekm_abi::user;
-use explode_ekm_abi::wire::{BLOCKS_CHANGED, DiskSpec, RDD_MMAP_SHIFT};
+use explode_ekm_abi::wire::{BLOCKS_CHANGED, BLOCKS_READ, DiskSpec, RDD_MMAP_SHIFT};
 use explode_ramdisk::{BLOCK_BYTES, Disk};
 use nix::errno::Errno;
 
@@ -73,6 +73,13 @@ impl RddDisk {
         }
         self.known = wanted.clone();
         Ok(())
+    }
+
+    /// The blocks that were read since the last call, in order of first reads.
+    pub fn take_reads(&self, control: &File) -> Result<Vec<u32>, Errno> {
+        let mut blocks = Vec::with_capacity(512);
+        user::take_blocks(control.as_fd(), self.spec.disk, BLOCKS_READ, &mut blocks)?;
+        Ok(blocks)
     }
 
     fn take_changed(&mut self, control: &File) -> Result<(), Errno> {

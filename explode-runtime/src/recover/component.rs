@@ -229,6 +229,12 @@ pub trait Component {
         None
     }
 
+    /// Does what it does depend on nothing but its devices and its children? Else no check on it can stand for another: what
+    /// lies elsewhere (files, a clock, random numbers that are not seeded) may have changed between two.
+    fn skipping(&self) -> bool {
+        true
+    }
+
     /// What its system promises, and where that is written.
     fn profile(&self) -> Option<Profile> {
         None

@@ -252,6 +252,11 @@ impl Stack {
         named.flat_map(|(name, threads)| threads.into_iter().map(move |pid| (name, pid))).collect()
     }
 
+    /// The first layer that depends on something besides its devices, if there is one.
+    pub fn not_skipping(&self) -> Option<&str> {
+        self.levels.iter().find(|level| !level.component.skipping()).map(|level| level.name.as_str())
+    }
+
     /// What checking a crash disk costs without us, and the block device below: if the stack is one component on one of these,
     /// mounted, and that can say.
     pub fn floor(&self) -> Option<(PathBuf, Floor)> {

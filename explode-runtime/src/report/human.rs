@@ -73,6 +73,7 @@ impl<W: Write> Human<W> {
             crash_depth,
             chop,
             deadline_ms,
+            skip: _,
         } = &run.options;
         let version = &run.versions["explode"];
         let lower = |word: &dyn std::fmt::Debug| format!("{word:?}").to_lowercase();
@@ -94,6 +95,9 @@ impl<W: Write> Human<W> {
             Colour::Plain,
             &format!("completion {completion}, atom {atom}, block {block}{replace}"),
         )?;
+        if let Some(why) = &run.not_skipping {
+            self.line("Skips", Colour::Plain, &format!("no check: {why}"))?;
+        }
         for hidden in &run.hides {
             self.line("Hides", Colour::Plain, hidden)?;
         }

@@ -51,6 +51,12 @@ pub struct RunInfo {
     pub versions: BTreeMap<String, String>,
     /// What the components keep where no event shows it.
     pub hides: Vec<String>,
+    /// Are checks skipped whose verdict is known?
+    #[serde(default)]
+    pub skipping: bool,
+    /// Why they are not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_skipping: Option<String>,
     /// The run folder.
     pub out: String,
 }

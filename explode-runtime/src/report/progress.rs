@@ -160,6 +160,7 @@ mod tests {
             samples: 1,
             crash_depth: 0,
             deadline_ms: 1,
+            skip: true,
         }
     }
 }

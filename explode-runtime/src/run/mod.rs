@@ -31,6 +31,7 @@ pub use journal::{History, JournalError};
 pub use options::{OptionDef, OptionValue, Options, UsageError};
 pub use plan::{Bounds, Mode, Plan, Settings};
 pub use registry::{CheckerDef, ComponentDef, Registry, Target};
+pub(crate) use seen::ByKey;
 pub use supervise::{Keep, Supervisor};
 pub use tell::{Audience, Local};
 pub use unit::{Early, Ended, ErrorFound, Place, Runner, SoFar, Way, Work};

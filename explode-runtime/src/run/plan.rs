@@ -90,6 +90,9 @@ pub struct Settings {
     /// A step that takes more milliseconds hangs, where a supervisor sees it.
     #[serde(default = "deadline_ms")]
     pub deadline_ms: u64,
+    /// Are checks skipped whose verdict is known, where stack and checker allow it?
+    #[serde(default)]
+    pub skip: bool,
 }
 
 /// Half a minute.
@@ -191,6 +194,7 @@ impl Plan {
                 crash_depth,
                 chop: None,
                 deadline_ms: deadline_ms(),
+                skip: true,
             },
         }
     }

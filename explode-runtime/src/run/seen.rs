@@ -79,11 +79,11 @@ impl Checks {
 }
 
 /// The keys are hashes already.
-pub(super) type ByKey = BuildHasherDefault<KeyIsHash>;
+pub(crate) type ByKey = BuildHasherDefault<KeyIsHash>;
 
 /// Takes the low half of a 128-bit hash as it is.
 #[derive(Debug, Default)]
-pub(super) struct KeyIsHash(u64);
+pub(crate) struct KeyIsHash(u64);
 
 impl Hasher for KeyIsHash {
     fn finish(&self) -> u64 {

@@ -197,6 +197,7 @@ impl<'a> Progressing<'a> {
         summary.crash_disks += end.crash_disks.0.clone();
         summary.distinct += end.distinct;
         summary.checked += end.checked;
+        summary.equivalent += end.equivalent;
         summary.pending += end.pending;
         summary.left_out += end.left_out.0.clone();
         summary.crash_crash_disks += end.crash_crash_disks;

@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::chops::{Cache, Chopped, Chops};
 use super::error::RunError;
-use super::plan::Plan;
+use super::plan::{Mode, Plan};
 use super::registry::Registry;
 use super::tell::versions;
 use super::worker::{Step, StepName, as_json};
@@ -31,6 +31,7 @@ pub struct Runner<'a> {
     pristine: Image,
     profile: Option<Profile>,
     hides: Vec<(String, &'static str)>,
+    not_skipping: Option<String>,
     origin: Origin,
     keep_events: bool,
     chops: Chops,
@@ -166,6 +167,7 @@ impl<'a> Runner<'a> {
         let broken = |fault| RunError::Broken(format!("the first start failed: {fault}"));
         stack.start_first().map_err(broken)?;
         let (profile, hides) = (stack.profile(), stack.hides());
+        let not_skipping = not_skipping(registry, plan, &stack)?;
         stack.stop().map_err(broken)?;
         let versions = versions(stack.versions());
         let pristine = stack.devices().image().map_err(broken)?;
@@ -178,6 +180,7 @@ impl<'a> Runner<'a> {
             pristine,
             profile,
             hides,
+            not_skipping,
             origin,
             keep_events: false,
             chops,
@@ -193,6 +196,11 @@ impl<'a> Runner<'a> {
     /// What the stack keeps where no event shows it.
     pub fn hides(&self) -> &[(String, &'static str)] {
         &self.hides
+    }
+
+    /// Why every check has to be made; none if one can stand for another.
+    pub fn not_skipping(&self) -> Option<&str> {
+        self.not_skipping.as_deref()
     }
 
     /// From now on units end with their events, and each is run from the pristine disks on.
@@ -417,6 +425,24 @@ fn mutate(
             Err(Failure::Broken(format!("mutate panicked: {}", panic_message(panic.as_ref()))))
         }),
     }
+}
+
+/// Why no check can stand for another, if that is so.
+fn not_skipping(registry: &Registry, plan: &Plan, stack: &Stack) -> Result<Option<String>, RunError> {
+    if !plan.settings.skip {
+        return Ok(Some("--no-skip".to_owned()));
+    }
+    if plan.mode == Mode::Here {
+        return Ok(Some(
+            "--in here, where other programs may keep a disk open, and its cache warm".to_owned(),
+        ));
+    }
+    let elsewhere = |who: &str, name: &str| format!("{who} '{name}' may depend on more than its disks");
+    if let Some(layer) = stack.not_skipping() {
+        return Ok(Some(elsewhere("component", layer)));
+    }
+    let checker = registry.checker_of(plan)?.make(&plan.checker_options)?;
+    Ok((!checker.skipping()).then(|| elsewhere("checker", &plan.checker)))
 }
 
 fn build(

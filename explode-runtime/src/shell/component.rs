@@ -169,6 +169,11 @@ impl Component for CommandComponent {
         self.home.as_ref().filter(|_| self.mounted).map(|home| home.path().to_owned())
     }
 
+    /// Who knows what its commands look at.
+    fn skipping(&self) -> bool {
+        false
+    }
+
     fn must_unmount(&self) -> bool {
         self.mounted && self.commands.unmount.is_some()
     }

@@ -101,6 +101,11 @@ impl Component for Folder {
         Ok(())
     }
 
+    /// What uses it looks at other files, too.
+    fn skipping(&self) -> bool {
+        false
+    }
+
     fn path(&self) -> Option<PathBuf> {
         self.mounted.as_ref().map(|mounted| mounted.folder.path().to_owned())
     }

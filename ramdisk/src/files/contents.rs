@@ -12,7 +12,7 @@ use super::Result;
 use super::inode::{Body, Number, SIZE_SECTOR};
 use super::runs::Runs;
 use super::tree::Tree;
-use crate::{SECTOR_BYTES, ZERO_SECTOR};
+use crate::{Read, SECTOR_BYTES, ZERO_SECTOR};
 
 const SECTOR: u64 = SECTOR_BYTES as u64;
 
@@ -90,7 +90,8 @@ impl Tree {
     /// The granules, in sectors, that hold a byte that is not zero in a range of a file's device.
     fn granules_in_use(&self, file: Number, range: Range<u64>) -> Runs {
         let mut runs = Runs::default();
-        let image = self.storage.image();
+        let image = self.storage.peek();
+        self.storage.note(Read::Device { dev: self.device(file) });
         let Some(disk) = image.disk(self.device(file)) else { return runs };
         for sector in disk.used_sectors(range.start / SECTOR..range.end.div_ceil(SECTOR)) {
             let start = sector * SECTOR;

@@ -12,7 +12,7 @@ use super::granule::Granule;
 use super::inode::{Body, Directory, Inode, Name, Number, SIZE_SECTOR};
 use super::tree::{INODES, ROOT, Tree};
 use super::{Kind, Result, slot};
-use crate::{Disk, Identity, Image, Storage};
+use crate::{Disk, Image, Read, Storage};
 
 impl Tree {
     /// The tree that `storage` holds. `EINVAL` for a granule that is not whole sectors, or device numbers that do not fit into
@@ -20,10 +20,11 @@ impl Tree {
     pub fn load(storage: Storage, base: u32, granule: Granule) -> Result<Tree> {
         let last = base.checked_add(INODES - 1).ok_or(Errno::EINVAL)?;
         let granule = granule.checked()?;
-        let image = storage.image();
+        let image = storage.peek();
         let mut inodes = BTreeMap::from([(ROOT, Inode { links: 1, ..Inode::new(Kind::Directory) })]);
         let mut unread = vec![ROOT];
         while let Some(number) = unread.pop() {
+            storage.note(Read::Device { dev: base + number });
             let (directory, targets) = read_directory(image.disk(base + number))?;
             if let Some(inode) = inodes.get_mut(&number) {
                 inode.body = Body::Directory(directory);
@@ -37,10 +38,14 @@ impl Tree {
                 match &mut inode.body {
                     _ if inode.links > 1 => {}
                     Body::Directory(_) => unread.push(target),
-                    Body::File { size } => *size = read_size(image.disk(base + target), granule)?,
+                    Body::File { size } => {
+                        storage.note_sector(base + target, SIZE_SECTOR);
+                        *size = read_size(image.disk(base + target), granule)?;
+                    }
                 }
             }
         }
+        // Whoever makes an inode looks at this; nobody else does.
         let used = image.devices().filter(|dev| (base..=last).contains(dev) && holds_something(&image, *dev));
         let highest = used.map(|dev| dev - base).chain(inodes.keys().copied()).max().unwrap_or(ROOT);
         Ok(Tree { storage, base, granule, inodes, next: highest + 1 })
@@ -74,5 +79,5 @@ fn read_size(disk: Option<&Disk>, granule: Granule) -> Result<u64> {
 
 /// Equal images must load alike, so a disk that was written and is all zeroes again does not count.
 fn holds_something(image: &Image, dev: u32) -> bool {
-    image.disk(dev).is_some_and(|disk| disk.identity() != Identity::default())
+    image.disk(dev).is_some_and(Disk::holds_something)
 }

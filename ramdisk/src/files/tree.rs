@@ -16,7 +16,7 @@ use nix::errno::Errno;
 use super::granule::Granule;
 use super::inode::{Body, Directory, Inode, Number};
 use super::{Kind, Result, path, slot};
-use crate::{Flags, Payload, SECTOR_BYTES, Storage};
+use crate::{Flags, Payload, Read, SECTOR_BYTES, Storage};
 
 /// The root directory.
 pub const ROOT: Number = 0;
@@ -107,6 +107,7 @@ impl Tree {
 
     /// Makes an inode with a name; `ENOSPC` if there are no more numbers.
     pub fn create(&mut self, place: &Place<'_>, kind: Kind) -> Result<Number> {
+        self.storage.note(Read::Highest { first: self.base, last: self.base + (INODES - 1) });
         if self.next >= INODES {
             return Err(Errno::ENOSPC);
         }

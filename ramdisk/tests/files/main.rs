@@ -8,5 +8,6 @@ mod forgetting;
 mod model;
 mod operations;
 mod properties;
+mod reads;
 mod replay;
 mod script;

@@ -1,11 +1,14 @@
 //! The checks of a unit, where its worker is: every new crash disk of each request is recovered and checked, and so are those
-//! that a crash during its recovery leaves.
+//! that a crash during its recovery leaves; but for disks whose verdict is [known from another](super::skipping).
 
 use std::cell::RefCell;
 
-use explode_ramdisk::{Image, Recording};
+use std::sync::Arc;
+
+use explode_ramdisk::{Event, Identity, Image, Recording};
 
 use super::keys::Known;
+use super::skipping::Skipping;
 use super::step::{Stage, Step, StepName};
 use super::unit_end::{Snapshot, UnitEnd};
 use super::{Listener, Order, Outcome};
@@ -13,11 +16,12 @@ use crate::check::{Ask, Failure, Profile, Violation};
 use crate::choose::Point;
 use crate::crash::{CrashDisk, Kept};
 use crate::explore::{Arrival, Sketch};
-use crate::pipeline::{Candidate, Judge, Judged, Judgement, Pipeline, key};
+use crate::pipeline::{Candidate, Judge, Judged, Judgement, Pipeline, key as key_of};
 use crate::recover::Stack;
 use crate::run::plan::Plan;
 use crate::run::seen::Checks;
 use crate::run::unit::{Early, ErrorFound, Place, Runner, SoFar, Way, Work};
+use crate::skip::Answer;
 
 /// Runs a unit, makes its checks, and adds up what they came to.
 pub(super) struct Examiner<'a> {
@@ -26,6 +30,7 @@ pub(super) struct Examiner<'a> {
     checks: &'a mut Checks,
     order: &'a Order,
     listener: RefCell<&'a mut dyn Listener>,
+    skipping: Option<Skipping>,
     end: UnitEnd,
 }
 
@@ -37,6 +42,17 @@ struct Crash<'a> {
     place: Place,
     operations: u64,
     candidate: &'a Candidate<'a>,
+    /// Whose checks can stand for each other: equal epochs, arguments and check_keys.
+    tree: u128,
+}
+
+/// What is said of a disk.
+struct Verdict {
+    judgement: Judgement,
+    /// What its recovery wrote, as far as that is wanted.
+    recovery: Arc<Vec<Event>>,
+    /// The step that has ended workers.
+    died: Option<StepName>,
 }
 
 /// A disk as a trace names it: its identity, and what it has kept.
@@ -50,11 +66,14 @@ impl<'a> Examiner<'a> {
         order: &'a Order,
         listener: &'a mut dyn Listener,
     ) -> Examiner<'a> {
-        Examiner { plan, profile, checks, order, listener: RefCell::new(listener), end: UnitEnd::default() }
+        let (listener, end) = (RefCell::new(listener), UnitEnd::default());
+        Examiner { plan, profile, checks, order, listener, skipping: None, end }
     }
 
     /// Runs the unit to its end.
     pub fn run(mut self, runner: &Runner<'_>) -> UnitEnd {
+        let skipping = runner.not_skipping().is_none();
+        self.skipping = skipping.then(|| Skipping::new(self.plan.settings.seed));
         let ended = runner.run(&self.order.unit(), &mut self);
         match ended.early {
             None | Some(Early::Stopped) => {}
@@ -111,11 +130,19 @@ impl<'a> Examiner<'a> {
         image: Image,
         before: &mut Vec<Disk>,
     ) -> bool {
-        let Crash { judge, candidate, .. } = crash;
+        let Crash { judge, candidate, tree, .. } = crash;
         let deeper = (before.len() as u32) < self.plan.settings.crash_depth;
-        let recording = if deeper { Recording::On } else { Recording::Off };
-        let (judged, died) = self.judge(crash, key_of_check, disk, image.clone(), recording, before);
-        match judged.judgement {
+        let known = self.skipping.as_mut().and_then(|skipping| skipping.find(*tree, &image, deeper));
+        match (known.is_some(), before.is_empty()) {
+            (true, true) => self.end.equivalent += 1,
+            (false, true) => self.end.checked += 1,
+            (false, false) => self.end.crash_crash_disks += 1,
+            // Of those only the checked ones are counted.
+            (true, false) => {}
+        }
+        let Verdict { judgement, recovery, died } =
+            self.verdict(crash, key_of_check, disk, &image, known, deeper, before);
+        match judgement {
             Judgement::Ok | Judgement::Repaired => {}
             Judgement::Broken(why) => {
                 self.end.add_broken(why);
@@ -136,14 +163,13 @@ impl<'a> Examiner<'a> {
             }
         }
         let mut sound = true;
-        if deeper && !judged.recovery.is_empty() {
+        if deeper && !recovery.is_empty() {
             before.push((disk.identity().to_string(), disk.kept()));
             let Candidate { epoch, args, rest, seed, .. } = candidate;
-            let counts = judge.crash_crash_disks(&image, &judged.recovery, *seed, |disk| {
-                let key = key(disk.identity(), *epoch, args, rest);
+            let counts = judge.crash_crash_disks(&image, &recovery, *seed, |disk| {
+                let key = key_of(disk.identity(), *epoch, args, rest);
                 if !self.stopped() && self.checks.insert_crash_crash(key) {
                     self.end.known.crash_crash.0.push(key);
-                    self.end.crash_crash_disks += 1;
                     sound &= self.check(crash, key, disk, disk.image(), before);
                 }
             });
@@ -154,6 +180,49 @@ impl<'a> Examiner<'a> {
             }
         }
         sound
+    }
+
+    /// What is said of a disk: what is known of it, unless this is a spot check; else what its check says.
+    #[expect(clippy::too_many_arguments, reason = "all that is known of one disk")]
+    fn verdict(
+        &mut self,
+        crash: &Crash<'_>,
+        key: u128,
+        disk: &CrashDisk<'_>,
+        image: &Image,
+        known: Option<Answer>,
+        deeper: bool,
+        before: &[Disk],
+    ) -> Verdict {
+        let is_spot_check = self.skipping.as_ref().is_some_and(|skipping| skipping.is_spot_check(key));
+        if let Some(known) = known.as_ref().filter(|_| !is_spot_check) {
+            let recovery = known.recovery.clone().unwrap_or_default();
+            return Verdict { judgement: known.judgement(), recovery, died: None };
+        }
+        let recording = if deeper { Recording::On } else { Recording::Off };
+        let (judged, died) = self.judge(crash, key, disk, image.clone(), recording, before);
+        match (&known, &mut self.skipping) {
+            // A spot check that was told to end: the verdict is known.
+            (Some(known), _) if judged.judgement == Judgement::Stopped => {
+                let recovery = known.recovery.clone().unwrap_or_default();
+                return Verdict { judgement: known.judgement(), recovery, died: None };
+            }
+            (Some(known), _) => {
+                if let Some(difference) = known.difference(&judged, deeper) {
+                    let (this, other, epoch) = (disk.identity(), known.disk, crash.candidate.epoch);
+                    self.end.add_broken(format!(
+                        "skipping checks is not sound here, use --no-skip: disk {this} agrees with disk {other} on all \
+                         that was read of it, epoch {epoch}: {difference}"
+                    ));
+                    self.skipping = None;
+                }
+            }
+            (None, Some(skipping)) => {
+                skipping.note(crash.tree, image, &judged, recording, disk.identity());
+            }
+            (None, None) => {}
+        }
+        Verdict { judgement: judged.judgement, recovery: Arc::new(judged.recovery), died }
     }
 
     /// The check itself, unless it has ended earlier workers; then also the step in which it did.
@@ -167,6 +236,7 @@ impl<'a> Examiner<'a> {
         before: &[Disk],
     ) -> (Judged, Option<StepName>) {
         let Crash { judge, ask, operations, candidate, .. } = *crash;
+        let judge = if self.skipping.is_some() { judge.noting_reads() } else { judge };
         let crashes = before.len() as u32;
         let past = self.order.past.iter().find(|past| past.key == key && past.crashes == crashes);
         if let Some(past) = past {
@@ -174,7 +244,7 @@ impl<'a> Examiner<'a> {
                 Outcome::Error(violation, step) => (Judgement::Violated(violation), Some(step)),
                 Outcome::Broken(why) => (Judgement::Broken(why), None),
             };
-            return (Judged { judgement, recovery: Vec::new() }, died);
+            return (Judged { judgement, recovery: Vec::new(), reads: None }, died);
         }
         let mut announce = |stage: Stage| {
             self.announce(Step::Disk { key, crashes, stage }, operations, || crash.way(disk, before));
@@ -230,6 +300,9 @@ impl Work for Examiner<'_> {
         let SoFar { operations, place, .. } = *so_far;
         self.listener.get_mut().about_to(Step::Between, self.end.checked);
         let judge = pipeline.judge();
+        if let Some(skipping) = &mut self.skipping {
+            skipping.begin_request(ask.checker.check_key().is_some());
+        }
         let mut sound = true;
         let counts = pipeline.candidates(stack.devices(), ask, place.interval, |candidate| {
             let key = candidate.key;
@@ -244,8 +317,9 @@ impl Work for Examiner<'_> {
                 self.end.pending += 1;
                 return;
             }
-            self.end.checked += 1;
-            let crash = Crash { judge, ask, place, operations, candidate };
+            let Candidate { epoch, args, rest, .. } = candidate;
+            let tree = key_of(Identity::default(), *epoch, args, rest);
+            let crash = Crash { judge, ask, place, operations, candidate, tree };
             let disk = candidate.disk;
             if !self.check(&crash, key, disk, disk.image(), &mut Vec::new()) {
                 sound = false;

@@ -38,7 +38,8 @@ impl<'a> InThread<'a> {
             runner.keep_events();
         }
         let hides = runner.hides().iter().map(|(name, what)| format!("{name}: {what}")).collect();
-        let started = Started { origin: runner.origin().clone(), hides };
+        let not_skipping = runner.not_skipping().map(str::to_owned);
+        let started = Started { origin: runner.origin().clone(), hides, not_skipping };
         self.working = Some((runner, Checks::default()));
         self.know(known);
         Ok(started)

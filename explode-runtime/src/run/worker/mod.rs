@@ -16,6 +16,7 @@ mod keys;
 mod page;
 mod remote;
 mod serve;
+mod skipping;
 mod step;
 mod unit_end;
 mod wire;
@@ -100,6 +101,8 @@ pub struct Started {
     pub origin: Origin,
     /// What the components keep where no event shows it.
     pub hides: Vec<String>,
+    /// Why every check is made; none if those are skipped whose verdict is known.
+    pub not_skipping: Option<String>,
 }
 
 /// Hears of a unit while it runs, and answers.

@@ -24,6 +24,8 @@ pub struct UnitEnd {
     pub distinct: u64,
     /// Checks made.
     pub checked: u64,
+    /// Checks whose verdict was known from another.
+    pub equivalent: u64,
     /// Checks that a stop has left.
     pub pending: u64,
     /// Disks that no sample met.

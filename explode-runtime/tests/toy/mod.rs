@@ -1,0 +1,212 @@
+//! Systems made of a random number: what they read next, what they write, and what they say of it is decided by what they have
+//! read so far, and by nothing else, unless they are told to remember.
+
+use std::cell::Cell;
+
+use explode_ramdisk::{Flags, RamDisk, SECTOR_BYTES};
+use explode_runtime::check::{Checker, Cx, Failure, Profile, Promise, Verdict, Violation};
+use explode_runtime::crash::Epoch;
+use explode_runtime::recover::{Below, Component, Fault, Recovery, Stack, StackSpec};
+use explode_runtime::run::{
+    Bounds, CheckerDef, ComponentDef, Mode, OptionDef, Options, Plan, Registry, Target, UsageError,
+};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::common::DISK;
+
+const OPTIONS: &[OptionDef] = &[
+    OptionDef { name: "seed", about: "which one", default: "0" },
+    OptionDef { name: "remembers", about: "nothing, check, recovery", default: "nothing" },
+    OptionDef { name: "admits", about: "who says that nothing is to be skipped", default: "nobody" },
+];
+
+const TOY: ComponentDef = ComponentDef {
+    name: "toy",
+    about: "a system made of a random number",
+    modes: &[Mode::Mem],
+    on: Some("disk"),
+    options: OPTIONS,
+    build: |options| Ok(Box::new(Toy(Nature::of(options)?))),
+};
+
+const CHECKER: CheckerDef = CheckerDef {
+    name: "test",
+    about: "its checker",
+    options: OPTIONS,
+    build: |options| Ok(Box::new(Toss { nature: Nature::of(options)?, mutates: 0 })),
+};
+
+/// The options of the toy of this seed.
+pub fn options(seed: u64) -> Options {
+    Options::none().with("seed", seed)
+}
+
+pub fn registry() -> Registry {
+    Registry { components: vec![DISK, TOY], checkers: vec![CHECKER], targets: vec![] }
+}
+
+/// Two steps of it; one if it remembers, which its replays would not.
+pub fn plan(options: &Options) -> Plan {
+    CALLS.set(0);
+    let target = Target {
+        name: "test",
+        about: "a target for tests",
+        stack: StackSpec::default().plug("disk", Options::none()).plug("toy", options.clone()),
+        checker: "test",
+        checker_options: options.clone(),
+        bounds: Bounds { depth: 2, limit: 600, samples: 300, crash_depth: 1 },
+        seeded: false,
+        expect: "clean",
+    };
+    let mut plan = Plan::of(&registry(), &target).expect("its components are there");
+    plan.settings.depth = if options.contains("remembers") { 1 } else { 2 };
+    plan
+}
+
+thread_local! {
+    /// What lies outside of all disks.
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// One in three calls.
+fn each_third() -> bool {
+    CALLS.replace(CALLS.get() + 1) % 3 == 2
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Memory {
+    Nothing,
+    Check,
+    Recovery,
+}
+
+#[derive(Clone, Copy)]
+struct Nature {
+    seed: u64,
+    memory: Memory,
+    component_skips: bool,
+    checker_skips: bool,
+}
+
+impl Nature {
+    fn of(options: &Options) -> Result<Nature, UsageError> {
+        let words = [("nothing", Memory::Nothing), ("check", Memory::Check), ("recovery", Memory::Recovery)];
+        let admits = options.one_of("admits", &[("nobody", 0), ("component", 1), ("checker", 2)])?;
+        Ok(Nature {
+            seed: options.int("seed", 0)?,
+            memory: options.one_of("remembers", &words)?,
+            component_skips: admits != 1,
+            checker_skips: admits != 2,
+        })
+    }
+
+    fn number(self, salt: u64) -> u64 {
+        mix(self.seed, salt)
+    }
+
+    /// Goes from block to block as what was read there leads it; returns what it has come to.
+    fn wander(self, disk: &RamDisk, salt: u64, writes: bool) -> u64 {
+        let mut at = self.number(salt);
+        for _ in 0..2 + self.number(salt + 1) % 4 {
+            let (block, sector) = (at % 8, at / 8 % 8);
+            let mut bytes = vec![0; SECTOR_BYTES << (at / 64 % 3)];
+            disk.read((block * 8 + sector).min(60), &mut bytes);
+            at = bytes.chunks(SECTOR_BYTES).fold(at, |at, sector| mix(at, u64::from(sector[0])));
+            if writes && at.is_multiple_of(3) {
+                let flags = if at.is_multiple_of(2) { Flags::FUA } else { Flags::NONE };
+                disk.write(at / 7 % 60, &vec![(at / 512 % 4) as u8; SECTOR_BYTES << (at / 1024 % 3)], flags);
+            }
+        }
+        at
+    }
+}
+
+fn mix(one: u64, other: u64) -> u64 {
+    xxh3_64_with_seed(&other.to_le_bytes(), one)
+}
+
+struct Toy(Nature);
+
+impl Component for Toy {
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+        let disk = below.disk(0)?;
+        if self.0.memory != Memory::Nothing {
+            let byte = 1 + u8::from(self.0.memory == Memory::Recovery && each_third());
+            disk.write(63, &[byte; SECTOR_BYTES], Flags::NONE);
+            return Ok(Recovery::Clean);
+        }
+        let at = self.0.wander(&disk, 10, true);
+        match at % 12 {
+            0 => Err(Fault::new("it gives up")),
+            1..5 => Ok(Recovery::Repaired),
+            _ => Ok(Recovery::Clean),
+        }
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        let tails = Promise { name: "tails", kept: false, quote: "tails may be lost", source: "here" };
+        Some(Profile { system: "toy".to_owned(), promises: vec![tails] })
+    }
+
+    fn skipping(&self) -> bool {
+        self.0.component_skips
+    }
+}
+
+struct Toss {
+    nature: Nature,
+    mutates: u64,
+}
+
+impl Checker for Toss {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        let disk = cx.stack().disk()?;
+        self.mutates += 1;
+        let action = if self.nature.memory == Memory::Nothing { cx.choose(2) as u64 } else { 0 };
+        let salt = 1000 * self.mutates + 100 * action;
+        let interval = self.nature.memory == Memory::Nothing && self.nature.number(2).is_multiple_of(2);
+        if interval {
+            cx.check_crashes_start(&["before".to_owned()]);
+        }
+        for write in 0..9 {
+            let number = self.nature.number(salt + write);
+            let sectors = [1, 2, 8][(number % 3) as usize];
+            let sector = if self.nature.memory == Memory::Nothing { number / 3 % 56 } else { write * 7 };
+            let bytes = vec![(number / 512 % 3 + 1) as u8; SECTOR_BYTES * sectors.min(7)];
+            disk.write(sector, &bytes, Flags::NONE);
+            if interval && number.is_multiple_of(7) {
+                disk.flush();
+            }
+        }
+        match interval {
+            true => cx.check_crashes_end(self, &["after".to_owned()]),
+            false => cx.check_crashes_now(self, &[]),
+        }
+    }
+
+    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        let disk = stack.disk()?;
+        if self.nature.memory != Memory::Nothing {
+            // What it reads is all there is to it, as far as anybody sees.
+            disk.read(0, &mut [0; SECTOR_BYTES]);
+            let forgets = self.nature.memory == Memory::Check && each_third();
+            let lost = Violation::new(Verdict::Lost, "memory", "each third one");
+            return if forgets && self.nature.checker_skips { Err(lost.into()) } else { Ok(()) };
+        }
+        match self.nature.wander(&disk, 20, false) % 12 {
+            0 => Err(Violation::new(Verdict::Corrupt, "heads", "heads").into()),
+            1 => Err(Violation::new(Verdict::Lost, "tails", "tails").into()),
+            2 => Err(Failure::Broken("it stands on its edge".to_owned())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Half of the toys say what their check depends on: here, on nothing else.
+    fn check_key(&self) -> Option<Vec<u8>> {
+        self.nature.number(3).is_multiple_of(2).then(Vec::new)
+    }
+
+    fn skipping(&self) -> bool {
+        self.nature.checker_skips
+    }
+}

@@ -1,0 +1,241 @@
+//! What of an image a reader has looked at: all that an equal answer needs.
+//!
+//! A [`Read`] names a part of an image; its [value](Values::of) stands for what is there. Two images in which all parts that one
+//! reader has looked at have equal values are the same to that reader. What a reader has written itself, and reads then, says
+//! nothing of the image, and is no read.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
+
+use crate::disk::ZERO_BLOCK;
+use crate::{BLOCK_BYTES, Block, Disk, Image, SECTOR_BYTES, ZERO_SECTOR};
+
+const SECTORS: u64 = (BLOCK_BYTES / SECTOR_BYTES) as u64;
+/// Shared blocks whose values are remembered.
+const VALUES_MAX: usize = 1 << 12;
+/// The sectors of a write that is remembered.
+const WRITTEN_MAX: u64 = 1 << 16;
+
+/// A part of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Read {
+    /// Some of the eight sectors of a block of 4096 bytes: bit k is its sector k.
+    Sectors {
+        /// The device.
+        dev: u32,
+        /// The block's number.
+        block: u64,
+        /// Which sectors; not 0.
+        sectors: u8,
+    },
+    /// A whole device, whatever its size: also where it holds nothing.
+    Device {
+        /// The device.
+        dev: u32,
+    },
+    /// The highest device of some that holds anything but zeroes.
+    Highest {
+        /// The first of them.
+        first: u32,
+        /// The last of them.
+        last: u32,
+    },
+}
+
+/// The values of reads: equal for equal contents, and else different but for a chance of 2^-128.
+///
+/// Images of one emission share most of their blocks; the value of a shared block is remembered, and the block with it, so that
+/// its bytes stay what they are.
+#[derive(Debug, Default)]
+pub struct Values(HashMap<usize, (Block, u128)>);
+
+impl Values {
+    /// What stands for this part of `image`.
+    pub fn of(&mut self, read: Read, image: &Image) -> u128 {
+        match read {
+            Read::Sectors { dev, block, sectors: u8::MAX } => {
+                let shared = image.disk(dev).and_then(|disk| disk.shared_block(block));
+                shared.map_or(0, |shared| self.of_block(shared))
+            }
+            Read::Sectors { dev, block, sectors } => {
+                let disk = image.disk(dev);
+                let bytes = disk.and_then(|disk| disk.shared_block(block));
+                bytes.map_or(0, |bytes| of_sectors(bytes, sectors))
+            }
+            Read::Device { dev } => image.disk(dev).map_or(0, |disk| disk.identity().0),
+            Read::Highest { first, last } => {
+                let holds = |dev: &u32| image.disk(*dev).is_some_and(Disk::holds_something);
+                let highest = image.devices().filter(|dev| (first..=last).contains(dev) && holds(dev)).max();
+                xxh3_128(&highest.map_or(0, |dev| u64::from(dev) + 1).to_le_bytes())
+            }
+        }
+    }
+
+    fn of_block(&mut self, block: &Block) -> u128 {
+        let at = Arc::as_ptr(block) as usize;
+        if let Some((_, value)) = self.0.get(&at) {
+            return *value;
+        }
+        let value = of_sectors(block, u8::MAX);
+        // One that only this image has is of no use to the next.
+        if Arc::strong_count(block) > 1 {
+            if self.0.len() >= VALUES_MAX {
+                self.0.clear();
+            }
+            self.0.insert(at, (Arc::clone(block), value));
+        }
+        value
+    }
+}
+
+/// 0 for zeroes, like a block that is not there.
+fn of_sectors(block: &[u8; BLOCK_BYTES], sectors: u8) -> u128 {
+    if sectors == u8::MAX {
+        return if *block == ZERO_BLOCK { 0 } else { xxh3_128(block) };
+    }
+    let chosen = block.chunks_exact(SECTOR_BYTES).enumerate().filter(|(k, _)| sectors & 1 << k != 0);
+    let value = |sum: u128, (k, bytes): (usize, &[u8])| {
+        sum.wrapping_add(if *bytes == ZERO_SECTOR { 0 } else { xxh3_128_with_seed(bytes, k as u64) })
+    };
+    chosen.fold(0, value)
+}
+
+/// What a reader has read so far, in order of first reads.
+#[derive(Debug, Default)]
+pub(crate) struct Reads {
+    order: Vec<Read>,
+    /// The sectors of each block that are no reads any more: read, or written before.
+    settled: HashMap<(u32, u64), u8>,
+    /// Those that are no sectors.
+    others: HashSet<Read>,
+    /// The image as a whole was given away: nobody knows what was looked at.
+    everything: bool,
+}
+
+impl Reads {
+    /// Bytes were read.
+    pub fn read(&mut self, dev: u32, bytes: Range<u64>) {
+        let sectors = bytes.start / SECTOR_BYTES as u64..bytes.end.div_ceil(SECTOR_BYTES as u64);
+        for (block, sectors) in blocks(sectors) {
+            let settled = self.settled.entry((dev, block)).or_default();
+            let new = sectors & !*settled;
+            *settled |= sectors;
+            if new != 0 {
+                self.order.push(Read::Sectors { dev, block, sectors: new });
+            }
+        }
+    }
+
+    /// Whole sectors were written. (Of very many at once, a discard's, nobody keeps a record: reading one then counts.)
+    pub fn written(&mut self, dev: u32, sectors: Range<u64>) {
+        if sectors.end - sectors.start > WRITTEN_MAX {
+            return;
+        }
+        for (block, sectors) in blocks(sectors) {
+            *self.settled.entry((dev, block)).or_default() |= sectors;
+        }
+    }
+
+    /// Something else than sectors was looked at.
+    pub fn note(&mut self, read: Read) {
+        if self.others.insert(read) {
+            self.order.push(read);
+        }
+    }
+
+    /// Anything may have been looked at.
+    pub fn everything(&mut self) {
+        self.everything = true;
+    }
+
+    /// The reads; none if it may have been anything.
+    pub fn into_order(self) -> Option<Vec<Read>> {
+        (!self.everything).then_some(self.order)
+    }
+}
+
+/// The blocks of a range of sectors, with the sectors of each.
+fn blocks(sectors: Range<u64>) -> impl Iterator<Item = (u64, u8)> {
+    let Range { start, end } = sectors;
+    let last = if start < end { end.div_ceil(SECTORS) } else { start / SECTORS };
+    (start / SECTORS..last).map(move |block| {
+        let first = start.saturating_sub(block * SECTORS).min(SECTORS);
+        let behind = (end - block * SECTORS).min(SECTORS);
+        (block, (u16::MAX << first & !(u16::MAX << behind)) as u8)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sectors(block: u64, sectors: u8) -> Read {
+        Read::Sectors { dev: 0, block, sectors }
+    }
+
+    #[test]
+    fn ranges_are_cut_into_blocks() {
+        assert_eq!(blocks(0..8).collect::<Vec<_>>(), [(0, 0xff)]);
+        assert_eq!(blocks(7..18).collect::<Vec<_>>(), [(0, 0x80), (1, 0xff), (2, 0x03)]);
+        assert_eq!(blocks(10..11).collect::<Vec<_>>(), [(1, 0x04)]);
+        assert_eq!(blocks(5..5).collect::<Vec<_>>(), []);
+    }
+
+    #[test]
+    fn a_sector_is_read_once_and_not_after_it_was_written() {
+        let mut reads = Reads::default();
+        reads.written(0, 1..3);
+        reads.read(0, 100..700);
+        reads.read(0, 0..4096);
+        reads.read(0, 0..8192);
+        assert_eq!(reads.into_order().unwrap(), [sectors(0, 0x01), sectors(0, 0xf8), sectors(1, 0xff)]);
+    }
+
+    #[test]
+    fn who_has_the_image_may_have_read_anything() {
+        let mut reads = Reads::default();
+        reads.read(0, 0..1);
+        reads.everything();
+        assert_eq!(reads.into_order(), None);
+    }
+
+    #[test]
+    fn values_tell_contents_apart_and_nothing_else() {
+        let image = |fill: &[(u64, u8)]| {
+            let mut disk = Disk::new();
+            fill.iter().for_each(|(sector, byte)| disk.write(*sector, &[*byte; SECTOR_BYTES]));
+            Image::from_iter([(0, disk)])
+        };
+        let mut values = Values::default();
+        let (empty, one, two) = (Image::new(), image(&[(3, 1)]), image(&[(3, 1), (4, 1)]));
+        let mut equal = |read: Read, a: &Image, b: &Image| values.of(read, a) == values.of(read, b);
+        assert!(equal(sectors(0, 0x08), &one, &two) && !equal(sectors(0, 0xff), &one, &two));
+        assert!(!equal(sectors(0, 0x08), &one, &empty) && equal(sectors(0, 0x07), &one, &empty));
+        assert!(equal(sectors(1, 0xff), &one, &empty));
+        // Zeroes that were written are zeroes.
+        assert!(equal(sectors(0, 0xff), &image(&[(3, 0)]), &empty));
+        // The same bytes in another sector of the block.
+        assert!(!equal(sectors(0, 0x18), &one, &image(&[(4, 1)])));
+        assert!(!equal(Read::Device { dev: 0 }, &one, &two) && equal(Read::Device { dev: 1 }, &one, &two));
+        let highest = Read::Highest { first: 0, last: 9 };
+        assert!(equal(highest, &one, &two) && !equal(highest, &one, &empty));
+        assert!(equal(highest, &image(&[(3, 0)]), &empty), "a disk of zeroes holds nothing");
+    }
+
+    #[test]
+    fn a_remembered_value_goes_with_the_bytes() {
+        let mut values = Values::default();
+        let mut image = Image::from_iter([(0, Disk::from_bytes(&[7; BLOCK_BYTES]))]);
+        let copy = image.clone();
+        // Two that share a disk share its blocks, and a write to one is none to the other.
+        let mut shared = copy.disk(0).unwrap().clone();
+        let before = values.of(sectors(0, 0xff), &image);
+        shared.write(0, &[8; SECTOR_BYTES]);
+        *image.disk_mut(0) = shared;
+        assert_ne!(values.of(sectors(0, 0xff), &image), before);
+        assert_eq!(values.of(sectors(0, 0xff), &copy), before);
+    }
+}
