@@ -151,6 +151,9 @@ pub struct RunArgs {
     /// Crashes during recovery, and during the recovery from those, so many deep; by default the target's.
     #[arg(long, value_name = "N")]
     pub crash_depth: Option<u32>,
+    /// Soft crashes in place of hard ones: the program ends after any of its operations, and nothing is lost; in process only.
+    #[arg(long)]
+    pub soft: bool,
     /// A step that takes longer hangs: 30s, 500ms.
     #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "30s")]
     pub deadline: u64,
@@ -198,7 +201,7 @@ pub struct BenchArgs {
 }
 
 /// What is decided when a run begins.
-const DECIDED: [&str; 20] = [
+const DECIDED: [&str; 21] = [
     "target",
     "stack",
     "mode",
@@ -211,6 +214,7 @@ const DECIDED: [&str; 20] = [
     "limit",
     "samples",
     "crash_depth",
+    "soft",
     "deadline",
     "completion",
     "atom",

@@ -2,14 +2,16 @@
 
 pub mod db;
 pub mod fs;
+pub mod vcs;
 
 use explode_runtime::run::Registry;
 
 /// Adds all checkers and the targets that they make with our components.
 pub fn register(registry: &mut Registry) {
-    registry.checkers.extend([db::transactions::DEF, fs::basic::DEF, fs::sync::DEF]);
+    registry.checkers.extend([db::transactions::DEF, fs::basic::DEF, fs::sync::DEF, vcs::merge::DEF]);
     registry.targets.extend(db::targets::sqlite());
     registry.targets.extend(fs::basic::targets());
     registry.targets.extend(fs::sync::targets());
+    registry.targets.extend(vcs::merge::targets());
     registry.targets.extend(fs::kernel::targets());
 }

@@ -19,6 +19,7 @@ pub fn register(registry: &mut Registry) {
         fs::kernel::vfat::DEF,
         fs::kernel::minix::DEF,
         broken::lying_sync::DEF,
+        broken::merge::DEF,
         db::sqlite::DEF,
     ]);
 }

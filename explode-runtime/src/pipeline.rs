@@ -14,7 +14,7 @@ use explode_ramdisk::{Event, Identity, Image, Recording};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::check::{Ask, Checker, Failure, Violation};
-use crate::crash::{Counts, CrashDisk, Epoch, Limits, SampleSeed, When, walk};
+use crate::crash::{Counts, CrashDisk, Epoch, Limits, SampleSeed, When, operations, walk};
 use crate::devices::{Devices, Lab, Side};
 use crate::events::{EventError, hash_event};
 use crate::recover::{Blame, Fault, Recovery, Stack};
@@ -42,6 +42,8 @@ pub struct Candidate<'a> {
     pub disk: &'a CrashDisk<'a>,
     /// When a crash can leave it.
     pub epoch: Epoch,
+    /// What `check` is told of that: a soft crash before the last operation of an interval is judged as any crash in between.
+    pub told: Epoch,
     /// What the checker's caller wants `check` to know.
     pub args: &'a [String],
     /// The identity of the check: (image, epoch, arguments, check_key), fault-model.md section 6.
@@ -148,11 +150,19 @@ impl<'a> Pipeline<'a> {
         let rest = ask.checker.check_key().unwrap_or_else(place);
         let log_hash = self.log_hash.digest128();
         let mut write_set = self.write_set.clone();
-        let counts = walk(&mut write_set, &self.log, ask.when, &limits, |disk| {
+        let when = match ask.when {
+            When::Now if settings.soft => When::Soft,
+            When::Between if settings.soft => When::Prefixes,
+            when => when,
+        };
+        let mut operations_left = if when == When::Prefixes { operations(&self.log) } else { 0 };
+        let counts = walk(&mut write_set, &self.log, when, &limits, |disk| {
+            operations_left = operations_left.saturating_sub(1);
             for epoch in disk.epochs().iter() {
                 let args = if epoch == Epoch::Begin { ask.begin } else { ask.args };
-                let key = key(disk.identity(), epoch, args, &rest);
-                visit(&Candidate { disk, epoch, args, key, rest: &rest, seed, log_hash });
+                let told = if operations_left > 0 { Epoch::InBetween } else { epoch };
+                let key = key_of_told(disk.identity(), epoch, told, args, &rest);
+                visit(&Candidate { disk, epoch, told, args, key, rest: &rest, seed, log_hash });
             }
         });
         let counts = counts.map_err(contradiction)?;
@@ -289,6 +299,14 @@ pub(crate) fn key(image: Identity, epoch: Epoch, args: &[String], rest: &[u8]) -
     hasher.update(&u64::MAX.to_le_bytes());
     hasher.update(rest);
     hasher.digest128()
+}
+
+/// The same, where the check is told of another epoch.
+fn key_of_told(image: Identity, epoch: Epoch, told: Epoch, args: &[String], rest: &[u8]) -> u128 {
+    match (epoch, told) {
+        (Epoch::Soft, Epoch::InBetween) => key(image, epoch, args, &[rest, b"told in-between"].concat()),
+        _ => key(image, epoch, args, rest),
+    }
 }
 
 /// What a panic said.

@@ -19,4 +19,4 @@ pub use files::{Files, SimFiles};
 pub use identity::{Identity, sector_identity};
 pub use image::Image;
 pub use ramdisk::{Flushes, RamDisk, Request};
-pub use storage::{Recording, Storage};
+pub use storage::{Recording, Storage, operation_mark, operation_of};

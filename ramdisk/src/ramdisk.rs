@@ -79,7 +79,15 @@ impl RamDisk {
     pub fn submit(&self, sector: u64, payload: Payload, flags: Flags) -> Request {
         self.bounds(sector, payload.len());
         let flags = if self.flushes == Flushes::Dropped { Flags::NONE } else { flags };
-        Request(Some(self.storage.submit(self.dev, sector, payload, flags)))
+        let operation = match &payload {
+            _ if payload.is_empty() => None,
+            Payload::Data(_) => Some("write"),
+            Payload::Zeroes(_) => Some("write-zeroes"),
+            Payload::Discard(_) => Some("discard"),
+        };
+        let request = self.storage.submit(self.dev, sector, payload, flags);
+        operation.into_iter().for_each(|name| self.storage.request_is_operation(name));
+        Request(Some(request))
     }
 
     /// Hands a flush to the device.

@@ -17,6 +17,8 @@ use crate::{Event, Flags, Image, Payload, SECTOR_BYTES};
 pub enum Recording {
     /// Every event goes to the log.
     On,
+    /// So does a mark after each operation ([`Storage::operation`]): for soft crashes.
+    Operations,
     /// Contents change, and nothing is logged: for a stack whose crashes nobody asks about.
     Off,
 }
@@ -32,12 +34,15 @@ struct Devices {
     recording: Recording,
     fenced: bool,
     next_id: u64,
+    /// Was a buffer changed since the last mark of an operation?
+    changed: bool,
 }
 
 impl Storage {
     /// Devices that hold `image`, with an empty log.
     pub fn new(image: Image, recording: Recording) -> Storage {
-        let devices = Devices { seen: image, log: Vec::new(), recording, fenced: false, next_id: 1 };
+        let devices =
+            Devices { seen: image, log: Vec::new(), recording, fenced: false, next_id: 1, changed: false };
         Storage(Rc::new(RefCell::new(devices)))
     }
 
@@ -58,6 +63,7 @@ impl Storage {
     pub fn dirty(&self, dev: u32, sector: u64, data: Bytes) {
         let Some(mut devices) = self.unfenced() else { return };
         devices.seen.disk_mut(dev).write(sector, &data);
+        devices.changed = true;
         devices.record(Event::Dirty { dev, sector, data });
     }
 
@@ -101,6 +107,21 @@ impl Storage {
         devices.record(Event::Complete { id, error });
     }
 
+    /// A call of the system ends that may have changed buffers; if it has, the log says so with a mark ([`operation_mark`]).
+    pub fn operation(&self, name: &str) {
+        let Some(mut devices) = self.unfenced() else { return };
+        if std::mem::take(&mut devices.changed) {
+            devices.mark(name);
+        }
+    }
+
+    /// A request was an operation of its own.
+    pub(crate) fn request_is_operation(&self, name: &str) {
+        if let Some(mut devices) = self.unfenced() {
+            devices.mark(name);
+        }
+    }
+
     /// From now on writes are discarded and nothing is logged.
     pub fn fence(&self) {
         self.0.borrow_mut().fenced = true;
@@ -119,8 +140,14 @@ impl Storage {
 
 impl Devices {
     fn record(&mut self, event: Event) {
-        if self.recording == Recording::On {
+        if self.recording != Recording::Off {
             self.log.push(event);
+        }
+    }
+
+    fn mark(&mut self, operation: &str) {
+        if self.recording == Recording::Operations {
+            self.log.push(operation_mark(operation));
         }
     }
 
@@ -130,3 +157,18 @@ impl Devices {
         id
     }
 }
+
+/// The mark after an operation: what it has changed stands between the mark before and this one.
+pub fn operation_mark(name: &str) -> Event {
+    Event::Mark { name: format!("{OPERATION}{name}") }
+}
+
+/// The name of the operation that ends with this event.
+pub fn operation_of(event: &Event) -> Option<&str> {
+    match event {
+        Event::Mark { name } => name.strip_prefix(OPERATION),
+        _ => None,
+    }
+}
+
+const OPERATION: &str = "operation ";

@@ -1,3 +1,4 @@
 //! Components with a bug put in on purpose: canaries that a check must find. Without the bug each is its own fixed twin.
 
 pub mod lying_sync;
+pub mod merge;

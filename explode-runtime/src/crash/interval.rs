@@ -6,6 +6,7 @@ use num_bigint::BigUint;
 use super::emission::{CrashDisk, Emission};
 use super::epoch::{Epoch, Epochs};
 use super::sample::Limits;
+use super::soft;
 use crate::events::EventError;
 use crate::writeset::WriteSet;
 
@@ -14,8 +15,10 @@ use crate::writeset::WriteSet;
 pub enum When {
     /// One instant, the last (`check_crashes_now`; EX-61).
     Now,
-    /// The same of a system that has brought all it has to its devices: a soft crash.
+    /// The same instant, of a soft crash.
     Soft,
+    /// The end of each operation of the interval, each of a soft crash (EX-80).
+    Prefixes,
     /// All instants from the first to the last (`check_crashes_start` to `check_crashes_end`; EX-62).
     Between,
 }
@@ -40,12 +43,14 @@ pub fn walk(
     limits: &Limits,
     mut visit: impl FnMut(&CrashDisk<'_>),
 ) -> Result<Counts, EventError> {
+    if matches!(when, When::Soft | When::Prefixes) {
+        return soft::walk(write_set, events, when, &mut visit);
+    }
     let first = write_set.instant();
     let last = first + events.iter().filter(|event| !matches!(event, Event::Mark { .. })).count() as u64;
     let epochs = |since: u64, at: u64| match when {
         When::Now => Epochs::only_if(Epoch::Now, true),
-        When::Soft => Epochs::only_if(Epoch::Soft, true),
-        When::Between => epochs(since, at, first, last),
+        _ => epochs(since, at, first, last),
     };
     let mut counts = Counts::default();
     let mut emissions = 0;

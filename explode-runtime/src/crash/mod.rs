@@ -12,6 +12,7 @@ mod interval;
 mod number;
 mod places;
 mod sample;
+mod soft;
 
 use std::collections::HashMap;
 
@@ -23,6 +24,7 @@ pub use emission::CrashDisk;
 pub use epoch::{Epoch, Epochs};
 pub use interval::{Counts, When, walk};
 pub use sample::{Limits, SampleSeed};
+pub use soft::operations;
 
 use crate::events::EventError;
 use crate::writeset::{Rules, WriteSet};

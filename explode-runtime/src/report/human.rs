@@ -70,6 +70,7 @@ impl<W: Write> Human<W> {
             limit,
             samples,
             crash_depth,
+            soft,
             deadline_ms,
         } = &run.options;
         let version = &run.versions["explode"];
@@ -78,8 +79,8 @@ impl<W: Write> Human<W> {
         self.line("Explode", Colour::Green, &format!("{version}  {} in {mode}", run.target))?;
         let layers: Vec<String> = run.stack.0.iter().map(layer).collect();
         self.line("Stack", Colour::Plain, &format!("{} < {}", layers.join(" < "), run.checker))?;
-        let mut bounds =
-            format!("depth {depth}, limit {limit} disks, samples {samples}, crash-depth {crash_depth}");
+        let crashes = if *soft { "soft crashes".to_owned() } else { format!("crash-depth {crash_depth}") };
+        let mut bounds = format!("depth {depth}, limit {limit} disks, samples {samples}, {crashes}");
         states.iter().for_each(|states| bounds += &format!(", states {states}"));
         budget_ms.iter().for_each(|budget| bounds += &format!(", budget {}s", *budget as f64 / 1000.0));
         bounds += &format!(", deadline {}s", *deadline_ms as f64 / 1000.0);

@@ -94,6 +94,9 @@ pub struct Settings {
     /// Crashes during recovery, and during the recovery from those, so many deep.
     #[serde(default)]
     pub crash_depth: u32,
+    /// Soft crashes in place of hard ones: the program ends, and the machine goes on.
+    #[serde(default)]
+    pub soft: bool,
     /// A step that takes more milliseconds hangs, where a supervisor sees it.
     #[serde(default = "deadline_ms")]
     pub deadline_ms: u64,
@@ -195,6 +198,7 @@ impl Plan {
                 limit,
                 samples,
                 crash_depth,
+                soft: false,
                 deadline_ms: deadline_ms(),
             },
         }
@@ -254,6 +258,16 @@ impl Plan {
 
     fn check_settings(&self) -> Result<(), UsageError> {
         let Settings { rules, samples, depth, strategy, states, budget_ms, deadline_ms, .. } = &self.settings;
+        if self.settings.soft && self.mode != Mode::Mem {
+            let text =
+                "soft crashes need files or disks in process, whose operations are logged; use --in mem";
+            return Err(UsageError(text.to_owned()));
+        }
+        if self.settings.soft && self.settings.crash_depth > 0 {
+            let text =
+                "soft crashes are not looked for during recovery; leave --crash-depth away with --soft";
+            return Err(UsageError(text.to_owned()));
+        }
         if !rules.block_bytes.is_multiple_of(512) || !(512..=1 << 20).contains(&rules.block_bytes) {
             let bytes = rules.block_bytes;
             return Err(UsageError(format!(

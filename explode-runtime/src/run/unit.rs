@@ -220,7 +220,8 @@ impl<'a> Runner<'a> {
         };
         let Runner { registry, plan, lab, pristine, .. } = self;
         about_to(Step::Between, &[], 0, place);
-        let stack = build(registry, plan, lab, pristine.clone(), Recording::On);
+        let recording = if plan.settings.soft { Recording::Operations } else { Recording::On };
+        let stack = build(registry, plan, lab, pristine.clone(), recording);
         let mut stack = stack.map_err(|error| broken(&error))?;
         about_to(Step::Start, &[], 0, place);
         stack.start().and_then(|()| lab.settle()).map_err(|fault| broken(&fault))?;

@@ -168,8 +168,8 @@ impl<'a> Examiner<'a> {
         let mut announce = |stage: Stage| {
             self.announce(Step::Disk { key, crashes, stage }, operations, || crash.way(disk, before));
         };
-        let Candidate { epoch, args, .. } = candidate;
-        let judged = judge.judge_announced(image, ask.checker, *epoch, args, recording, &mut announce);
+        let Candidate { told, args, .. } = candidate;
+        let judged = judge.judge_announced(image, ask.checker, *told, args, recording, &mut announce);
         self.listener.borrow_mut().about_to(Step::Between, self.end.checked);
         (judged, None)
     }
