@@ -7,6 +7,7 @@
 //! choose -> explore      which way to go next
 //! events -> writeset     what could be on disk, or not
 //! crash                  the crash disks: enumerated, de-duplicated, counted
+//! media                  blocks that go bad, as choices
 //! devices                what stacks stand on: in process, or the kernel's
 //! recover -> check       stacks, checkers, verdicts
 //! trace -> report        what is found replays, and is told
@@ -22,6 +23,7 @@ pub mod crash;
 pub mod devices;
 pub mod events;
 pub mod explore;
+pub mod media;
 pub mod pipeline;
 pub mod recover;
 pub mod report;

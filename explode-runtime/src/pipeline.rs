@@ -8,9 +8,10 @@
 //! takes every disk of the interval through the stages. It knows no strategy and no report.
 
 use std::any::Any;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use explode_ramdisk::{Event, Identity, Image, Recording};
+use explode_ramdisk::{Event, Identity, Image, ReadFault, Recording};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::check::{Ask, Checker, Failure, Violation};
@@ -186,6 +187,25 @@ impl<'a> Pipeline<'a> {
         self.judge
     }
 
+    /// A mutate begins: what was done before is applied, and no interval is open.
+    ///
+    /// # Errors
+    /// As [`Pipeline::begin`].
+    pub(crate) fn catch_up(&mut self, devices: &Devices) -> Result<&WriteSet, Fault> {
+        self.in_interval = false;
+        self.follow(devices)?;
+        self.advance()?;
+        Ok(&self.write_set)
+    }
+
+    /// Sectors of a medium go bad, which has a name.
+    pub(crate) fn spoil(&mut self, dev: u32, sectors: Range<u64>, fault: ReadFault, name: &str) {
+        self.write_set.spoil(dev, sectors, fault);
+        let mark = Event::Mark { name: format!("fault {name}") };
+        hash_event(&mark, &mut self.log_hash);
+        self.kept.iter_mut().for_each(|kept| kept.push(mark.clone()));
+    }
+
     /// Takes the events that the devices have logged.
     pub(crate) fn follow(&mut self, devices: &Devices) -> Result<(), Fault> {
         let events = devices.take_log()?;
@@ -239,6 +259,7 @@ impl Judge<'_> {
         announce: &mut dyn FnMut(Stage),
     ) -> Judged {
         let mut recovered = Vec::new();
+        let damaged = image.has_unreadable();
         let judged = catch_unwind(AssertUnwindSafe(|| {
             let Plan { stack, settings, .. } = self.plan;
             let devices = self.lab.devices(Side::Crash, image, recording, settings.seed);
@@ -254,6 +275,8 @@ impl Judge<'_> {
             Ok(Ok(Recovery::Clean)) => Judgement::Ok,
             Ok(Ok(Recovery::Repaired)) => Judgement::Repaired,
             Ok(Err(Failure::Violation(violation))) => Judgement::Violated(violation),
+            // Whoever says that it cannot go on, where a block cannot be read, has said so: that is all there is to promise.
+            Ok(Err(Failure::Broken(_))) if damaged => Judgement::Ok,
             Ok(Err(Failure::Broken(why))) => Judgement::Broken(why),
             Ok(Err(Failure::Stop)) => Judgement::Broken("the check stopped without a word".to_owned()),
             Err(panic) => Judgement::Broken(format!("panicked: {}", panic_message(panic.as_ref()))),

@@ -6,11 +6,13 @@
 //! After [`fence`](Storage::fence) writes are discarded and nothing is logged: a crashed system's destructors repair nothing.
 
 use std::cell::{RefCell, RefMut};
+use std::ops::Range;
 use std::rc::Rc;
 
 use bytes::Bytes;
+use nix::errno::Errno;
 
-use crate::{Event, Flags, Image, Payload, SECTOR_BYTES};
+use crate::{Event, Flags, Image, Payload, ReadFault, SECTOR_BYTES};
 
 /// Shall events be kept?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,9 +53,21 @@ impl Storage {
         self.0.borrow().seen.clone()
     }
 
-    /// Fills `buf` from byte `offset` of a device on.
+    /// Fills `buf` from byte `offset` of a device on, with what is there, readable or not.
     pub fn read(&self, dev: u32, offset: u64, buf: &mut [u8]) {
         self.0.borrow().seen.read(dev, offset, buf);
+    }
+
+    /// The same, unless one of the bytes cannot be read (`EIO`); `buf` is as it was then.
+    pub fn try_read(&self, dev: u32, offset: u64, buf: &mut [u8]) -> Result<(), Errno> {
+        self.0.borrow().seen.disk(dev).map_or(Ok(()), |disk| disk.readable(offset, buf.len()))?;
+        self.read(dev, offset, buf);
+        Ok(())
+    }
+
+    /// Sectors of the medium go bad. No event: what happens to a medium is nothing that the system does.
+    pub fn spoil(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) {
+        self.0.borrow_mut().seen.disk_mut(dev).spoil(sectors, fault);
     }
 
     /// Changes a cached buffer: whole sectors, the first at `sector`.

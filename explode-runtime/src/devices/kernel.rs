@@ -2,11 +2,12 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::rc::Rc;
 
 use explode_ekm_abi::wire::Random;
-use explode_ramdisk::{Disk, Event, Flushes, Image, Recording};
+use explode_ramdisk::{Disk, Event, Flushes, Image, ReadFault, Recording};
 
 use super::Side;
 use super::machine::Machine;
@@ -39,6 +40,8 @@ struct Inner {
     /// The nodes of the disks that are attached.
     attached: RefCell<BTreeMap<u32, PathBuf>>,
     recording: Cell<Recording>,
+    /// Can a sector not be read, or could not?
+    unreadable: Cell<bool>,
     /// Where random numbers came from before.
     random: Option<Random>,
 }
@@ -60,7 +63,8 @@ impl KernelDisks {
         let random = machine.random(Random { seeded: 1, reserved: 0, seed, drawn: 0 });
         let random = random.inspect_err(|fault| machine.give_up(fault)).ok();
         let (attached, recording) = (RefCell::default(), Cell::new(recording));
-        KernelDisks(Rc::new(Inner { machine, side, image, attached, recording, random }))
+        let unreadable = Cell::new(image.has_unreadable());
+        KernelDisks(Rc::new(Inner { machine, side, image, attached, recording, unreadable, random }))
     }
 
     /// Disk `dev`, `sectors` large, as a node in `/dev`; the first time it is given what the image says.
@@ -91,6 +95,16 @@ impl KernelDisks {
     /// Something on them could not be put to rest: nobody may use the machine any more.
     pub fn give_up(&self, why: &Fault) {
         self.0.machine.give_up(why);
+    }
+
+    pub(super) fn spoil(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) -> Result<(), Fault> {
+        let Inner { machine, side, unreadable, .. } = &*self.0;
+        unreadable.set(unreadable.get() || fault == ReadFault::Unreadable);
+        machine.spoil(*side, dev, sectors, fault)
+    }
+
+    pub(super) fn has_unreadable(&self) -> bool {
+        self.0.unreadable.get()
     }
 
     pub(super) fn image(&self) -> Result<Image, Fault> {

@@ -14,9 +14,10 @@ mod plain;
 mod rdd;
 mod turns;
 
+use std::ops::Range;
 use std::rc::Rc;
 
-use explode_ramdisk::{Event, Image, Recording, Storage};
+use explode_ramdisk::{Event, Image, ReadFault, Recording, Storage};
 
 use crate::recover::{Blame, Fault};
 use crate::run::{Mode, RunError};
@@ -118,6 +119,26 @@ impl Devices {
         match self {
             Devices::Mem(storage) => storage.fence(),
             Devices::Kernel(disks) => disks.fence(),
+        }
+    }
+
+    /// Sectors of the medium go bad.
+    ///
+    /// # Errors
+    /// The driver does not do it: it is of an older version, or has too many faults.
+    pub fn spoil(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) -> Result<(), Fault> {
+        match self {
+            Devices::Mem(storage) => storage.spoil(dev, sectors, fault),
+            Devices::Kernel(disks) => disks.spoil(dev, sectors, fault)?,
+        }
+        Ok(())
+    }
+
+    /// Is there, or was there once, a sector that cannot be read?
+    pub fn has_unreadable(&self) -> bool {
+        match self {
+            Devices::Mem(storage) => storage.image().has_unreadable(),
+            Devices::Kernel(disks) => disks.has_unreadable(),
         }
     }
 

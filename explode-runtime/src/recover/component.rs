@@ -10,6 +10,7 @@ use explode_ramdisk::{Files, RamDisk};
 
 use crate::check::Profile;
 use crate::devices::Devices;
+use crate::media::{Media, Medium, Site};
 use crate::writeset::Rules;
 
 /// Why a step of a component failed, in words for the user, and whose fault it is on a crash disk.
@@ -222,6 +223,16 @@ pub trait Component {
     /// How many device numbers it takes for itself; only leaves take any.
     fn devices(&self) -> u32 {
         0
+    }
+
+    /// What of its devices may go bad before a mutate, as its options say.
+    fn media(&self) -> Media {
+        Media::default()
+    }
+
+    /// The blocks that may go bad, in an order that is the same in every run: those that its contents are in.
+    fn media_sites(&self, _medium: &Medium<'_>) -> Vec<Site> {
+        Vec::new()
     }
 
     /// What its system promises, and where that is written.

@@ -17,6 +17,7 @@ use crate::choose::{Choice, Chooser, Divergence, Point};
 use crate::crash::{Epoch, Kept};
 use crate::devices::{Lab, Side};
 use crate::explore::Unit;
+use crate::media;
 use crate::pipeline::{Pipeline, panic_message};
 use crate::recover::Stack;
 use crate::trace::Origin;
@@ -243,6 +244,10 @@ impl<'a> Runner<'a> {
             *operations += u64::from(explored);
             let operations = *operations;
             about_to(place.step(), chooser.made(), operations, place);
+            let mut fallback = |point: &Point<'_>| work.borrow_mut().fallback(point);
+            let seed = self.plan.settings.seed;
+            media::choose(&stack, &mut pipeline.borrow_mut(), chooser, &mut fallback, seed)
+                .map_err(|fault| broken(&fault))?;
             let mut ask = |stack: &Stack, ask: &Ask<'_>| {
                 let here = SoFar { choices: ask.chooser.made(), operations, place };
                 place.interval += 1;
@@ -257,7 +262,6 @@ impl<'a> Runner<'a> {
                 about_to(place.step(), here.choices, operations, place);
                 asked
             };
-            let mut fallback = |point: &Point<'_>| work.borrow_mut().fallback(point);
             let failed = mutate(checker.as_mut(), &stack, chooser, &mut fallback, pipeline, &mut ask).err();
             match failed {
                 // Whoever runs the unit looks at the divergence first.
@@ -291,7 +295,10 @@ impl Place {
 /// What the checker says of the state; by default the way to it, so that no two states are equal (EX-20).
 fn signature(checker: &dyn Checker, chooser: &Chooser, depth: u32) -> u128 {
     let way = || [&chooser.hash().to_le_bytes()[..], &depth.to_le_bytes()].concat();
-    xxh3_128(&checker.get_sig().unwrap_or_else(way))
+    let mut signature = checker.get_sig().unwrap_or_else(way);
+    // What has gone bad is part of the state, and no checker's affair.
+    media::faults(chooser.made()).for_each(|fault| signature.extend(fault.as_bytes()));
+    xxh3_128(&signature)
 }
 
 fn mutate(
@@ -318,6 +325,10 @@ fn mutate(
     drop(cx);
     match contradiction.into_inner() {
         Some(fault) => Err(fault.into()),
+        // What could not be done while a block cannot be read says nothing; there is no way on from here.
+        None if matches!(result, Ok(Err(Failure::Broken(_)))) && stack.devices().has_unreadable() => {
+            Err(Failure::Stop)
+        }
         None => result.unwrap_or_else(|panic| {
             Err(Failure::Broken(format!("mutate panicked: {}", panic_message(panic.as_ref()))))
         }),

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use explode_ramdisk::{Event, Flags, Image, Payload, SECTOR_BYTES};
+use explode_ramdisk::{Event, Flags, Image, Payload, ReadFault, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
 
 use pending::Pending;
@@ -149,6 +149,21 @@ impl WriteSet {
             Event::Mark { .. } => {}
         }
         Ok(())
+    }
+
+    /// The durable contents D.
+    pub fn durable(&self) -> &Image {
+        &self.durable
+    }
+
+    /// Is nothing pending of these sectors?
+    pub fn is_settled(&self, dev: u32, sectors: &Range<u64>) -> bool {
+        self.devices.get(&dev).is_none_or(|pending| pending.overlapping(sectors).is_empty())
+    }
+
+    /// Sectors of the medium go bad (fault-model.md, section 10). A piece that reaches them makes them good again.
+    pub fn spoil(&mut self, dev: u32, sectors: Range<u64>, fault: ReadFault) {
+        self.durable.disk_mut(dev).spoil(sectors, fault);
     }
 
     fn may_apply(&self, event: &Event) -> Result<(), LogError> {

@@ -39,6 +39,11 @@ impl SimFiles {
         self.0.borrow().tree.device(inode)
     }
 
+    /// Every file that a path leads to, once: the first path, its device, its size in bytes.
+    pub fn list(&self) -> Vec<(String, u32, u64)> {
+        self.0.borrow().tree.list()
+    }
+
     /// A call that changes what is seen, whole: an operation of the log. One that fails has changed nothing.
     fn operation<T>(&self, name: &str, call: impl FnOnce(&mut Mounted) -> Result<T>) -> Result<T> {
         let mut mounted = self.0.borrow_mut();
@@ -59,7 +64,7 @@ impl Files for SimFiles {
 
     fn pread(&self, fd: Fd, offset: u64, buf: &mut [u8]) -> Result<usize> {
         let mounted = self.0.borrow();
-        Ok(mounted.tree.read(mounted.file(fd)?, offset, buf))
+        mounted.tree.read(mounted.file(fd)?, offset, buf)
     }
 
     fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
