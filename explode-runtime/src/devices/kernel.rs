@@ -40,8 +40,6 @@ struct Inner {
     /// The nodes of the disks that are attached.
     attached: RefCell<BTreeMap<u32, PathBuf>>,
     recording: Cell<Recording>,
-    /// Can a sector not be read, or could not?
-    unreadable: Cell<bool>,
     /// Where random numbers came from before.
     random: Option<Random>,
 }
@@ -63,8 +61,7 @@ impl KernelDisks {
         let random = machine.random(Random { seeded: 1, reserved: 0, seed, drawn: 0 });
         let random = random.inspect_err(|fault| machine.give_up(fault)).ok();
         let (attached, recording) = (RefCell::default(), Cell::new(recording));
-        let unreadable = Cell::new(image.has_unreadable());
-        KernelDisks(Rc::new(Inner { machine, side, image, attached, recording, unreadable, random }))
+        KernelDisks(Rc::new(Inner { machine, side, image, attached, recording, random }))
     }
 
     /// Disk `dev`, `sectors` large, as a node in `/dev`; the first time it is given what the image says.
@@ -98,13 +95,8 @@ impl KernelDisks {
     }
 
     pub(super) fn spoil(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) -> Result<(), Fault> {
-        let Inner { machine, side, unreadable, .. } = &*self.0;
-        unreadable.set(unreadable.get() || fault == ReadFault::Unreadable);
+        let Inner { machine, side, .. } = &*self.0;
         machine.spoil(*side, dev, sectors, fault)
-    }
-
-    pub(super) fn has_unreadable(&self) -> bool {
-        self.0.unreadable.get()
     }
 
     pub(super) fn image(&self) -> Result<Image, Fault> {

@@ -134,14 +134,6 @@ impl Devices {
         Ok(())
     }
 
-    /// Is there, or was there once, a sector that cannot be read?
-    pub fn has_unreadable(&self) -> bool {
-        match self {
-            Devices::Mem(storage) => storage.image().has_unreadable(),
-            Devices::Kernel(disks) => disks.has_unreadable(),
-        }
-    }
-
     /// Simulated devices, for a component that is one.
     ///
     /// # Errors

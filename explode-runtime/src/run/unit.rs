@@ -320,15 +320,14 @@ fn mutate(
         Some(_) => Err(Failure::Stop),
         None => ask(stack, request),
     };
+    let has_gone_bad = media::faults(chooser.made()).next().is_some();
     let mut cx = Cx::new(stack, chooser, fallback, &mut begin, &mut ask);
     let result = catch_unwind(AssertUnwindSafe(|| checker.mutate(&mut cx)));
     drop(cx);
     match contradiction.into_inner() {
         Some(fault) => Err(fault.into()),
-        // What could not be done while a block cannot be read says nothing; there is no way on from here.
-        None if matches!(result, Ok(Err(Failure::Broken(_)))) && stack.devices().has_unreadable() => {
-            Err(Failure::Stop)
-        }
+        // What cannot be done after a block has gone bad says nothing; there is no way on from here.
+        None if has_gone_bad && matches!(result, Ok(Err(Failure::Broken(_)))) => Err(Failure::Stop),
         None => result.unwrap_or_else(|panic| {
             Err(Failure::Broken(format!("mutate panicked: {}", panic_message(panic.as_ref()))))
         }),

@@ -130,8 +130,11 @@ impl<'a> Examiner<'a> {
             let Candidate { epoch, args, rest, seed, .. } = candidate;
             let counts = judge.crash_crash_disks(&image, &judged.recovery, *seed, |disk| {
                 let key = key(disk.identity(), *epoch, args, rest);
-                if !self.stopped() && self.checks.insert_crash_crash(key) {
-                    self.end.known.crash_crash.0.push(key);
+                let further = self.plan.settings.crash_depth - before.len() as u32;
+                if !self.stopped()
+                    && let Some(noted) = self.checks.insert_crash_crash(key, further)
+                {
+                    self.end.known.crash_crash.0.push(noted);
                     self.end.crash_crash_disks += 1;
                     sound &= self.check(crash, key, disk, disk.image(), before);
                 }
