@@ -28,11 +28,31 @@ enum Step {
     Flush,
 }
 
+/// As patience: recovery goes by phases, which [`ATTEMPTS`] tells, and not by attempts.
+const PHASES: u8 = 0;
+
+/// From the crash to phase 1, from there to phase 2, from there to the copies; who begins in phase 2 goes by phase 9, and from that
+/// nobody comes back.
+fn phases(state: State) -> Vec<Step> {
+    let way: &[u8] = match state.0[ATTEMPTS] {
+        0 => &[1, 2],
+        1 => &[2],
+        2 => &[9],
+        _ => return Vec::new(),
+    };
+    let way = way.iter().flat_map(|phase| [Step::Write(ATTEMPTS, *phase), Step::Flush]);
+    let copies = COPIES.map(|to| Step::Write(to, state.0[JOURNAL]));
+    way.chain(copies).chain([Step::Flush, Step::Write(ATTEMPTS, 0), Step::Flush]).collect()
+}
+
 /// What recovery does to a disk in this state: it counts itself, brings the journal into both copies in any order, and ends its
 /// count. After `patience` attempts that did not end it gives up, and makes everything empty.
 fn recovery(state: State, patience: u8) -> Vec<Step> {
     let State(bytes) = state;
     let copy = |to| Step::Write(to, bytes[JOURNAL]);
+    if patience == PHASES {
+        return phases(state);
+    }
     if bytes[ATTEMPTS] >= patience {
         return vec![
             Step::Write(COPIES[0], 0),
@@ -165,7 +185,8 @@ fn run(patience: u8, depth: u32) -> Said {
     common::run(&registry, &plan)
 }
 
-/// By hand: one deep 1 + 3 + 1 disks (the count is there; one copy, the other, both; the count has ended).
+/// By hand: one deep 1 + 3 + 1 disks (the count is there; one copy, the other, both; the count has ended), and then the same with
+/// the count one higher.
 #[test]
 fn the_disks_of_each_depth_are_those_of_brute_force() {
     let levels = by_brute_force(CRASHED, 255, 3);
@@ -182,7 +203,8 @@ fn the_disks_of_each_depth_are_those_of_brute_force() {
     }
 }
 
-const LEVELS: [usize; 3] = [5, 0, 0];
+/// The last of them is the same disk at each depth, and a check at each: from a shallower one more follows.
+const LEVELS: [usize; 3] = [5, 5, 5];
 
 /// A recovery that gives up after so many attempts: found exactly as deep, the way there is in the trace, and replayed.
 #[test]
@@ -198,4 +220,13 @@ fn a_recovery_that_gives_up_is_found_as_deep_as_it_was_interrupted() {
             }
         }
     }
+}
+
+/// Phase 2 is met two deep, where nothing follows, before it is met one deep, where phase 9 does.
+#[test]
+fn a_disk_that_was_met_too_deep_is_looked_at_again() {
+    assert_eq!([1, 2].map(|depth| run(PHASES, depth).findings().len()), [0, 1]);
+    let said = run(PHASES, 2);
+    assert!(said.findings()[0].replayed);
+    assert_eq!((said.traces[0].recovery.len(), &*said.traces[0].message), (2, "State([9, 7, 0, 0])"));
 }
