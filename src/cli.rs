@@ -153,6 +153,9 @@ pub struct RunArgs {
     /// Make every check, also where its verdict is known from another disk.
     #[arg(long)]
     pub no_skip: bool,
+    /// Soft crashes in place of hard ones: the program ends after any of its operations, and nothing is lost; in process only.
+    #[arg(long)]
+    pub soft: bool,
     /// A step that takes longer hangs: 30s, 500ms.
     #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "30s")]
     pub deadline: u64,
@@ -200,7 +203,7 @@ pub struct BenchArgs {
 }
 
 /// What is decided when a run begins.
-const DECIDED: [&str; 22] = [
+const DECIDED: [&str; 23] = [
     "target",
     "stack",
     "mode",
@@ -215,6 +218,7 @@ const DECIDED: [&str; 22] = [
     "crash_depth",
     "chop",
     "no_skip",
+    "soft",
     "deadline",
     "completion",
     "atom",

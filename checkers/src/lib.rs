@@ -3,16 +3,24 @@
 pub mod db;
 pub mod fs;
 pub mod kv;
+pub mod vcs;
 
 use explode_runtime::run::Registry;
 
 /// Adds all checkers and the targets that they make with our components.
 pub fn register(registry: &mut Registry) {
-    registry.checkers.extend([db::transactions::DEF, fs::basic::DEF, fs::sync::DEF, kv::commits::DEF]);
+    registry.checkers.extend([
+        db::transactions::DEF,
+        fs::basic::DEF,
+        fs::sync::DEF,
+        kv::commits::DEF,
+        vcs::merge::DEF,
+    ]);
     registry.targets.extend(db::targets::sqlite());
     registry.targets.extend(kv::targets::targets());
     registry.targets.extend(fs::basic::targets());
     registry.targets.extend(fs::sync::targets());
     registry.targets.extend(fs::toyfs::targets());
+    registry.targets.extend(vcs::merge::targets());
     registry.targets.extend(fs::kernel::targets());
 }

@@ -24,6 +24,7 @@ pub fn register(registry: &mut Registry) {
         broken::kv::wal::DEF,
         broken::kv::rename::DEF,
         broken::kv::journal::DEF,
+        broken::merge::DEF,
         db::sqlite::DEF,
     ]);
 }

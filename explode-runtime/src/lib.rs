@@ -7,6 +7,7 @@
 //! choose -> explore      which way to go next
 //! events -> writeset     what could be on disk, or not
 //! crash                  the crash disks: enumerated, de-duplicated, counted
+//! media                  blocks that go bad, as choices
 //! devices                what stacks stand on: in process, or the kernel's
 //! recover -> check       stacks, checkers, verdicts
 //! skip                   verdicts that are known already
@@ -25,6 +26,7 @@ pub mod devices;
 pub mod events;
 pub mod explain;
 pub mod explore;
+pub mod media;
 pub mod minimise;
 pub mod pipeline;
 pub mod recover;

@@ -12,9 +12,10 @@ mod asked;
 mod recovery;
 
 use std::any::Any;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use explode_ramdisk::{Event, Identity, Image, Read, Recording};
+use explode_ramdisk::{Event, Identity, Image, Read, ReadFault, Recording};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::check::{Ask, Checker, Failure, Violation};
@@ -51,6 +52,8 @@ pub struct Candidate<'a> {
     pub disk: &'a CrashDisk<'a>,
     /// When a crash can leave it.
     pub epoch: Epoch,
+    /// What `check` is told of that: a soft crash before the last operation of an interval is judged as any crash in between.
+    pub told: Epoch,
     /// What the checker's caller wants `check` to know.
     pub args: &'a [String],
     /// The identity of the check: (image, epoch, arguments, check_key), fault-model.md section 6.
@@ -177,7 +180,12 @@ impl<'a> Pipeline<'a> {
         // Without a word from the checker no two requests for crash checks are alike: it may remember each mutate and call.
         let place = || [&seed.choices.to_le_bytes()[..], &interval.to_le_bytes()].concat();
         let rest = ask.checker.check_key().unwrap_or_else(place);
-        let Ask { when, begin, args, .. } = *ask;
+        let when = match ask.when {
+            When::Now if settings.soft => When::Soft,
+            When::Between if settings.soft => When::Prefixes,
+            when => when,
+        };
+        let Ask { begin, args, .. } = *ask;
         let log_hash = self.log_hash.digest128();
         let Pipeline { write_set, log, recent, .. } = self;
         Ok(Asked { write_set, log, recent, when, limits, begin, args, rest, log_hash })
@@ -207,6 +215,25 @@ impl<'a> Pipeline<'a> {
     /// Who judges the crash disks of this run.
     pub fn judge(&self) -> Judge<'a> {
         self.judge
+    }
+
+    /// A mutate begins: what was done before is applied, and no interval is open.
+    ///
+    /// # Errors
+    /// As [`Pipeline::begin`].
+    pub(crate) fn catch_up(&mut self, devices: &Devices) -> Result<&WriteSet, Fault> {
+        self.in_interval = false;
+        self.follow(devices)?;
+        self.advance()?;
+        Ok(&self.write_set)
+    }
+
+    /// Sectors of a medium go bad, which has a name.
+    pub(crate) fn spoil(&mut self, dev: u32, sectors: Range<u64>, fault: ReadFault, name: &str) {
+        self.write_set.spoil(dev, sectors, fault);
+        let mark = Event::Mark { name: format!("fault {name}") };
+        hash_event(&mark, &mut self.log_hash);
+        self.kept.iter_mut().for_each(|kept| kept.push(mark.clone()));
     }
 
     /// Takes the events that the devices have logged.
@@ -294,6 +321,7 @@ impl Judge<'_> {
             if stopped { Err(Failure::Stop) } else { Ok(()) }
         };
         let mut reads = None;
+        let damaged = image.has_unreadable();
         let judged = catch_unwind(AssertUnwindSafe(|| {
             let Plan { stack, settings, .. } = self.plan;
             let devices = self.lab.devices(Side::Crash, image, recording, settings.seed);
@@ -317,6 +345,8 @@ impl Judge<'_> {
             Ok(Ok(Recovery::Clean)) => Judgement::Ok,
             Ok(Ok(Recovery::Repaired)) => Judgement::Repaired,
             Ok(Err(Failure::Violation(violation))) => Judgement::Violated(violation),
+            // Whoever says that it cannot go on, where a block cannot be read, has said so: that is all there is to promise.
+            Ok(Err(Failure::Broken(_))) if damaged => Judgement::Ok,
             Ok(Err(Failure::Broken(why))) => Judgement::Broken(why),
             Ok(Err(Failure::Stop)) if stopped => Judgement::Stopped,
             Ok(Err(Failure::Stop)) => Judgement::Broken("the check stopped without a word".to_owned()),
@@ -338,6 +368,14 @@ pub(crate) fn key(image: Identity, epoch: Epoch, args: &[String], rest: &[u8]) -
     hasher.update(&u64::MAX.to_le_bytes());
     hasher.update(rest);
     hasher.digest128()
+}
+
+/// The same, where the check is told of another epoch.
+fn key_of_told(image: Identity, epoch: Epoch, told: Epoch, args: &[String], rest: &[u8]) -> u128 {
+    match (epoch, told) {
+        (Epoch::Soft, Epoch::InBetween) => key(image, epoch, args, &[rest, b"told in-between"].concat()),
+        _ => key(image, epoch, args, rest),
+    }
 }
 
 /// What a panic said.

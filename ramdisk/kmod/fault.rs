@@ -37,14 +37,35 @@ impl Faults {
         }
         valid(matches!(
             fault.kind,
-            wire::FAULT_READ_ERROR | wire::FAULT_WRITE_ERROR | wire::FAULT_READ_GARBAGE
+            wire::FAULT_READ_ERROR | wire::FAULT_WRITE_ERROR | wire::FAULT_READ_GARBAGE | wire::FAULT_UNREADABLE
         ))?;
         valid(fault.sectors != 0)?;
         valid(fault.sector.checked_add(fault.sectors).is_some_and(|end| end <= sectors))?;
-        if self.0.len() >= wire::FAULTS_MAX {
+        let room = wire::FAULTS_MAX.saturating_sub(self.0.len()) as u64;
+        if fault.kind != wire::FAULT_UNREADABLE {
+            return if room > 0 { Ok(self.0.push(*fault, GFP_ATOMIC)?) } else { Err(ENOSPC) };
+        }
+        if fault.sectors > room {
             return Err(ENOSPC);
         }
-        Ok(self.0.push(*fault, GFP_ATOMIC)?)
+        for sector in fault.sector..fault.sector.saturating_add(fault.sectors) {
+            self.0.push(FaultSpec { sector, sectors: 1, ..*fault }, GFP_ATOMIC)?;
+        }
+        Ok(())
+    }
+
+    /// Sectors are written: those that were unreadable are so no more.
+    pub(crate) fn heal(&mut self, sector: u64, sectors: u64) {
+        let mut kept = 0usize;
+        for at in 0..self.0.len() {
+            let fault = self.0[at];
+            if fault.kind != wire::FAULT_UNREADABLE || !overlaps(&fault, sector, sectors) {
+                self.0[kept] = fault;
+                kept = kept.wrapping_add(1);
+            }
+        }
+        // SAFETY: No more than there were; they need no drop.
+        unsafe { self.0.set_len(kept) };
     }
 
     /// What a read (or, unless `reads`, a write) of `sectors` from `sector` on meets.
@@ -52,7 +73,7 @@ impl Faults {
         let mut meets = Meets::Nothing;
         for fault in self.0.iter().filter(|fault| overlaps(fault, sector, sectors)) {
             match fault.kind {
-                wire::FAULT_READ_ERROR if reads => return Meets::Error,
+                wire::FAULT_READ_ERROR | wire::FAULT_UNREADABLE if reads => return Meets::Error,
                 wire::FAULT_WRITE_ERROR if !reads => return Meets::Error,
                 wire::FAULT_READ_GARBAGE if reads => meets = Meets::Garbage,
                 _ => {}

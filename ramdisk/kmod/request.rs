@@ -77,6 +77,9 @@ unsafe fn serve(disk: &Disk, bio: *mut bindings::bio) -> bindings::blk_status_t 
             Action::Zero => memory.write_bytes(0, bytes as usize),
         }
     }
+    if action != Action::Read {
+        state.faults.heal(iter.bi_sector, bytes.div_ceil(SECTOR));
+    }
     let first = offset / BLOCK;
     let last = offset.saturating_add(bytes).saturating_sub(1) / BLOCK;
     let list = if action == Action::Read { &mut state.read } else { &mut state.changed };

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use imbl::OrdMap;
 
+use crate::fault::Unreadable;
 use crate::{Identity, sector_identity};
 
 /// Bytes of a sector, the unit of addresses.
@@ -26,7 +27,8 @@ pub type Block = Arc<[u8; BLOCK_BYTES]>;
 #[derive(Clone, Debug, Default)]
 pub struct Disk {
     blocks: OrdMap<u64, Block>,
-    identity: Identity,
+    pub(crate) identity: Identity,
+    pub(crate) unreadable: Unreadable,
 }
 
 impl Disk {
@@ -94,6 +96,8 @@ impl Disk {
     /// # Panics
     /// If `data` is not whole sectors.
     pub fn write(&mut self, sector: u64, data: &[u8]) {
+        let healed = self.heal(sectors_of(sector, data));
+        self.identity -= healed;
         each_block(sector, data, |block, within, new| {
             let old = &self.block(block)[within..within + new.len()];
             let first = block * SECTORS_PER_BLOCK + (within / SECTOR_BYTES) as u64;
@@ -111,18 +115,22 @@ impl Disk {
     /// # Panics
     /// If `data` is not whole sectors.
     pub fn write_known(&mut self, sector: u64, data: &[u8], difference: Identity) {
+        self.heal(sectors_of(sector, data));
         each_block(sector, data, |block, within, new| self.put(block, within, new));
         self.identity += difference;
     }
 
     /// Puts in a whole block, which is shared with whoever else has it; the same of its identity.
     pub fn share_known(&mut self, block: u64, bytes: &Block, difference: Identity) {
+        self.heal(block * SECTORS_PER_BLOCK..(block + 1) * SECTORS_PER_BLOCK);
         self.blocks.insert(block, Arc::clone(bytes));
         self.identity += difference;
     }
 
     /// Writes zeroes to a range of sectors; costs what is there, not the length of the range.
     pub fn write_zeroes(&mut self, sectors: Range<u64>) {
+        let healed = self.heal(sectors.clone());
+        self.identity -= healed;
         for sector in self.used_sectors(sectors).collect::<Vec<_>>() {
             self.write(sector, &ZERO_SECTOR);
         }
@@ -170,6 +178,11 @@ impl PartialEq for Disk {
     fn eq(&self, other: &Disk) -> bool {
         self.identity == other.identity
     }
+}
+
+/// The sectors that so many bytes fill.
+fn sectors_of(sector: u64, data: &[u8]) -> Range<u64> {
+    sector..sector + (data.len() / SECTOR_BYTES) as u64
 }
 
 /// Cuts whole sectors at the blocks' borders: the block, where in it, the bytes.

@@ -7,6 +7,7 @@
 
 mod disk;
 mod event;
+mod fault;
 pub mod files;
 mod identity;
 mod image;
@@ -16,9 +17,10 @@ mod storage;
 
 pub use disk::{BLOCK_BYTES, Block, Disk, SECTOR_BYTES, ZERO_SECTOR};
 pub use event::{DecodeError, Event, Flags, Payload};
+pub use fault::ReadFault;
 pub use files::{Files, SimFiles};
 pub use identity::{Identity, sector_identity};
 pub use image::Image;
 pub use ramdisk::{Flushes, RamDisk, Request};
 pub use reads::{Read, Values};
-pub use storage::{Recording, Storage};
+pub use storage::{Recording, Storage, operation_mark, operation_of};

@@ -4,6 +4,7 @@
 //! is being checked.
 
 use bytes::Bytes;
+use nix::errno::Errno;
 
 use crate::{Flags, Payload, SECTOR_BYTES, Storage};
 
@@ -51,10 +52,20 @@ impl RamDisk {
     /// Fills `buf` from `sector` on.
     ///
     /// # Panics
-    /// Beyond the end of the device.
+    /// Beyond the end of the device, or where a sector cannot be read: who allows for that calls [`RamDisk::try_read`].
     pub fn read(&self, sector: u64, buf: &mut [u8]) {
+        let (bytes, dev) = (buf.len(), self.dev);
+        let read = self.try_read(sector, buf);
+        assert!(read.is_ok(), "sector {sector} and {bytes} bytes of device {dev} cannot be read");
+    }
+
+    /// The same, unless a sector of these cannot be read (`EIO`).
+    ///
+    /// # Panics
+    /// Beyond the end of the device.
+    pub fn try_read(&self, sector: u64, buf: &mut [u8]) -> Result<(), Errno> {
         self.bounds(sector, buf.len() as u64);
-        self.storage.read(self.dev, sector * SECTOR_BYTES as u64, buf);
+        self.storage.try_read(self.dev, sector * SECTOR_BYTES as u64, buf)
     }
 
     /// Writes whole sectors and waits for the answer.
@@ -97,7 +108,15 @@ impl RamDisk {
     pub fn submit(&self, sector: u64, payload: Payload, flags: Flags) -> Request {
         self.bounds(sector, payload.len());
         let flags = if self.flushes == Flushes::Dropped { Flags::NONE } else { flags };
-        Request(Some(self.storage.submit(self.dev, sector, payload, flags)))
+        let operation = match &payload {
+            _ if payload.is_empty() => None,
+            Payload::Data(_) => Some("write"),
+            Payload::Zeroes(_) => Some("write-zeroes"),
+            Payload::Discard(_) => Some("discard"),
+        };
+        let request = self.storage.submit(self.dev, sector, payload, flags);
+        operation.into_iter().for_each(|name| self.storage.request_is_operation(name));
+        Request(Some(request))
     }
 
     /// Hands a flush to the device.

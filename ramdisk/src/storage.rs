@@ -13,15 +13,18 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use bytes::Bytes;
+use nix::errno::Errno;
 
 use crate::reads::Reads;
-use crate::{Event, Flags, Image, Payload, Read, SECTOR_BYTES};
+use crate::{Event, Flags, Image, Payload, Read, ReadFault, SECTOR_BYTES};
 
 /// Shall events be kept?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recording {
     /// Every event goes to the log.
     On,
+    /// So does a mark after each operation ([`Storage::operation`]): for soft crashes.
+    Operations,
     /// Contents change, and nothing is logged: for a stack whose crashes nobody asks about.
     Off,
 }
@@ -39,13 +42,22 @@ struct Devices {
     next_id: u64,
     /// What was read, if somebody wants to know.
     reads: Option<Reads>,
+    /// Was a buffer changed since the last mark of an operation?
+    changed: bool,
 }
 
 impl Storage {
     /// Devices that hold `image`, with an empty log.
     pub fn new(image: Image, recording: Recording) -> Storage {
-        let devices =
-            Devices { seen: image, log: Vec::new(), recording, fenced: false, next_id: 1, reads: None };
+        let devices = Devices {
+            seen: image,
+            log: Vec::new(),
+            recording,
+            fenced: false,
+            next_id: 1,
+            reads: None,
+            changed: false,
+        };
         Storage(Rc::new(RefCell::new(devices)))
     }
 
@@ -83,11 +95,23 @@ impl Storage {
         self.0.borrow_mut().noted(dev, start..start + 1);
     }
 
-    /// Fills `buf` from byte `offset` of a device on.
+    /// Fills `buf` from byte `offset` of a device on, with what is there, readable or not.
     pub fn read(&self, dev: u32, offset: u64, buf: &mut [u8]) {
         let mut devices = self.0.borrow_mut();
         devices.noted(dev, offset..offset + buf.len() as u64);
         devices.seen.read(dev, offset, buf);
+    }
+
+    /// The same, unless one of the bytes cannot be read (`EIO`); `buf` is as it was then.
+    pub fn try_read(&self, dev: u32, offset: u64, buf: &mut [u8]) -> Result<(), Errno> {
+        self.0.borrow().seen.disk(dev).map_or(Ok(()), |disk| disk.readable(offset, buf.len()))?;
+        self.read(dev, offset, buf);
+        Ok(())
+    }
+
+    /// Sectors of the medium go bad. No event: what happens to a medium is nothing that the system does.
+    pub fn spoil(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) {
+        self.0.borrow_mut().seen.disk_mut(dev).spoil(sectors, fault);
     }
 
     /// Changes a cached buffer: whole sectors, the first at `sector`.
@@ -98,6 +122,7 @@ impl Storage {
         let Some(mut devices) = self.unfenced() else { return };
         devices.written(dev, sector, data.len() as u64);
         devices.seen.disk_mut(dev).write(sector, &data);
+        devices.changed = true;
         devices.record(Event::Dirty { dev, sector, data });
     }
 
@@ -142,6 +167,21 @@ impl Storage {
         devices.record(Event::Complete { id, error });
     }
 
+    /// A call of the system ends that may have changed buffers; if it has, the log says so with a mark ([`operation_mark`]).
+    pub fn operation(&self, name: &str) {
+        let Some(mut devices) = self.unfenced() else { return };
+        if std::mem::take(&mut devices.changed) {
+            devices.mark(name);
+        }
+    }
+
+    /// A request was an operation of its own.
+    pub(crate) fn request_is_operation(&self, name: &str) {
+        if let Some(mut devices) = self.unfenced() {
+            devices.mark(name);
+        }
+    }
+
     /// From now on writes are discarded and nothing is logged.
     pub fn fence(&self) {
         self.0.borrow_mut().fenced = true;
@@ -160,7 +200,7 @@ impl Storage {
 
 impl Devices {
     fn record(&mut self, event: Event) {
-        if self.recording == Recording::On {
+        if self.recording != Recording::Off {
             self.log.push(event);
         }
     }
@@ -177,9 +217,30 @@ impl Devices {
         }
     }
 
+    fn mark(&mut self, operation: &str) {
+        if self.recording == Recording::Operations {
+            self.log.push(operation_mark(operation));
+        }
+    }
+
     fn take_id(&mut self) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
         id
     }
 }
+
+/// The mark after an operation: what it has changed stands between the mark before and this one.
+pub fn operation_mark(name: &str) -> Event {
+    Event::Mark { name: format!("{OPERATION}{name}") }
+}
+
+/// The name of the operation that ends with this event.
+pub fn operation_of(event: &Event) -> Option<&str> {
+    match event {
+        Event::Mark { name } => name.strip_prefix(OPERATION),
+        _ => None,
+    }
+}
+
+const OPERATION: &str = "operation ";

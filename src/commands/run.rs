@@ -139,7 +139,8 @@ fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError> {
     settings.depth = args.depth.unwrap_or(settings.depth);
     settings.limit = args.limit.unwrap_or(settings.limit);
     settings.samples = args.samples.unwrap_or(settings.samples);
-    settings.crash_depth = args.crash_depth.unwrap_or(settings.crash_depth);
+    settings.soft = args.soft;
+    settings.crash_depth = args.crash_depth.unwrap_or(if args.soft { 0 } else { settings.crash_depth });
     settings.chop = args.chop;
     settings.deadline_ms = args.deadline;
     settings.skip = !args.no_skip;

@@ -1,5 +1,6 @@
 //! The cases that run in the guest, all in one boot.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
@@ -10,7 +11,7 @@ use explode_runtime::report::{Finding, Message, Summary};
 use explode_runtime::run::{Confirmation, Local, Mode, Plan, Registry, explore};
 use explode_runtime::trace::{Replay, Trace, replay};
 
-use crate::directed::{Seen, go};
+use crate::directed::{LAST, Seen, go, go_on};
 use crate::log_writes;
 use crate::report::{Line, Report};
 
@@ -25,9 +26,11 @@ pub fn all(port: &str) {
     let cx = Cx { registry: &registry, lab: &lab };
     counts(cx, &mut report);
     crate::skipping::all(cx, &mut report);
+    two_deep(cx, &mut report);
     minix_3(cx, &mut report);
     canaries(cx, &mut report);
     losses(cx, &mut report);
+    media(cx, &mut report);
     log_writes::logs(&lab, &mut report);
     report.case("the same way gives the same events", |_| {
         let way = ["write /a behind a hole; fsync /a, /", "mkdir /d; write /d/c", "sync"];
@@ -134,6 +137,25 @@ fn counts(cx: Cx<'_>, report: &mut Report) {
     }
 }
 
+/// Crashes during the recovery from crashes during recovery: those of one deep, and what they leave further.
+fn two_deep(cx: Cx<'_>, report: &mut Report) {
+    report.case("fs-sync-ext4: exact counts of crashes during recovery, two deep", |_| {
+        let explore = |crash_depth: u32| {
+            let mut plan = cx.shallow("fs-sync-ext4");
+            (plan.settings.limit, plan.settings.samples) = (TWO_DEEP.0, TWO_DEEP.0);
+            plan.settings.crash_depth = crash_depth;
+            let (summary, findings) = cx.explore(&plan);
+            assert!(findings.is_empty(), "{findings:?}");
+            let Summary { distinct, crash_crash_disks, .. } = &summary;
+            [distinct, crash_crash_disks].map(|count| u64::try_from(&count.0).unwrap())
+        };
+        assert_eq!([explore(0), explore(1), explore(2)], TWO_DEEP.1);
+    });
+}
+
+/// The limit and sample of an emission, and for each depth the distinct crash disks and those of crashes during recovery.
+const TWO_DEEP: (u64, [[u64; 2]; 3]) = (4, [[0, 0], [0, 0], [0, 0]]);
+
 /// The first byte in which two events differ, and the bytes from there on.
 fn byte(one: &Event, other: &Event) -> Option<(usize, Vec<u8>, Vec<u8>)> {
     let bytes = |event: &Event| match event {
@@ -211,6 +233,38 @@ fn losses(cx: Cx<'_>, report: &mut Report) {
         });
     }
 }
+
+/// A block goes bad after a file was synced into it: it cannot be read or holds something else on every crash disk, until the file is
+/// written again. The last block that holds something is the file's.
+fn media(cx: Cx<'_>, report: &mut Report) {
+    let go = |faults: &str, then: &str| {
+        let mut plan = cx.plan("fs-sync-ext2");
+        let disk = &mut plan.stack.0[0];
+        disk.options = disk.options.clone().with("faults", faults);
+        go_on(cx.registry, &plan, cx.lab, &["none", "write /a; fsync /a, /", LAST, then], 2)
+    };
+    let messages = |seen: &Seen| -> BTreeSet<String> {
+        seen.errors.iter().map(|(error, _)| error.message.chars().take(33).collect()).collect()
+    };
+    for (faults, message) in
+        [("unreadable", "/a cannot be read: EIO: I/O error"), ("garbage", "/a has at byte 0 \"")]
+    {
+        report.case(&format!("ext2: a block that goes bad, {faults}"), |report| {
+            let seen = go(faults, "write /b; fsync /b, /");
+            assert_eq!(seen.errors.len() as u64, seen.checked);
+            assert!(messages(&seen).iter().all(|found| found.starts_with(message)), "{:?}", messages(&seen));
+            let choice = &seen.traces[0].choices[2];
+            assert_eq!((choice.options, choice.value), (MEDIA_OPTIONS, MEDIA_OPTIONS - 1));
+            assert!(choice.name.as_ref().is_some_and(|name| name.ends_with(faults)), "{choice:?}");
+            keep(report, &format!("ext2-{faults}"), &seen);
+            let healed = go(faults, "write /a; fsync /a, /");
+            assert!(healed.checked > 0 && healed.errors.is_empty(), "{:?}", messages(&healed));
+        });
+    }
+}
+
+/// None, or one of the blocks of a small ext2 with one file that hold something.
+const MEDIA_OPTIONS: u32 = 12;
 
 /// Synced data is lost on disks with a version that was dirty and never submitted; without those it is not.
 fn never_submitted(cx: Cx<'_>, report: &mut Report, system: &str, steps: &[&str], message: &str) {

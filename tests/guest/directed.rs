@@ -46,20 +46,27 @@ impl Seen {
     }
 }
 
+/// The word for the last of the names, whatever it is.
+pub const LAST: &str = "the last one";
+
 /// Goes the way of these steps, one a mutate; crashes are looked at in the last one.
 pub fn go(registry: &Registry, plan: &Plan, lab: &Lab, steps: &[&str]) -> Seen {
+    go_on(registry, plan, lab, steps, steps.len() as u32)
+}
+
+/// The same, of so many mutates, where steps may also be answers to other choices of theirs.
+pub fn go_on(registry: &Registry, plan: &Plan, lab: &Lab, steps: &[&str], mutates: u32) -> Seen {
     let mut plan = plan.clone();
-    plan.settings.depth = steps.len() as u32;
+    plan.settings.depth = mutates;
     let plan = &plan;
     let mut runner = Runner::start(registry, plan, lab).expect("the stack starts");
     runner.keep_events();
-    let unit = Unit { state: State::default(), script: Vec::new(), mutates: steps.len() as u32 };
-    let last = steps.len() as u32;
+    let unit = Unit { state: State::default(), script: Vec::new(), mutates };
     let mut look = Look {
         plan,
         left: steps.iter(),
         runner_origin: runner.origin().clone(),
-        last,
+        last: mutates,
         choices: Vec::new(),
         seen: Seen::default(),
     };
@@ -83,6 +90,9 @@ struct Look<'a> {
 impl Work for Look<'_> {
     fn fallback(&mut self, point: &Point<'_>) -> u32 {
         let wanted = self.left.next().expect("a step for each choice");
+        if *wanted == LAST {
+            return point.options - 1;
+        }
         let found = point.names.iter().position(|name| name == wanted);
         found.unwrap_or_else(|| panic!("no step '{wanted}' in {:?}", point.names)) as u32
     }

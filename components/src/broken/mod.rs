@@ -2,6 +2,7 @@
 
 pub mod kv;
 pub mod lying_sync;
+pub mod merge;
 mod page_journal;
 mod record;
 pub mod toyfs;

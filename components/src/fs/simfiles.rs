@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use explode_ramdisk::SimFiles;
 use explode_ramdisk::files::{Files, Granule};
+use explode_runtime::media::{MEDIA_OPTIONS, Media, Medium, Site};
 use explode_runtime::recover::{Below, Component, Fault, Surface};
 use explode_runtime::run::{ComponentDef, Mode, Options, UsageError};
 use explode_runtime::writeset::{Atom, Rules};
@@ -14,21 +15,21 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "simulated files that promise what POSIX does, and no more",
     modes: &[Mode::Mem],
     on: None,
-    options: &[],
+    options: &MEDIA_OPTIONS,
     build,
 };
 
 /// Every inode is a device, so this many numbers are its own.
 const DEVICES: u32 = 1 << 20;
 
-#[derive(Default)]
 struct SimFilesComponent {
+    media: Media,
     files: Option<Rc<SimFiles>>,
     first_device: u32,
 }
 
-fn build(_options: &Options) -> Result<Box<dyn Component>, UsageError> {
-    Ok(Box::new(SimFilesComponent::default()))
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    Ok(Box::new(SimFilesComponent { media: Media::of(options)?, files: None, first_device: 0 }))
 }
 
 /// What is written as a whole: the block, or the sector where sectors tear.
@@ -66,5 +67,15 @@ impl Component for SimFilesComponent {
 
     fn whose(&self, device: u32, sector: u64) -> Option<String> {
         self.files.as_ref()?.whose(self.first_device + device, sector)
+    }
+
+    fn media(&self) -> Media {
+        self.media
+    }
+
+    /// Names and sizes do not go bad.
+    fn media_sites(&self, medium: &Medium<'_>) -> Vec<Site> {
+        let files = self.files.iter().flat_map(|files| files.list());
+        files.flat_map(|(path, dev, bytes)| medium.file(&path, dev, bytes)).collect()
     }
 }

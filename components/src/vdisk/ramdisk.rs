@@ -2,6 +2,7 @@
 
 use explode_ramdisk::{Flushes, RamDisk};
 use explode_runtime::devices::{Devices, DiskModel};
+use explode_runtime::media::{MEDIA_OPTIONS, Media, Medium, Site};
 use explode_runtime::recover::{Below, Component, Fault, Surface};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 
@@ -20,6 +21,8 @@ pub const DEF: ComponentDef = ComponentDef {
             about: "does what is dirty in the kernel's buffer cache count as something that may be on disk: true, false",
             default: "true",
         },
+        MEDIA_OPTIONS[0],
+        MEDIA_OPTIONS[1],
     ],
     build,
 };
@@ -27,6 +30,7 @@ pub const DEF: ComponentDef = ComponentDef {
 struct RamDiskComponent {
     sectors: u64,
     model: DiskModel,
+    media: Media,
     surface: Surface,
 }
 
@@ -40,6 +44,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         sectors => Ok(Box::new(RamDiskComponent {
             sectors,
             model: DiskModel { flushes, buffers },
+            media: Media::of(options)?,
             surface: Surface::Child,
         })),
     }
@@ -87,5 +92,13 @@ impl Component for RamDiskComponent {
 
     fn devices(&self) -> u32 {
         1
+    }
+
+    fn media(&self) -> Media {
+        self.media
+    }
+
+    fn media_sites(&self, medium: &Medium<'_>) -> Vec<Site> {
+        medium.disk(self.sectors)
     }
 }

@@ -74,7 +74,8 @@ pub const BLOCKS_READ: u32 = 1;
 pub struct FaultSpec {
     /// Which disk.
     pub disk: u32,
-    /// [`FAULT_CLEAR`], [`FAULT_READ_ERROR`], [`FAULT_WRITE_ERROR`] or [`FAULT_READ_GARBAGE`].
+    /// [`FAULT_CLEAR`], [`FAULT_READ_ERROR`], [`FAULT_WRITE_ERROR`], [`FAULT_READ_GARBAGE`] or
+    /// [`FAULT_UNREADABLE`].
     pub kind: u32,
     /// First sector.
     pub sector: u64,
@@ -92,6 +93,8 @@ pub const FAULT_READ_ERROR: u32 = 1;
 pub const FAULT_WRITE_ERROR: u32 = 2;
 /// Reads succeed, and give garbage.
 pub const FAULT_READ_GARBAGE: u32 = 3;
+/// Reads end with an I/O error until the sector is written. Each sector of the range counts as a fault.
+pub const FAULT_UNREADABLE: u32 = 4;
 /// So many faults a disk has at most; one more is `ENOSPC`.
 pub const FAULTS_MAX: usize = 64;
 

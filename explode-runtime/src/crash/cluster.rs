@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use explode_ramdisk::{Disk, Identity, Image, sector_identity};
+use explode_ramdisk::{Disk, Identity, Image};
 use num_bigint::BigUint;
 
 use super::named::{Name, product};
@@ -92,7 +92,7 @@ impl Cluster {
         let empty = Disk::new();
         let disk = durable.disk(dev).unwrap_or(&empty);
         let sectors = slots.iter().flat_map(|slot| slot.sectors.iter().cloned().flatten());
-        let durable = sectors.map(|sector| (sector, sector_identity(sector, disk.sector(sector)))).collect();
+        let durable = sectors.map(|sector| (sector, disk.share_of(sector))).collect();
         Cluster { dev, slots, durable }
     }
 

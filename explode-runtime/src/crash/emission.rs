@@ -83,6 +83,11 @@ impl Emission {
         }
     }
 
+    /// Visits the last disk, which keeps the newest of everything and has ended every flush.
+    pub fn last(&self, epochs: &dyn Fn(u64) -> Epochs, visit: &mut dyn FnMut(&CrashDisk<'_>)) {
+        self.some(&[self.count() - 1u32], epochs, visit);
+    }
+
     /// Visits the disks with these numbers, which are in order.
     pub fn some(
         &self,

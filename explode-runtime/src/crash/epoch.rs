@@ -47,12 +47,27 @@ impl fmt::Display for Epoch {
 pub struct Epochs(u8);
 
 impl Epochs {
+    /// The bit of a soft crash that is not the last of its interval.
+    const EARLY: u8 = 7;
+
     /// No epoch.
     pub const NONE: Epochs = Epochs(0);
 
     /// This epoch alone if `condition` holds.
     pub fn only_if(epoch: Epoch, condition: bool) -> Epochs {
         Epochs(u8::from(condition) << epoch as u8)
+    }
+
+    /// The soft crash of an operation of an interval; `last` if it is the last one.
+    pub(super) fn soft(last: bool) -> Epochs {
+        Epochs(Epochs::only_if(Epoch::Soft, true).0 | u8::from(!last) << Epochs::EARLY)
+    }
+
+    /// What a check is told of an epoch in the set: a soft crash before the last operation of an interval is judged as any crash
+    /// in between.
+    pub fn told(self, epoch: Epoch) -> Epoch {
+        let early = self.0 & 1 << Epochs::EARLY != 0;
+        if epoch == Epoch::Soft && early { Epoch::InBetween } else { epoch }
     }
 
     /// Is the epoch in the set?

@@ -6,6 +6,7 @@ use num_bigint::BigUint;
 use super::emission::{CrashDisk, Emission};
 use super::epoch::{Epoch, Epochs};
 use super::sample::Limits;
+use super::soft;
 use crate::events::EventError;
 use crate::writeset::WriteSet;
 
@@ -14,8 +15,10 @@ use crate::writeset::WriteSet;
 pub enum When {
     /// One instant, the last (`check_crashes_now`; EX-61).
     Now,
-    /// The same of a system that has brought all it has to its devices: a soft crash.
+    /// The same instant, of a soft crash.
     Soft,
+    /// The end of each operation of the interval, each of a soft crash (EX-80).
+    Prefixes,
     /// All instants from the first to the last (`check_crashes_start` to `check_crashes_end`; EX-62).
     Between,
 }
@@ -82,6 +85,8 @@ pub(super) struct Times {
     /// Those of the interval.
     first: u64,
     last: u64,
+    /// No operation ends in the interval after it.
+    is_end: bool,
 }
 
 impl Times {
@@ -89,7 +94,7 @@ impl Times {
     pub fn epochs(&self, since: u64) -> Epochs {
         match self.when {
             When::Now => Epochs::only_if(Epoch::Now, true),
-            When::Soft => Epochs::only_if(Epoch::Soft, true),
+            When::Soft | When::Prefixes => Epochs::soft(self.is_end),
             When::Between => epochs(self.from.max(since), self.at, self.first, self.last),
         }
     }
@@ -104,12 +109,19 @@ pub(super) fn each_moment(
 ) -> Result<(), EventError> {
     let first = write_set.instant();
     let last = first + events.iter().filter(|event| !matches!(event, Event::Mark { .. })).count() as u64;
+    if matches!(when, When::Soft | When::Prefixes) {
+        return soft::each_disk(write_set, events, when, &mut |settled, is_end| {
+            let at = settled.instant();
+            let times = Times { when, from: at, at, first, last, is_end };
+            visit(Moment { emission: Emission::of(settled), times, counted: true });
+        });
+    }
     let mut from = first;
     // Earlier states whose disks the next emission has too: they tell in which epochs it has had them.
     let mut noted: Vec<WriteSet> = Vec::new();
     let mut emit = |write_set: &WriteSet, from: u64, noted: &mut Vec<WriteSet>| {
         let mut look = |seen: &WriteSet, counted: bool| {
-            let times = Times { when, from, at: seen.instant(), first, last };
+            let times = Times { when, from, at: seen.instant(), first, last, is_end: true };
             visit(Moment { emission: Emission::of(seen), times, counted });
         };
         look(write_set, true);

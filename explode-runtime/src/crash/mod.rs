@@ -14,6 +14,7 @@ mod neighbours;
 mod number;
 mod places;
 mod sample;
+mod soft;
 
 use std::collections::HashMap;
 

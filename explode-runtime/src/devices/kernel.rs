@@ -2,11 +2,12 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::rc::Rc;
 
 use explode_ekm_abi::wire::Random;
-use explode_ramdisk::{Disk, Event, Flushes, Image, Read, Recording};
+use explode_ramdisk::{Disk, Event, Flushes, Image, Read, ReadFault, Recording};
 
 use super::Side;
 use super::machine::Machine;
@@ -109,6 +110,11 @@ impl KernelDisks {
     /// Something on them could not be put to rest: nobody may use the machine any more.
     pub fn give_up(&self, why: &Fault) {
         self.0.machine.give_up(why);
+    }
+
+    pub(super) fn spoil(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) -> Result<(), Fault> {
+        let Inner { machine, side, .. } = &*self.0;
+        machine.spoil(*side, dev, sectors, fault)
     }
 
     pub(super) fn image(&self) -> Result<Image, Fault> {

@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use explode_ekm_abi::user;
 use explode_ekm_abi::wire::{KIND_BUFFER, Random, WATCH_BUFFERS, WATCH_REQUESTS, WATCHES_MAX, Watch};
-use explode_ramdisk::{Disk, Event, Flushes};
+use explode_ramdisk::{Disk, Event, Flushes, ReadFault};
 
 use super::Side;
 use super::ekm::{self, Ekm};
@@ -132,6 +133,20 @@ impl Machine {
         };
         disk.restore(&self.control, wanted).map_err(failed("a disk cannot be restored"))?;
         Ok(disk.path().to_owned())
+    }
+
+    /// Sectors of an attached disk go bad.
+    pub(super) fn spoil(
+        &self,
+        side: Side,
+        dev: u32,
+        sectors: Range<u64>,
+        fault: ReadFault,
+    ) -> Result<(), Fault> {
+        let mut bench = self.bench(side).borrow_mut();
+        let disk = bench.disks.get_mut(&dev).ok_or_else(|| tool(format!("disk {dev} is not attached")))?;
+        let spoilt = disk.spoil(&self.control, sectors, fault);
+        spoilt.map_err(|errno| tool(format!("{CONTROL}: a disk takes no fault: {}", errno.desc())))
     }
 
     /// Begins to log a disk's events.

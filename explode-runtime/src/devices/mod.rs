@@ -14,9 +14,10 @@ mod plain;
 mod rdd;
 mod turns;
 
+use std::ops::Range;
 use std::rc::Rc;
 
-use explode_ramdisk::{Event, Image, Read, Recording, Storage};
+use explode_ramdisk::{Event, Image, Read, ReadFault, Recording, Storage};
 
 use crate::recover::{Blame, Fault};
 use crate::run::{Mode, RunError};
@@ -143,6 +144,18 @@ impl Devices {
             Devices::Mem(storage) => storage.fence(),
             Devices::Kernel(disks) => disks.fence(),
         }
+    }
+
+    /// Sectors of the medium go bad.
+    ///
+    /// # Errors
+    /// The driver does not do it: it is of an older version, or has too many faults.
+    pub fn spoil(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) -> Result<(), Fault> {
+        match self {
+            Devices::Mem(storage) => storage.spoil(dev, sectors, fault),
+            Devices::Kernel(disks) => disks.spoil(dev, sectors, fault)?,
+        }
+        Ok(())
     }
 
     /// Simulated devices, for a component that is one.

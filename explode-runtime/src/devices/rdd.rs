@@ -1,12 +1,15 @@
 //! RAM disks of the kernel: made by `/dev/rdd-control`, read and written by mmap, restored by what has changed.
 
 use std::fs::File;
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use explode_ekm_abi::user;
-use explode_ekm_abi::wire::{BLOCKS_CHANGED, BLOCKS_READ, DiskSpec, RDD_MMAP_SHIFT};
-use explode_ramdisk::{BLOCK_BYTES, Disk};
+use explode_ekm_abi::wire::{
+    BLOCKS_CHANGED, BLOCKS_READ, DiskSpec, FAULT_UNREADABLE, FaultSpec, RDD_MMAP_SHIFT,
+};
+use explode_ramdisk::{BLOCK_BYTES, Disk, ReadFault, SECTOR_BYTES};
 use nix::errno::Errno;
 
 use super::map::Map;
@@ -21,6 +24,8 @@ pub(super) struct RddDisk {
     known: Disk,
     /// Blocks that have changed, as the driver listed them last.
     changed: Vec<u32>,
+    /// May the driver hold faults?
+    faulty: bool,
 }
 
 impl RddDisk {
@@ -30,7 +35,7 @@ impl RddDisk {
         let bytes = usize::try_from(sectors * explode_ekm_abi::wire::SECTOR).map_err(|_| Errno::EFBIG)?;
         let map = Map::new(control, i64::from(spec.disk) << RDD_MMAP_SHIFT, bytes, true)?;
         let path = PathBuf::from(format!("/dev/rdd{}", spec.disk));
-        Ok(RddDisk { spec, path, map, known: Disk::new(), changed: Vec::new() })
+        Ok(RddDisk { spec, path, map, known: Disk::new(), changed: Vec::new(), faulty: false })
     }
 
     /// Takes it away.
@@ -72,7 +77,33 @@ impl RddDisk {
             self.map.write(block as usize * BLOCK_BYTES, wanted.block(block));
         }
         self.known = wanted.clone();
-        Ok(())
+        if std::mem::take(&mut self.faulty) {
+            user::fault(control.as_fd(), FaultSpec { disk: self.spec.disk, ..FaultSpec::default() })?;
+        }
+        let bad: Vec<u64> = wanted.unreadable().collect();
+        bad.into_iter().try_for_each(|sector| self.make_unreadable(control, sector..sector + 1))
+    }
+
+    /// Sectors go bad. Somebody may have the disk open: what he has read before he has.
+    pub fn spoil(&mut self, control: &File, sectors: Range<u64>, fault: ReadFault) -> Result<(), Errno> {
+        self.contents(control)?;
+        self.known.spoil(sectors.clone(), fault);
+        match fault {
+            ReadFault::Unreadable => self.make_unreadable(control, sectors),
+            ReadFault::Garbage { .. } => {
+                for sector in sectors {
+                    self.map.write(sector as usize * SECTOR_BYTES, self.known.sector(sector));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn make_unreadable(&mut self, control: &File, sectors: Range<u64>) -> Result<(), Errno> {
+        let (sector, sectors) = (sectors.start, sectors.end - sectors.start);
+        let kind = FAULT_UNREADABLE;
+        self.faulty = true;
+        user::fault(control.as_fd(), FaultSpec { disk: self.spec.disk, kind, sector, sectors, seed: 0 })
     }
 
     /// The blocks that were read since the last call, in order of first reads.

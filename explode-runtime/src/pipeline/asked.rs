@@ -2,7 +2,7 @@
 
 use explode_ramdisk::Event;
 
-use super::{Candidate, contradiction, key};
+use super::{Candidate, contradiction, key_of_told};
 use crate::crash::{Counts, CrashDisk, Epoch, Limits, Name, Neighbours, SampleSeed, When, walk, walk_named};
 use crate::recover::Fault;
 use crate::writeset::WriteSet;
@@ -87,9 +87,9 @@ impl Asked<'_> {
     fn candidates(&self, disk: &CrashDisk<'_>, visit: &mut dyn FnMut(&Candidate<'_>)) {
         let Asked { rest, log_hash, .. } = self;
         for epoch in disk.epochs().iter() {
-            let args = self.args(epoch);
-            let key = key(disk.identity(), epoch, args, rest);
-            visit(&Candidate { disk, epoch, args, key, rest, seed: self.limits.seed, log_hash: *log_hash });
+            let (args, told, seed) = (self.args(epoch), disk.epochs().told(epoch), self.limits.seed);
+            let key = key_of_told(disk.identity(), epoch, told, args, rest);
+            visit(&Candidate { disk, epoch, told, args, key, rest, seed, log_hash: *log_hash });
         }
     }
 }

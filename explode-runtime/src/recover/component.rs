@@ -10,6 +10,7 @@ use explode_ramdisk::{Files, RamDisk};
 
 use crate::check::Profile;
 use crate::devices::Devices;
+use crate::media::{Media, Medium, Site};
 use crate::writeset::Rules;
 
 /// Why a step of a component failed, in words for the user, and whose fault it is on a crash disk.
@@ -233,6 +234,16 @@ pub trait Component {
     /// lies elsewhere (files, a clock, random numbers that are not seeded) may have changed between two.
     fn skipping(&self) -> bool {
         true
+    }
+
+    /// What of its devices may go bad before a mutate, as its options say.
+    fn media(&self) -> Media {
+        Media::default()
+    }
+
+    /// The blocks that may go bad, in an order that is the same in every run: those that its contents are in.
+    fn media_sites(&self, _medium: &Medium<'_>) -> Vec<Site> {
+        Vec::new()
     }
 
     /// What its system promises, and where that is written.

@@ -7,12 +7,13 @@ use std::any::Any;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use explode_ramdisk::{Files, RamDisk};
+use explode_ramdisk::{Files, Image, RamDisk};
 use serde::{Deserialize, Serialize};
 
 use super::component::{Below, Blame, Component, Fault, Floor, Paths, Recovery, Surface};
 use crate::check::{Failure, Profile, Verdict, Violation};
 use crate::devices::{Devices, Side};
+use crate::media::{Media, Medium, Site};
 use crate::run::{Options, Registry, Stage, UsageError};
 use crate::shell;
 use crate::writeset::Rules;
@@ -239,6 +240,24 @@ impl Stack {
         self.levels.iter().filter_map(|level| level.component.version()).collect()
     }
 
+    /// Has it a leaf that may go bad?
+    pub(crate) fn may_go_bad(&self) -> bool {
+        self.levels.iter().any(|level| !level.component.media().is_sound())
+    }
+
+    /// The blocks that may go bad, layer by layer, bottom first, where the devices hold this for sure.
+    pub(crate) fn media_sites(&self, durable: &Image) -> Vec<(Media, Site)> {
+        let of = |level: &Level| {
+            let Level { name, component, first_device, .. } = level;
+            let media = component.media();
+            let block_bytes = self.rules.block_bytes;
+            let medium = Medium { layer: name, first_device: *first_device, durable, block_bytes };
+            let sites = if media.is_sound() { Vec::new() } else { component.media_sites(&medium) };
+            sites.into_iter().map(move |site| (media, site))
+        };
+        self.levels.iter().flat_map(of).collect()
+    }
+
     /// What its components keep where no event shows it, with their names.
     pub fn hides(&self) -> Vec<(String, &'static str)> {
         let hidden = |level: &Level| Some((level.name.clone(), level.component.hides()?));
@@ -255,6 +274,7 @@ impl Stack {
     /// The first layer that depends on something besides its devices, if there is one.
     pub fn not_skipping(&self) -> Option<&str> {
         self.levels.iter().find(|level| !level.component.skipping()).map(|level| level.name.as_str())
+    }
     }
 
     /// What checking a crash disk costs without us, and the block device below: if the stack is one component on one of these,

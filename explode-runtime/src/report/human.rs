@@ -72,6 +72,7 @@ impl<W: Write> Human<W> {
             samples,
             crash_depth,
             chop,
+            soft,
             deadline_ms,
             skip: _,
         } = &run.options;
@@ -81,8 +82,8 @@ impl<W: Write> Human<W> {
         self.line("Explode", Colour::Green, &format!("{version}  {} in {mode}", run.target))?;
         let layers: Vec<String> = run.stack.0.iter().map(layer).collect();
         self.line("Stack", Colour::Plain, &format!("{} < {}", layers.join(" < "), run.checker))?;
-        let mut bounds =
-            format!("depth {depth}, limit {limit} disks, samples {samples}, crash-depth {crash_depth}");
+        let crashes = if *soft { "soft crashes".to_owned() } else { format!("crash-depth {crash_depth}") };
+        let mut bounds = format!("depth {depth}, limit {limit} disks, samples {samples}, {crashes}");
         chop.iter().for_each(|chop| bounds += &format!(", chop {chop}"));
         states.iter().for_each(|states| bounds += &format!(", states {states}"));
         budget_ms.iter().for_each(|budget| bounds += &format!(", budget {}s", *budget as f64 / 1000.0));

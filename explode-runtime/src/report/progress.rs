@@ -159,6 +159,7 @@ mod tests {
             limit: 1,
             samples: 1,
             crash_depth: 0,
+            soft: false,
             deadline_ms: 1,
             skip: true,
         }

@@ -87,6 +87,9 @@ pub struct Settings {
     /// The stack is put to rest and started again after each so many mutates.
     #[serde(default)]
     pub chop: Option<u32>,
+    /// Soft crashes in place of hard ones: the program ends, and the machine goes on.
+    #[serde(default)]
+    pub soft: bool,
     /// A step that takes more milliseconds hangs, where a supervisor sees it.
     #[serde(default = "deadline_ms")]
     pub deadline_ms: u64,
@@ -193,6 +196,7 @@ impl Plan {
                 samples,
                 crash_depth,
                 chop: None,
+                soft: false,
                 deadline_ms: deadline_ms(),
                 skip: true,
             },
@@ -255,6 +259,16 @@ impl Plan {
         let Settings {
             rules, samples, depth, strategy, prefix, states, budget_ms, chop, deadline_ms, ..
         } = &self.settings;
+        if self.settings.soft && self.mode != Mode::Mem {
+            let text =
+                "soft crashes need files or disks in process, whose operations are logged; use --in mem";
+            return Err(UsageError(text.to_owned()));
+        }
+        if self.settings.soft && self.settings.crash_depth > 0 {
+            let text =
+                "soft crashes are not looked for during recovery; leave --crash-depth away with --soft";
+            return Err(UsageError(text.to_owned()));
+        }
         if !rules.block_bytes.is_multiple_of(512) || !(512..=1 << 20).contains(&rules.block_bytes) {
             let bytes = rules.block_bytes;
             return Err(UsageError(format!(

@@ -57,9 +57,12 @@ impl Checks {
         self.seen.insert(key)
     }
 
-    /// Notes a check of a crash during recovery; was it made neither as such nor otherwise?
-    pub fn insert_crash_crash(&mut self, key: u128) -> bool {
-        !self.seen.contains(&key) && self.crash_crash.insert(key)
+    /// Notes a check of a crash during recovery, from which so many further crashes are looked at; returns what it is noted by, if
+    /// it was made neither as such nor otherwise. A disk that was met so deep that nothing further was looked at does not stand
+    /// for the same disk met before that.
+    pub fn insert_crash_crash(&mut self, key: u128, further: u32) -> Option<u128> {
+        let noted = key.wrapping_add(u128::from(further) << 64);
+        (!self.seen.contains(&key) && self.crash_crash.insert(noted)).then_some(noted)
     }
 
     /// Notes a check of a crash during recovery, whatever else was made.

@@ -18,6 +18,7 @@ use crate::choose::{Choice, Chooser, Divergence, Point};
 use crate::crash::{Epoch, Kept};
 use crate::devices::{Lab, Side};
 use crate::explore::{Arrival, Unit};
+use crate::media;
 use crate::pipeline::{Pipeline, panic_message};
 use crate::recover::Stack;
 use crate::trace::Origin;
@@ -309,6 +310,10 @@ impl<'a> Runner<'a> {
             *operations += u64::from(explored);
             let operations = *operations;
             about_to(place.step(), chooser.made(), operations, place);
+            let mut fallback = |point: &Point<'_>| work.borrow_mut().fallback(point);
+            let seed = self.plan.settings.seed;
+            media::choose(&stack, &mut pipeline.borrow_mut(), chooser, &mut fallback, seed)
+                .map_err(|fault| broken(&fault))?;
             let mut ask = |stack: &Stack, ask: &Ask<'_>| {
                 let here = SoFar { choices: ask.chooser.made(), operations, place };
                 place.interval += 1;
@@ -323,7 +328,6 @@ impl<'a> Runner<'a> {
                 about_to(place.step(), here.choices, operations, place);
                 asked
             };
-            let mut fallback = |point: &Point<'_>| work.borrow_mut().fallback(point);
             let failed = mutate(checker.as_mut(), &stack, chooser, &mut fallback, pipeline, &mut ask).err();
             match failed {
                 // Whoever runs the unit looks at the divergence first.
@@ -354,7 +358,8 @@ impl<'a> Runner<'a> {
     /// A stack that is started on these disks; `mounts` hears when it is mounted.
     fn start_on(&self, image: Image, mounts: impl Fn()) -> Result<Stack, RunError> {
         let Runner { registry, plan, lab, .. } = self;
-        let mut stack = build(registry, plan, lab, image, Recording::On)?;
+        let recording = if plan.settings.soft { Recording::Operations } else { Recording::On };
+        let mut stack = build(registry, plan, lab, image, recording)?;
         mounts();
         let started = stack.start().and_then(|()| lab.settle(&stack.threads()));
         started.map_err(|fault| RunError::Broken(fault.to_string()))?;
@@ -393,8 +398,11 @@ impl Place {
 
 /// What the checker says of the state; by default the way to it, so that no two states are equal (EX-20).
 fn signature(bytes: Option<&[u8]>, chooser: &Chooser, depth: u32) -> u128 {
-    let way = || xxh3_128(&[&chooser.hash().to_le_bytes()[..], &depth.to_le_bytes()].concat());
-    bytes.map_or_else(way, xxh3_128)
+    let way = || [&chooser.hash().to_le_bytes()[..], &depth.to_le_bytes()].concat();
+    let mut signature = bytes.map_or_else(way, <[u8]>::to_vec);
+    // What has gone bad is part of the state, and no checker's affair.
+    media::faults(chooser.made()).for_each(|fault| signature.extend(fault.as_bytes()));
+    xxh3_128(&signature)
 }
 
 fn mutate(
@@ -416,11 +424,14 @@ fn mutate(
         Some(_) => Err(Failure::Stop),
         None => ask(stack, request),
     };
+    let has_gone_bad = media::faults(chooser.made()).next().is_some();
     let mut cx = Cx::new(stack, chooser, fallback, &mut begin, &mut ask);
     let result = catch_unwind(AssertUnwindSafe(|| checker.mutate(&mut cx)));
     drop(cx);
     match contradiction.into_inner() {
         Some(fault) => Err(fault.into()),
+        // What cannot be done after a block has gone bad says nothing; there is no way on from here.
+        None if has_gone_bad && matches!(result, Ok(Err(Failure::Broken(_)))) => Err(Failure::Stop),
         None => result.unwrap_or_else(|panic| {
             Err(Failure::Broken(format!("mutate panicked: {}", panic_message(panic.as_ref()))))
         }),
@@ -440,6 +451,9 @@ fn not_skipping(registry: &Registry, plan: &Plan, stack: &Stack) -> Result<Optio
     let elsewhere = |who: &str, name: &str| format!("{who} '{name}' may depend on more than its disks");
     if let Some(layer) = stack.not_skipping() {
         return Ok(Some(elsewhere("component", layer)));
+    }
+    if stack.may_go_bad() {
+        return Ok(Some("blocks that may go bad".to_owned()));
     }
     let checker = registry.checker_of(plan)?.make(&plan.checker_options)?;
     Ok((!checker.skipping()).then(|| elsewhere("checker", &plan.checker)))

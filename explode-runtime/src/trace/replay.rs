@@ -131,14 +131,14 @@ impl Way<'_> {
     /// The error at its end, if it is the trace's.
     fn look(self, image: Image, crashes_left: &[CrashDiskRecord]) -> Option<Violation> {
         let Way { judge, checker, candidate, trace, hear, exactly } = self;
-        let Candidate { epoch, args, seed, key, .. } = candidate;
+        let Candidate { told, args, seed, key, .. } = candidate;
         let crashes = (trace.recovery.len() - crashes_left.len()) as u32;
         let mut announce = |stage| {
             hear(Step::Disk { key: *key, crashes, stage });
             true
         };
         let recording = if crashes_left.is_empty() { Recording::Off } else { Recording::On };
-        let judged = judge.judge_announced(image.clone(), checker, *epoch, args, recording, &mut announce);
+        let judged = judge.judge_announced(image.clone(), checker, *told, args, recording, &mut announce);
         hear(Step::Between);
         let Some((next, further)) = crashes_left.split_first() else {
             return match judged.judgement {

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use explode_ramdisk::{Event, Flags, Image, Payload, SECTOR_BYTES};
+use explode_ramdisk::{Event, Flags, Image, Payload, ReadFault, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
 
 use pending::Pending;
@@ -123,6 +123,11 @@ impl WriteSet {
         }
     }
 
+    /// This instant, with `image` durable and nothing pending.
+    pub(crate) fn settled(&self, image: Image) -> WriteSet {
+        WriteSet { instant: self.instant, ..WriteSet::new(image, self.rules) }
+    }
+
     /// The number of events applied so far, marks left out: the name of this instant.
     pub fn instant(&self) -> u64 {
         self.instant
@@ -149,6 +154,21 @@ impl WriteSet {
             Event::Mark { .. } => {}
         }
         Ok(())
+    }
+
+    /// The durable contents D.
+    pub fn durable(&self) -> &Image {
+        &self.durable
+    }
+
+    /// Is nothing pending of these sectors?
+    pub fn is_settled(&self, dev: u32, sectors: &Range<u64>) -> bool {
+        self.devices.get(&dev).is_none_or(|pending| pending.overlapping(sectors).is_empty())
+    }
+
+    /// Sectors of the medium go bad (fault-model.md, section 10). A piece that reaches them makes them good again.
+    pub fn spoil(&mut self, dev: u32, sectors: Range<u64>, fault: ReadFault) {
+        self.durable.disk_mut(dev).spoil(sectors, fault);
     }
 
     fn may_apply(&self, event: &Event) -> Result<(), LogError> {

@@ -17,16 +17,18 @@ use crate::{Read, SECTOR_BYTES, ZERO_SECTOR};
 const SECTOR: u64 = SECTOR_BYTES as u64;
 
 impl Tree {
-    /// Fills `buf` from a file's byte `offset` on, up to the end of the file; returns how many bytes that is.
-    pub fn read(&self, file: Number, offset: u64, buf: &mut [u8]) -> usize {
+    /// Fills `buf` from a file's byte `offset` on, up to the end of the file; returns how many bytes that is. `EIO` where the
+    /// medium cannot be read.
+    pub fn read(&self, file: Number, offset: u64, buf: &mut [u8]) -> Result<usize> {
         let left = self.inode(file).size().saturating_sub(offset);
         let len = usize::try_from(left).unwrap_or(usize::MAX).min(buf.len());
-        self.storage.read(self.device(file), offset, &mut buf[..len]);
-        len
+        self.storage.try_read(self.device(file), offset, &mut buf[..len])?;
+        Ok(len)
     }
 
     /// Writes `data` at byte `offset`: what it leaves out between the old end and itself becomes zeroes, then the granules that
-    /// it touches are written whole, then the size if it grew. `EFBIG` beyond the largest file.
+    /// it touches are written whole, then the size if it grew. `EFBIG` beyond the largest file; `EIO` where what is around the data
+    /// in a granule cannot be read.
     pub fn write(&mut self, file: Number, offset: u64, data: &[u8]) -> Result<()> {
         let end = offset.checked_add(data.len() as u64).filter(|end| *end <= self.granule.most());
         let end = end.ok_or(Errno::EFBIG)?;
@@ -35,19 +37,19 @@ impl Tree {
         }
         let size = self.inode(file).size();
         let range = self.granule.around(offset..end);
-        self.clear_gap(file, size..range.start);
-        let bytes = self.patched(file, range.clone(), offset, data);
+        let bytes = self.patched(file, range.clone(), offset, data)?;
+        self.clear_gap(file, size..range.start)?;
         self.dirty(file, range.start / SECTOR, bytes);
         self.set_size(file, size.max(end));
         Ok(())
     }
 
-    /// Sets a file's size; `EFBIG` beyond the largest file.
+    /// Sets a file's size; `EFBIG` beyond the largest file, `EIO` where the granule at the old end cannot be read.
     pub fn resize(&mut self, file: Number, size: u64) -> Result<()> {
         if size > self.granule.most() {
             return Err(Errno::EFBIG);
         }
-        self.clear_gap(file, self.inode(file).size()..size);
+        self.clear_gap(file, self.inode(file).size()..size)?;
         self.set_size(file, size);
         Ok(())
     }
@@ -65,26 +67,28 @@ impl Tree {
     }
 
     /// The bytes of a range of a file, as they are seen, with `data` over them from byte `offset` on.
-    fn patched(&self, file: Number, range: Range<u64>, offset: u64, data: &[u8]) -> Bytes {
+    fn patched(&self, file: Number, range: Range<u64>, offset: u64, data: &[u8]) -> Result<Bytes> {
         let mut bytes = vec![0; (range.end - range.start) as usize];
         let (head, rest) = bytes.split_at_mut((offset - range.start) as usize);
         let (middle, tail) = rest.split_at_mut(data.len());
-        self.read(file, range.start, head);
+        self.read(file, range.start, head)?;
         middle.copy_from_slice(data);
-        self.read(file, offset + data.len() as u64, tail);
-        bytes.into()
+        self.read(file, offset + data.len() as u64, tail)?;
+        Ok(bytes.into())
     }
 
-    /// Writes zeroes to the granules of a range, that begins at the end of the file, where there is something else in it.
-    fn clear_gap(&mut self, file: Number, gap: Range<u64>) {
+    /// Writes zeroes to the granules of a range, that begins at the end of the file, where there is something else in it. Only
+    /// the first of them has anything to be read, so whoever fails has changed nothing.
+    fn clear_gap(&mut self, file: Number, gap: Range<u64>) -> Result<()> {
         if gap.is_empty() {
-            return;
+            return Ok(());
         }
         for run in self.granules_in_use(file, gap).iter() {
             let first = run.start * SECTOR;
-            let bytes = self.patched(file, first..run.end * SECTOR, first, &[]);
+            let bytes = self.patched(file, first..run.end * SECTOR, first, &[])?;
             self.dirty(file, run.start, bytes);
         }
+        Ok(())
     }
 
     /// The granules, in sectors, that hold a byte that is not zero in a range of a file's device.

@@ -3,6 +3,7 @@
 mod contents;
 mod granule;
 mod inode;
+mod list;
 mod load;
 mod mounted;
 mod path;

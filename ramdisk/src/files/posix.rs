@@ -44,11 +44,24 @@ impl SimFiles {
         let mounted = self.0.borrow();
         mounted.tree.whose(device.checked_sub(mounted.tree.base)?, sector)
     }
+
+    /// Every file that a path leads to, once: the first path, its device, its size in bytes.
+    pub fn list(&self) -> Vec<(String, u32, u64)> {
+        self.0.borrow().tree.list()
+    }
+
+    /// A call that changes what is seen, whole: an operation of the log. One that fails has changed nothing.
+    fn operation<T>(&self, name: &str, call: impl FnOnce(&mut Mounted) -> Result<T>) -> Result<T> {
+        let mut mounted = self.0.borrow_mut();
+        let done = call(&mut mounted);
+        mounted.tree.storage.operation(name);
+        done
+    }
 }
 
 impl Files for SimFiles {
     fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
-        self.0.borrow_mut().open(path, flags)
+        self.operation("open", |mounted| mounted.open(path, flags))
     }
 
     fn close(&self, fd: Fd) -> Result<()> {
@@ -57,19 +70,21 @@ impl Files for SimFiles {
 
     fn pread(&self, fd: Fd, offset: u64, buf: &mut [u8]) -> Result<usize> {
         let mounted = self.0.borrow();
-        Ok(mounted.tree.read(mounted.file(fd)?, offset, buf))
+        mounted.tree.read(mounted.file(fd)?, offset, buf)
     }
 
     fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
-        let mut mounted = self.0.borrow_mut();
-        let file = mounted.file(fd)?;
-        mounted.tree.write(file, offset, data)
+        self.operation("write", |mounted| {
+            let file = mounted.file(fd)?;
+            mounted.tree.write(file, offset, data)
+        })
     }
 
     fn ftruncate(&self, fd: Fd, size: u64) -> Result<()> {
-        let mut mounted = self.0.borrow_mut();
-        let file = mounted.file(fd)?;
-        mounted.tree.resize(file, size)
+        self.operation("truncate", |mounted| {
+            let file = mounted.file(fd)?;
+            mounted.tree.resize(file, size)
+        })
     }
 
     fn fstat(&self, fd: Fd) -> Result<Stat> {
@@ -101,40 +116,44 @@ impl Files for SimFiles {
     }
 
     fn mkdir(&self, path: &str) -> Result<()> {
-        let mut mounted = self.0.borrow_mut();
-        let place = mounted.vacant(path)?;
-        mounted.tree.create(&place, Kind::Directory).map(drop)
+        self.operation("mkdir", |mounted| {
+            let place = mounted.vacant(path)?;
+            mounted.tree.create(&place, Kind::Directory).map(drop)
+        })
     }
 
     fn rmdir(&self, path: &str) -> Result<()> {
-        let mut mounted = self.0.borrow_mut();
-        let (place, number, _) = mounted.existing(path, Errno::EBUSY)?;
-        mounted.must_be_empty(number)?;
-        mounted.tree.point(&place, None)
+        self.operation("rmdir", |mounted| {
+            let (place, number, _) = mounted.existing(path, Errno::EBUSY)?;
+            mounted.must_be_empty(number)?;
+            mounted.tree.point(&place, None)
+        })
     }
 
     fn link(&self, from: &str, to: &str) -> Result<()> {
-        let mut mounted = self.0.borrow_mut();
-        let (_, number, kind) = mounted.existing(from, Errno::EPERM)?;
-        let place = mounted.vacant(to)?;
-        if kind == Kind::Directory {
-            return Err(Errno::EPERM);
-        }
-        mounted.tree.point(&place, Some(number))
+        self.operation("link", |mounted| {
+            let (_, number, kind) = mounted.existing(from, Errno::EPERM)?;
+            let place = mounted.vacant(to)?;
+            if kind == Kind::Directory {
+                return Err(Errno::EPERM);
+            }
+            mounted.tree.point(&place, Some(number))
+        })
     }
 
     /// `EPERM` for a directory, as POSIX has it (Linux says `EISDIR`).
     fn unlink(&self, path: &str) -> Result<()> {
-        let mut mounted = self.0.borrow_mut();
-        let (place, _, kind) = mounted.existing(path, Errno::EPERM)?;
-        if kind == Kind::Directory {
-            return Err(Errno::EPERM);
-        }
-        mounted.tree.point(&place, None)
+        self.operation("unlink", |mounted| {
+            let (place, _, kind) = mounted.existing(path, Errno::EPERM)?;
+            if kind == Kind::Directory {
+                return Err(Errno::EPERM);
+            }
+            mounted.tree.point(&place, None)
+        })
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
-        self.0.borrow_mut().rename(from, to)
+        self.operation("rename", |mounted| mounted.rename(from, to))
     }
 
     fn sync_dir(&self, path: &str) -> Result<()> {

@@ -5,6 +5,7 @@ mod crash_images;
 mod errors;
 mod events;
 mod forgetting;
+mod media;
 mod model;
 mod operations;
 mod properties;

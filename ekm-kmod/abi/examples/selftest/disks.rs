@@ -184,6 +184,18 @@ fn faults() -> Outcome {
     device.read_exact_at(&mut buffer.0[..512], 202 * 512).unwrap();
     device.write_all_at(&buffer.0[..512], 200 * 512).unwrap();
 
+    // What is written can be read again, sector by sector, however it is written.
+    set(FAULT_UNREADABLE, 400, 8, 0).unwrap();
+    failed(device.read_exact_at(&mut buffer.0[..512], 407 * 512));
+    device.write_all_at(&buffer.0[..1024], 402 * 512).unwrap();
+    device.read_exact_at(&mut buffer.0[..1024], 402 * 512).unwrap();
+    failed(device.read_exact_at(&mut buffer.0[..512], 401 * 512));
+    failed(device.read_exact_at(&mut buffer.0[..512], 404 * 512));
+    any_call(&device, block::DISCARD, &mut [400u64 * 512, 4096]).unwrap();
+    device.read_exact_at(&mut buffer.0[..4096], 400 * 512).unwrap();
+    device.write_all_at(&pattern[400 * 512..][..4096], 400 * 512).unwrap();
+    assert_eq!(set(FAULT_UNREADABLE, 0, FAULTS_MAX as u64, 0), Err(Errno::ENOSPC));
+
     set(FAULT_READ_GARBAGE, 300, 2, 5).unwrap();
     let mut first = Aligned([0; 2048]);
     let mut second = Aligned([0; 512]);

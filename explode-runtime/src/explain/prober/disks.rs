@@ -24,6 +24,8 @@ pub(super) struct Here<'a> {
     pub asked: &'a Asked<'a>,
     pub place: Place,
     pub epoch: Epoch,
+    /// What the check is told of that.
+    pub told: Epoch,
 }
 
 impl Here<'_> {
@@ -61,7 +63,7 @@ impl Prober<'_> {
         before: &[CrashDiskRecord],
         last: bool,
     ) -> Judged {
-        let Here { judge, ask, asked, epoch, .. } = here;
+        let Here { judge, ask, asked, epoch, told, .. } = here;
         let key = key(image.identity(), epoch, asked.args(epoch), asked.rest());
         let crashes = before.len().saturating_sub(1) as u32;
         let mut announce = |stage: Stage| {
@@ -70,7 +72,7 @@ impl Prober<'_> {
         };
         let recording = if last { Recording::Off } else { Recording::On };
         let judged =
-            judge.judge_announced(image, ask.checker, epoch, asked.args(epoch), recording, &mut announce);
+            judge.judge_announced(image, ask.checker, told, asked.args(epoch), recording, &mut announce);
         self.talk.borrow_mut().before(Step::Between);
         judged
     }
@@ -124,12 +126,12 @@ impl Prober<'_> {
         let mut found = None;
         let mut seen = HashSet::new();
         let mut visit = |candidate: &Candidate<'_>| {
-            let Candidate { disk, epoch, key, .. } = candidate;
+            let Candidate { disk, epoch, told, key, .. } = candidate;
             if found.is_some() || self.cut || !seen.insert(*key) {
                 return;
             }
             let mut disks = Vec::new();
-            let here = Here { judge, ask, asked, place, epoch: *epoch };
+            let here = Here { judge, ask, asked, place, epoch: *epoch, told: *told };
             if self.search(here, disk, &mut disks) {
                 found = Some((*epoch, disks));
             }
@@ -154,6 +156,9 @@ impl Prober<'_> {
         let Some(neighbours) = asked.neighbours(&crash_disk.blocks, &crash_disk.id, epoch)? else {
             return Ok(false);
         };
+        let mut told = epoch;
+        neighbours.named(&crash_disk.blocks, &mut |disk| told = disk.epochs().told(epoch));
+        let here = Here { told, ..here };
         let whose = |dev: u32, sector: u64| stack.whose(dev, sector);
         let mut moments = vec![moment(&neighbours, &crash_disk.blocks, epoch, asked.events(), &whose)];
         let mut places = Vec::new();

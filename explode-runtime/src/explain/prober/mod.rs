@@ -172,7 +172,7 @@ impl Work for Prober<'_> {
             };
             let stood = match found {
                 Some((epoch, disks)) => {
-                    let here = Here { judge, ask, asked: &asked, place, epoch };
+                    let here = Here { judge, ask, asked: &asked, place, epoch, told: epoch };
                     self.stand(here, &disks, stack, so_far.choices)?
                 }
                 None => false,

@@ -95,12 +95,8 @@ impl Checking<'_> {
         }
         let judge = self.judge;
         let walked = judge.crash_crash_disks(&image, &judged, candidate.seed, |disk: &CrashDisk<'_>| {
-            if self.seen.insert_crash_crash(key(
-                disk.identity(),
-                candidate.epoch,
-                candidate.args,
-                candidate.rest,
-            )) {
+            let key = key(disk.identity(), candidate.epoch, candidate.args, candidate.rest);
+            if self.seen.insert_crash_crash(key, 0).is_some() {
                 self.round.crash_crash_disks += 1;
                 self.judge(candidate, disk.image(), Recording::Off);
             }

@@ -168,8 +168,11 @@ impl<'a> Examiner<'a> {
             let Candidate { epoch, args, rest, seed, .. } = candidate;
             let counts = judge.crash_crash_disks(&image, &recovery, *seed, |disk| {
                 let key = key_of(disk.identity(), *epoch, args, rest);
-                if !self.stopped() && self.checks.insert_crash_crash(key) {
-                    self.end.known.crash_crash.0.push(key);
+                let further = self.plan.settings.crash_depth - before.len() as u32;
+                if !self.stopped()
+                    && let Some(noted) = self.checks.insert_crash_crash(key, further)
+                {
+                    self.end.known.crash_crash.0.push(noted);
                     sound &= self.check(crash, key, disk, disk.image(), before);
                 }
             });
@@ -250,8 +253,8 @@ impl<'a> Examiner<'a> {
             self.announce(Step::Disk { key, crashes, stage }, operations, || crash.way(disk, before));
             !self.listener.borrow_mut().stop()
         };
-        let Candidate { epoch, args, .. } = candidate;
-        let judged = judge.judge_announced(image, ask.checker, *epoch, args, recording, &mut announce);
+        let Candidate { told, args, .. } = candidate;
+        let judged = judge.judge_announced(image, ask.checker, *told, args, recording, &mut announce);
         self.listener.borrow_mut().about_to(Step::Between, self.end.checked);
         (judged, None)
     }
@@ -317,8 +320,8 @@ impl Work for Examiner<'_> {
                 self.end.pending += 1;
                 return;
             }
-            let Candidate { epoch, args, rest, .. } = candidate;
-            let tree = key_of(Identity::default(), *epoch, args, rest);
+            let Candidate { told, args, rest, .. } = candidate;
+            let tree = key_of(Identity::default(), *told, args, rest);
             let crash = Crash { judge, ask, place, operations, candidate, tree };
             let disk = candidate.disk;
             if !self.check(&crash, key, disk, disk.image(), &mut Vec::new()) {

@@ -1,0 +1,86 @@
+//! A merge replaces all of its files, or none (EXC-10), whenever the machine or the program stops.
+
+use explode_components::broken::merge::Folder;
+use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::crash::Epoch;
+use explode_runtime::recover::{Stack, StackSpec};
+use explode_runtime::run::{Bounds, CheckerDef, Options, Target, UsageError};
+
+/// As it stands in the registry.
+pub const DEF: CheckerDef = CheckerDef {
+    name: "merge-whole",
+    about: "files that are replaced together are all old or all new",
+    options: &[],
+    build,
+};
+
+/// The seeded bug and its fixed twin.
+pub(crate) fn targets() -> Vec<Target> {
+    let target = |name, about, commit: &str, seeded, expect| Target {
+        name,
+        about,
+        stack: StackSpec::default()
+            .plug("simfiles", Options::none())
+            .plug("merge", Options::none().with("commit", commit)),
+        checker: DEF.name,
+        checker_options: Options::none(),
+        bounds: Bounds { depth: 2, limit: 10_000, samples: 2_000, crash_depth: 1 },
+        seeded,
+        expect,
+    };
+    vec![
+        target("merge", "a merge that one rename decides", "manifest", false, "clean"),
+        target("merge+three-renames", "a merge that renames three files", "renames", true, "corrupt"),
+    ]
+}
+
+/// The generations before and after the interval that is being checked.
+#[derive(Default)]
+struct Whole {
+    before: u64,
+    after: u64,
+}
+
+fn build(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
+    Ok(Box::new(Whole::default()))
+}
+
+impl Checker for Whole {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        (self.before, self.after) = (self.after, self.after + 1);
+        cx.check_crashes_start(&[]);
+        cx.stack().engine::<Folder>()?.merge(self.after)?;
+        cx.check_crashes_end(self, &[])
+    }
+
+    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        let corrupt = |message| Violation::new(Verdict::Corrupt, "whole", message);
+        let found = stack.engine::<Folder>()?.generations();
+        let found = found.map_err(|errno| corrupt(format!("the files cannot be read: {errno}")))?;
+        let [generation, ..] = found;
+        if found != [generation; 3] {
+            return Err(corrupt(format!("a mixture of generations: {found:?}")).into());
+        }
+        let (least, most) = match epoch {
+            Epoch::Begin => (self.before, self.before),
+            Epoch::InBetween => (self.before, self.after),
+            Epoch::Now | Epoch::End | Epoch::Soft => (self.after, self.after),
+        };
+        if generation < least {
+            let message = format!("generation {least} was merged, {generation} is there");
+            return Err(Violation::new(Verdict::Lost, "merged", message).into());
+        }
+        if generation > most {
+            return Err(corrupt(format!("generation {generation} is there, before it was merged")).into());
+        }
+        Ok(())
+    }
+
+    fn get_sig(&self) -> Option<Vec<u8>> {
+        Some(self.after.to_le_bytes().to_vec())
+    }
+
+    fn check_key(&self) -> Option<Vec<u8>> {
+        Some(self.after.to_le_bytes().to_vec())
+    }
+}

@@ -1,0 +1,3 @@
+//! Checkers of programs that keep versions of files.
+
+pub mod merge;

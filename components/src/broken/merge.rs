@@ -1,0 +1,154 @@
+//! A working folder of three files that belong together, and a merge that replaces all three (EXC-10: EXPENSIV's merge).
+//!
+//! `commit=manifest` writes the new files under names of their own, and then moves a manifest that says which ones count over the
+//! old one: one rename decides. `commit=renames` moves each of the three over the file that it replaces: whoever dies in between
+//! leaves a mixture, and no recovery can tell. Everything is synced before it is moved, so that this is the only bug.
+
+use std::rc::Rc;
+
+use explode_ramdisk::files::{Files, OpenFlags, Result};
+use explode_runtime::recover::{Below, Component, Fault, Recovery, Surface};
+use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+use nix::errno::Errno;
+
+/// As it stands in the registry.
+pub const DEF: ComponentDef = ComponentDef {
+    name: "merge",
+    about: "a folder of three files that are replaced together",
+    modes: &[Mode::Mem, Mode::Vm, Mode::Here],
+    on: Some("simfiles"),
+    options: &[OptionDef {
+        name: "commit",
+        about: "what makes the new files count: manifest, one rename of it; renames, one of each file",
+        default: "manifest",
+    }],
+    build,
+};
+
+#[derive(Clone, Copy, PartialEq)]
+enum Commit {
+    Manifest,
+    Renames,
+}
+
+const FILES: [&str; 3] = ["a", "b", "c"];
+const MANIFEST: &str = "/manifest";
+
+/// The folder.
+pub struct Folder {
+    files: Rc<dyn Files>,
+    commit: Commit,
+}
+
+impl Folder {
+    /// Replaces the three files by those of another generation, and returns when they are durable.
+    ///
+    /// # Errors
+    /// Those of the files below.
+    pub fn merge(&self, generation: u64) -> Result<()> {
+        let Folder { files, commit } = self;
+        match commit {
+            Commit::Renames => {
+                FILES.iter().try_for_each(|name| self.write(&format!("/{name}.new"), generation))?;
+                files.sync_dir("/")?;
+                for name in FILES {
+                    files.rename(&format!("/{name}.new"), &format!("/{name}"))?;
+                }
+                files.sync_dir("/")
+            }
+            Commit::Manifest => {
+                let before = self.number(MANIFEST).ok();
+                FILES.iter().try_for_each(|name| self.write(&format!("/{name}.{generation}"), generation))?;
+                self.write("/manifest.new", generation)?;
+                files.sync_dir("/")?;
+                files.rename("/manifest.new", MANIFEST)?;
+                files.sync_dir("/")?;
+                let old = |before: &u64| {
+                    FILES.iter().try_for_each(|name| files.unlink(&format!("/{name}.{before}")))
+                };
+                before.as_ref().map_or(Ok(()), old)
+            }
+        }
+    }
+
+    /// The generation of each file.
+    ///
+    /// # Errors
+    /// A file that is not there, or is no number.
+    pub fn generations(&self) -> Result<[u64; 3]> {
+        let suffix = match self.commit {
+            Commit::Renames => String::new(),
+            Commit::Manifest => format!(".{}", self.number(MANIFEST)?),
+        };
+        let [a, b, c] = FILES.map(|name| self.number(&format!("/{name}{suffix}")));
+        Ok([a?, b?, c?])
+    }
+
+    /// Takes away what a merge that did not end has left; was there anything?
+    fn tidy(&self) -> Result<bool> {
+        let keep: Vec<String> = match self.commit {
+            Commit::Renames => FILES.map(str::to_owned).into(),
+            Commit::Manifest => {
+                let current = self.number(MANIFEST)?;
+                let files = FILES.iter().map(|name| format!("{name}.{current}"));
+                files.chain(["manifest".to_owned()]).collect()
+            }
+        };
+        let there = self.files.readdir("/")?;
+        let left: Vec<_> = there.iter().filter(|(name, _)| !keep.contains(name)).collect();
+        left.iter().try_for_each(|(name, _)| self.files.unlink(&format!("/{name}")))?;
+        Ok(!left.is_empty())
+    }
+
+    fn write(&self, path: &str, generation: u64) -> Result<()> {
+        let fd = self.files.open(path, OpenFlags { create: true, exclusive: false, truncate: true })?;
+        self.files.pwrite(fd, 0, generation.to_string().as_bytes())?;
+        self.files.fsync(fd)?;
+        self.files.close(fd)
+    }
+
+    fn number(&self, path: &str) -> Result<u64> {
+        let bytes = self.files.read_file(path)?;
+        std::str::from_utf8(&bytes).ok().and_then(|text| text.parse().ok()).ok_or(Errno::EINVAL)
+    }
+}
+
+struct Merge {
+    commit: Commit,
+    folder: Option<Rc<Folder>>,
+}
+
+fn build(options: &Options) -> std::result::Result<Box<dyn Component>, UsageError> {
+    let words = [("manifest", Commit::Manifest), ("renames", Commit::Renames)];
+    Ok(Box::new(Merge { commit: options.one_of("commit", &words)?, folder: None }))
+}
+
+impl Merge {
+    fn open(&mut self, below: &Below<'_>) -> std::result::Result<Rc<Folder>, Fault> {
+        let folder = Rc::new(Folder { files: below.files()?, commit: self.commit });
+        Ok(Rc::clone(self.folder.insert(folder)))
+    }
+}
+
+impl Component for Merge {
+    fn init(&mut self, below: &Below<'_>) -> std::result::Result<(), Fault> {
+        Ok(self.open(below)?.merge(0)?)
+    }
+
+    fn mount(&mut self, below: &Below<'_>) -> std::result::Result<(), Fault> {
+        self.open(below).map(drop)
+    }
+
+    fn unmount(&mut self, _below: &Below<'_>) -> std::result::Result<(), Fault> {
+        self.folder = None;
+        Ok(())
+    }
+
+    fn recover(&mut self, below: &Below<'_>) -> std::result::Result<Recovery, Fault> {
+        Ok(if self.open(below)?.tidy()? { Recovery::Repaired } else { Recovery::Clean })
+    }
+
+    fn surface(&self) -> Surface {
+        self.folder.clone().map_or(Surface::Child, |folder| Surface::Engine(folder))
+    }
+}

@@ -1,0 +1,60 @@
+//! Blocks that hold something.
+
+use std::ops::Range;
+
+use explode_ramdisk::{Image, SECTOR_BYTES};
+
+/// A block that may go bad.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// The device.
+    pub dev: u32,
+    /// Its sectors.
+    pub sectors: Range<u64>,
+    /// Its name, the same in every run.
+    pub name: String,
+}
+
+/// What the devices of a stack hold for sure, as a leaf that may go bad is shown it.
+#[derive(Clone, Copy, Debug)]
+pub struct Medium<'a> {
+    /// The name of the leaf.
+    pub layer: &'a str,
+    /// The leaf's first device.
+    pub first_device: u32,
+    /// All devices.
+    pub durable: &'a Image,
+    /// Bytes of a block.
+    pub block_bytes: u32,
+}
+
+impl Medium<'_> {
+    /// The blocks of the leaf's first device, of so many sectors, that are not all zeroes and can be read.
+    pub fn disk(&self, sectors: u64) -> Vec<Site> {
+        let name = |block| format!("{} block {block}", self.layer);
+        self.sites(self.first_device, 0..sectors, &name)
+    }
+
+    /// The same of a file, whose contents are the first `bytes` of a device.
+    pub fn file(&self, path: &str, dev: u32, bytes: u64) -> Vec<Site> {
+        let name = |block| format!("{} {path} byte {}", self.layer, block * u64::from(self.block_bytes));
+        self.sites(dev, 0..bytes.div_ceil(SECTOR_BYTES as u64), &name)
+    }
+
+    fn sites(&self, dev: u32, range: Range<u64>, name: &dyn Fn(u64) -> String) -> Vec<Site> {
+        let Some(disk) = self.durable.disk(dev) else { return Vec::new() };
+        let per_block = u64::from(self.block_bytes) / SECTOR_BYTES as u64;
+        let end = range.end;
+        let mut blocks: Vec<u64> = disk.used_sectors(range).map(|sector| sector / per_block).collect();
+        blocks.dedup();
+        let readable = |sectors: &Range<u64>| {
+            let bytes = (sectors.end - sectors.start) as usize * SECTOR_BYTES;
+            disk.readable(sectors.start * SECTOR_BYTES as u64, bytes).is_ok()
+        };
+        let sites = blocks.into_iter().map(|block| {
+            let sectors = block * per_block..((block + 1) * per_block).min(end);
+            Site { dev, sectors, name: name(block) }
+        });
+        sites.filter(|site| readable(&site.sectors)).collect()
+    }
+}

@@ -1,0 +1,122 @@
+//! Faults of the medium as choices (EX-112, EX-118): before a mutate one block of one leaf may go bad.
+//!
+//! Which leaves have faults, of which kind and how many on a path, their options say ([`MEDIA_OPTIONS`]); where there is one, each
+//! mutate begins with a choice among none and every block of them that can go bad: one that is not all zeroes, and of which
+//! nothing newer is on its way to the disk (what is read of that comes from a cache). From there on the block is bad, under the
+//! live stack and on every crash disk, sector by sector until it is written: fault-model.md, section 10.
+
+mod blocks;
+
+use explode_ramdisk::ReadFault;
+
+pub use blocks::{Medium, Site};
+
+use crate::choose::{Choice, Chooser, Kind, Label, Point};
+use crate::pipeline::Pipeline;
+use crate::recover::{Fault, Stack};
+use crate::run::{OptionDef, Options, UsageError};
+
+/// Where the choices are, for their labels.
+const SITE: &str = "media";
+
+/// What may go bad of a leaf.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Media {
+    unreadable: bool,
+    garbage: bool,
+    most: u32,
+}
+
+/// The options by which a leaf is told so.
+pub const MEDIA_OPTIONS: [OptionDef; 2] = [
+    OptionDef {
+        name: "faults",
+        about: "how a block of it may go bad before a mutate: none, unreadable, garbage, both",
+        default: "none",
+    },
+    OptionDef { name: "most_faults", about: "how many blocks go bad on a path", default: "1" },
+];
+
+impl Media {
+    /// What a leaf's options say.
+    ///
+    /// # Errors
+    /// No such kind, or no number.
+    pub fn of(options: &Options) -> Result<Media, UsageError> {
+        let words = [
+            ("none", (false, false)),
+            ("unreadable", (true, false)),
+            ("garbage", (false, true)),
+            ("both", (true, true)),
+        ];
+        let (unreadable, garbage) = options.one_of("faults", &words)?;
+        let most = options.int("most_faults", 1)?;
+        let most = u32::try_from(most)
+            .map_err(|_| UsageError(format!("most_faults of {most}; use less than 2^32")))?;
+        Ok(Media { unreadable, garbage, most })
+    }
+
+    /// Does nothing go bad?
+    pub fn is_sound(&self) -> bool {
+        !self.unreadable && !self.garbage
+    }
+
+    /// The faults of a block, with their names.
+    fn faults(self, seed: u64) -> impl Iterator<Item = (&'static str, ReadFault)> {
+        let unreadable = self.unreadable.then_some(("unreadable", ReadFault::Unreadable));
+        let garbage = self.garbage.then_some(("garbage", ReadFault::Garbage { seed }));
+        unreadable.into_iter().chain(garbage)
+    }
+}
+
+/// Something that may happen now.
+#[derive(Debug)]
+struct Chance {
+    site: Site,
+    fault: ReadFault,
+}
+
+/// A mutate begins: if a block goes bad now, it does. `seed` is what garbage is drawn from.
+///
+/// # Errors
+/// The log cannot be read, or the devices do not do it.
+pub(crate) fn choose(
+    stack: &Stack,
+    pipeline: &mut Pipeline<'_>,
+    chooser: &mut Chooser,
+    fallback: &mut dyn FnMut(&Point<'_>) -> u32,
+    seed: u64,
+) -> Result<(), Fault> {
+    if !stack.may_go_bad() {
+        return Ok(());
+    }
+    let so_far = faults(chooser.made()).count() as u32;
+    let write_set = pipeline.catch_up(stack.devices())?;
+    let mut names = vec!["none".to_owned()];
+    let mut chances = Vec::new();
+    for (media, site) in stack.media_sites(write_set.durable()) {
+        if so_far < media.most && write_set.is_settled(site.dev, &site.sectors) {
+            for (word, fault) in media.faults(seed) {
+                names.push(format!("{} {word}", site.name));
+                chances.push(Chance { site: site.clone(), fault });
+            }
+        }
+    }
+    let options = u32::try_from(names.len()).map_err(Fault::new)?;
+    let label = Label { site: SITE.to_owned(), ..Label::default() };
+    let point = Point { kind: Kind::IoFailure, options, names: &names, weights: &[], label };
+    let answer = chooser.choose(&point, fallback) as usize;
+    if let Some(Chance { site: Site { dev, sectors, .. }, fault }) =
+        answer.checked_sub(1).map(|at| &chances[at])
+    {
+        stack.devices().spoil(*dev, sectors.clone(), *fault)?;
+        pipeline.spoil(*dev, sectors.clone(), *fault, &names[answer]);
+    }
+    Ok(())
+}
+
+/// The names of the faults among some choices.
+pub(crate) fn faults(choices: &[Choice]) -> impl Iterator<Item = &str> {
+    let chosen = choices.iter().filter(|choice| choice.label.site == SITE && choice.value > 0);
+    chosen.filter_map(|choice| choice.name.as_deref())
+}

@@ -1,0 +1,232 @@
+//! Crashes during recovery, during the recovery from those, and so on (EX-78): every disk of each depth, against a count by brute
+//! force; and a recovery that only fails when it was interrupted twice, or three times.
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use explode_ramdisk::{Flags, RamDisk};
+use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::crash::Epoch;
+use explode_runtime::recover::{Below, Component, Fault, Recovery, Stack, StackSpec, Surface};
+use explode_runtime::run::{CheckerDef, ComponentDef, Mode, OptionDef, Options, Registry, UsageError};
+
+use common::Said;
+
+/// The first byte of four sectors: what is on the disk, as far as the toy knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct State([u8; 4]);
+
+/// How often recovery has begun and not ended; the journal; two copies of what stands in it.
+const ATTEMPTS: usize = 0;
+const JOURNAL: usize = 1;
+const COPIES: [usize; 2] = [2, 3];
+
+#[derive(Clone, Copy)]
+enum Step {
+    Write(usize, u8),
+    Flush,
+}
+
+/// As patience: recovery goes by phases, which [`ATTEMPTS`] tells, and not by attempts.
+const PHASES: u8 = 0;
+
+/// From the crash to phase 1, from there to phase 2, from there to the copies; who begins in phase 2 goes by phase 9, and from that
+/// nobody comes back.
+fn phases(state: State) -> Vec<Step> {
+    let way: &[u8] = match state.0[ATTEMPTS] {
+        0 => &[1, 2],
+        1 => &[2],
+        2 => &[9],
+        _ => return Vec::new(),
+    };
+    let way = way.iter().flat_map(|phase| [Step::Write(ATTEMPTS, *phase), Step::Flush]);
+    let copies = COPIES.map(|to| Step::Write(to, state.0[JOURNAL]));
+    way.chain(copies).chain([Step::Flush, Step::Write(ATTEMPTS, 0), Step::Flush]).collect()
+}
+
+/// What recovery does to a disk in this state: it counts itself, brings the journal into both copies in any order, and ends its
+/// count. After `patience` attempts that did not end it gives up, and makes everything empty.
+fn recovery(state: State, patience: u8) -> Vec<Step> {
+    let State(bytes) = state;
+    let copy = |to| Step::Write(to, bytes[JOURNAL]);
+    if patience == PHASES {
+        return phases(state);
+    }
+    if bytes[ATTEMPTS] >= patience {
+        return vec![
+            Step::Write(COPIES[0], 0),
+            Step::Write(COPIES[1], 0),
+            Step::Write(ATTEMPTS, 0),
+            Step::Flush,
+        ];
+    }
+    if bytes[ATTEMPTS] == 0 && COPIES.iter().all(|at| bytes[*at] == bytes[JOURNAL]) {
+        return Vec::new();
+    }
+    let begin = [Step::Write(ATTEMPTS, bytes[ATTEMPTS] + 1), Step::Flush];
+    let work = [copy(COPIES[0]), copy(COPIES[1]), Step::Flush];
+    begin.into_iter().chain(work).chain([Step::Write(ATTEMPTS, 0), Step::Flush]).collect()
+}
+
+/// The states that a crash can leave anywhere in these steps, but for the one they begin with: of each sector that was written
+/// since the last flush what was there or what was written, whatever becomes of the others.
+fn crashes(begin: State, steps: &[Step]) -> BTreeSet<State> {
+    let mut found = BTreeSet::new();
+    let (mut durable, mut pending) = (begin, Vec::new());
+    for step in steps {
+        match step {
+            Step::Write(at, byte) => pending.push((*at, *byte)),
+            Step::Flush => pending.drain(..).for_each(|(at, byte)| durable.0[at] = byte),
+        }
+        for kept in 0..1u32 << pending.len() {
+            let mut disk = durable;
+            for (index, (at, byte)) in pending.iter().enumerate() {
+                if kept & 1 << index != 0 {
+                    disk.0[*at] = *byte;
+                }
+            }
+            found.insert(disk);
+        }
+    }
+    found.remove(&begin);
+    found
+}
+
+/// The disks of each depth, for a crash disk in this state.
+fn by_brute_force(crash_disk: State, patience: u8, depth: u32) -> Vec<BTreeSet<State>> {
+    let mut levels = vec![BTreeSet::from([crash_disk])];
+    for _ in 0..depth {
+        let before = levels.last().expect("there is the first");
+        let next = before.iter().flat_map(|state| crashes(*state, &recovery(*state, patience)));
+        levels.push(next.filter(|state| *state != crash_disk).collect());
+    }
+    levels.split_off(1)
+}
+
+const TOY: ComponentDef = ComponentDef {
+    name: "toy",
+    about: "a journal and two copies, for tests",
+    modes: &[Mode::Mem],
+    on: Some("disk"),
+    options: &[OptionDef { name: "patience", about: "how many attempts it makes", default: "255" }],
+    build: |options: &Options| -> Result<Box<dyn Component>, UsageError> {
+        Ok(Box::new(Toy { patience: options.int("patience", 255)? as u8 }))
+    },
+};
+
+struct Toy {
+    patience: u8,
+}
+
+fn read(disk: &RamDisk) -> State {
+    let mut state = State::default();
+    for (sector, byte) in state.0.iter_mut().enumerate() {
+        let mut bytes = [0; 512];
+        disk.read(sector as u64 * 8, &mut bytes);
+        *byte = bytes[0];
+    }
+    state
+}
+
+fn take(disk: &RamDisk, steps: &[Step]) {
+    for step in steps {
+        match step {
+            Step::Write(sector, byte) => disk.write(*sector as u64 * 8, &[*byte; 512], Flags::NONE),
+            Step::Flush => disk.flush(),
+        }
+    }
+}
+
+impl Component for Toy {
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+        let disk = below.disk(0)?;
+        let steps = recovery(read(&disk), self.patience);
+        take(&disk, &steps);
+        Ok(if steps.is_empty() { Recovery::Clean } else { Recovery::Repaired })
+    }
+    fn surface(&self) -> Surface {
+        Surface::Child
+    }
+}
+
+/// Writes the journal; after recovery both copies hold it.
+struct Journal;
+
+impl Checker for Journal {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        take(&cx.stack().disk()?, &[Step::Write(JOURNAL, 7), Step::Flush]);
+        cx.check_crashes_now(self, &[])
+    }
+    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        let found = read(&stack.disk()?);
+        if found == State([0, 7, 7, 7]) {
+            return Ok(());
+        }
+        Err(Violation::new(Verdict::Lost, "journal", format!("{found:?}")).into())
+    }
+}
+
+const CRASHED: State = State([0, 7, 0, 0]);
+
+fn run(patience: u8, depth: u32) -> Said {
+    let checker = CheckerDef {
+        name: "test",
+        about: "a checker for tests",
+        options: &[],
+        build: |_: &Options| Ok(Box::new(Journal)),
+    };
+    let registry = Registry { components: vec![common::DISK, TOY], checkers: vec![checker], targets: vec![] };
+    let mut plan = common::plan(1);
+    plan.stack = StackSpec::default()
+        .plug("disk", Options::none())
+        .plug("toy", Options::none().with("patience", u64::from(patience)));
+    plan.settings.crash_depth = depth;
+    common::run(&registry, &plan)
+}
+
+/// By hand: one deep 1 + 3 + 1 disks (the count is there; one copy, the other, both; the count has ended), and then the same with
+/// the count one higher.
+#[test]
+fn the_disks_of_each_depth_are_those_of_brute_force() {
+    let levels = by_brute_force(CRASHED, 255, 3);
+    assert_eq!(levels.iter().map(BTreeSet::len).collect::<Vec<_>>(), LEVELS);
+    for depth in 0..=3 {
+        let summary = run(255, depth).summary().clone();
+        assert_eq!(
+            (&summary.crash_disks, &summary.checked, &summary.findings),
+            (&1.into(), &1.into(), &0.into())
+        );
+        let expected: usize = LEVELS[..depth as usize].iter().sum();
+        assert_eq!(summary.crash_crash_disks, (expected as u64).into(), "{depth} deep");
+        assert!(summary.complete);
+    }
+}
+
+/// The last of them is the same disk at each depth, and a check at each: from a shallower one more follows.
+const LEVELS: [usize; 3] = [5, 5, 5];
+
+/// A recovery that gives up after so many attempts: found exactly as deep, the way there is in the trace, and replayed.
+#[test]
+fn a_recovery_that_gives_up_is_found_as_deep_as_it_was_interrupted() {
+    for patience in [1, 2, 3] {
+        for depth in 0..=3 {
+            let said = run(patience, depth);
+            let found = said.findings();
+            assert_eq!(found.len(), usize::from(depth >= u32::from(patience)), "{patience}, {depth} deep");
+            if let Some(found) = found.first() {
+                assert_eq!((found.signature.as_str(), found.replayed), ("test/lost/journal", true));
+                assert_eq!(said.traces[0].recovery.len(), usize::from(patience));
+            }
+        }
+    }
+}
+
+/// Phase 2 is met two deep, where nothing follows, before it is met one deep, where phase 9 does.
+#[test]
+fn a_disk_that_was_met_too_deep_is_looked_at_again() {
+    assert_eq!([1, 2].map(|depth| run(PHASES, depth).findings().len()), [0, 1]);
+    let said = run(PHASES, 2);
+    assert!(said.findings()[0].replayed);
+    assert_eq!((said.traces[0].recovery.len(), &*said.traces[0].message), (2, "State([9, 7, 0, 0])"));
+}

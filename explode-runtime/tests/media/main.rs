@@ -1,0 +1,150 @@
+//! Blocks that go bad, as choices (EX-112, EX-118): a mirror over two disks outlives each, if it looks.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod mirror;
+mod write_set;
+
+use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::choose::Kind;
+use explode_runtime::crash::Epoch;
+use explode_runtime::recover::{Layer, Stack, StackSpec};
+use explode_runtime::run::{Bounds, CheckerDef, Options, Plan, Registry, Target};
+
+use common::Said;
+use mirror::{BLOCK, BLOCKS, Mirror};
+
+/// Fills one of two blocks; both hold what they were filled with, before a crash and after it.
+#[derive(Default)]
+struct Holds {
+    before: [u8; 2],
+    after: [u8; 2],
+    fills: u8,
+}
+
+impl Holds {
+    fn judge(&self, mirror: &Mirror, legal: impl Fn(usize) -> Vec<u8>) -> Result<(), Failure> {
+        for block in 0..BLOCKS {
+            let Ok(found) = mirror.read(block) else {
+                return Err(Failure::Broken("neither copy can be read".to_owned()));
+            };
+            if !legal(block as usize).iter().any(|letter| found == vec![*letter; BLOCK - 8]) {
+                let message = format!("block {block} begins with {:?}", &found[..4]);
+                return Err(Violation::new(Verdict::Corrupt, "held", message).into());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Checker for Holds {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        let mirror = cx.stack().engine::<Mirror>()?;
+        let block = cx.choose(2);
+        self.fills += 1;
+        self.before = self.after;
+        self.after[block] = self.fills;
+        cx.check_crashes_start(&[]);
+        mirror.write(block as u64, self.fills);
+        self.judge(&mirror, |block| vec![self.after[block]])?;
+        cx.check_crashes_end(self, &[])
+    }
+
+    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        self.judge(stack.engine::<Mirror>()?.as_ref(), |block| match epoch {
+            Epoch::Begin => vec![self.before[block]],
+            Epoch::InBetween => vec![self.before[block], self.after[block]],
+            Epoch::Now | Epoch::End | Epoch::Soft => vec![self.after[block]],
+        })
+    }
+}
+
+/// Two mutates on a mirror of this kind whose disks have such faults, so many on a path.
+fn run(kind: &str, faults: &str, most: u64) -> Said {
+    run_to(2, kind, faults, most)
+}
+
+fn run_to(depth: u32, kind: &str, faults: &str, most: u64) -> Said {
+    let checker = CheckerDef {
+        name: "test",
+        about: "a checker for tests",
+        options: &[],
+        build: |_: &Options| Ok(Box::new(Holds::default())),
+    };
+    let registry =
+        Registry { components: vec![mirror::DISK, mirror::MIRROR], checkers: vec![checker], targets: vec![] };
+    let disk = |name: &str| Layer {
+        name: name.to_owned(),
+        component: "disk".to_owned(),
+        children: Vec::new(),
+        options: Options::none().with("faults", faults).with("most_faults", most),
+    };
+    let mirror = Layer {
+        name: "mirror".to_owned(),
+        component: "mirror".to_owned(),
+        children: vec!["d0".to_owned(), "d1".to_owned()],
+        options: Options::none().with("kind", kind),
+    };
+    let target = Target {
+        name: "test",
+        about: "a target for tests",
+        stack: StackSpec(vec![disk("d0"), disk("d1"), mirror]),
+        checker: "test",
+        checker_options: Options::none(),
+        bounds: Bounds { depth, limit: 10_000, samples: 2_000, crash_depth: 1 },
+        seeded: false,
+        expect: "clean",
+    };
+    common::run(&registry, &Plan::of(&registry, &target).unwrap())
+}
+
+/// States, operations, choices of two or more options, findings, and what was broken.
+fn counts(said: &Said) -> [u64; 5] {
+    let summary = said.summary();
+    [&summary.states, &summary.operations, &summary.choices, &summary.findings, &summary.broken]
+        .map(|count| u64::try_from(&count.0).unwrap())
+}
+
+/// The first mutate has nothing that could go bad; then each disk has one block, so there are 1 + 2 ways, and two blocks to fill:
+/// 2 + 2 x 3 x 2 operations; a state is a way.
+#[test]
+fn each_block_that_holds_something_is_an_option() {
+    assert_eq!(counts(&run("plain", "none", 1)), [7, 6, 6, 0, 0]);
+    let said = run("plain", "unreadable", 1);
+    assert_eq!(counts(&said), [15, 14, 26, 0, 0]);
+    assert!(said.summary().complete);
+    // Both kinds of both blocks: 1 + 4 ways.
+    assert_eq!(counts(&run("checksums", "both", 1)), [23, 22, 42, 0, 0]);
+}
+
+#[test]
+fn garbage_is_caught_unless_there_are_checksums() {
+    let said = run("plain", "garbage", 1);
+    let found: Vec<&str> = said.findings().iter().map(|finding| finding.signature.as_str()).collect();
+    assert_eq!(found, ["test/corrupt/held"]);
+    assert!(said.findings()[0].replayed);
+    let choice = &said.traces[0].choices[1];
+    assert_eq!((choice.kind, choice.options, choice.value), (Kind::IoFailure, 3, 1));
+    assert_eq!((choice.name.as_deref(), choice.label.site.as_str()), (Some("d0 block 0 garbage"), "media"));
+    assert_eq!(counts(&run("checksums", "garbage", 1)), [15, 14, 26, 0, 0]);
+}
+
+/// The seeded bug: what a read that has failed leaves behind is taken for what was read.
+#[test]
+fn a_mirror_that_does_not_look_is_found_and_replayed() {
+    let said = run("careless", "unreadable", 1);
+    let findings = said.findings();
+    assert_eq!(findings.len(), 1, "{:?}", said.messages);
+    assert_eq!((findings[0].signature.as_str(), findings[0].replayed), ("test/corrupt/held", true));
+    assert_eq!(said.traces[0].choices[1].name.as_deref(), Some("d0 block 0 unreadable"));
+    assert_eq!(counts(&run("careless", "none", 1))[3..], [0, 0], "sound disks do not show it");
+}
+
+/// Two bad blocks are more than a mirror can take: that it says so is all that is to be had, and nothing is broken.
+#[test]
+fn both_copies_unreadable_is_an_error_and_no_finding() {
+    let said = run_to(3, "plain", "unreadable", 2);
+    let [.., findings, broken] = counts(&said);
+    assert_eq!([findings, broken], [0, 0]);
+}

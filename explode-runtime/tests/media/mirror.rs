@@ -1,0 +1,159 @@
+//! Two disks that hold the same, as one: a mirror with or without checksums, and one that does not look whether it could read.
+
+use std::rc::Rc;
+
+use explode_ramdisk::{Flags, RamDisk};
+use explode_runtime::media::{MEDIA_OPTIONS, Media, Medium, Site};
+use explode_runtime::recover::{Below, Component, Fault, Recovery, Surface};
+use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+use nix::errno::Errno;
+
+/// Bytes of a block.
+pub const BLOCK: usize = 4096;
+/// Blocks of the mirror.
+pub const BLOCKS: u64 = 2;
+
+/// A disk of so many blocks that may go bad.
+pub const DISK: ComponentDef = ComponentDef {
+    name: "disk",
+    about: "a disk for tests",
+    modes: &[Mode::Mem],
+    on: None,
+    options: &MEDIA_OPTIONS,
+    build: |options: &Options| -> Result<Box<dyn Component>, UsageError> {
+        Ok(Box::new(Disk { media: Media::of(options)?, disk: None }))
+    },
+};
+
+struct Disk {
+    media: Media,
+    disk: Option<RamDisk>,
+}
+
+impl Component for Disk {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        self.disk = Some(RamDisk::new(below.devices.storage()?.clone(), below.first_device, BLOCKS * 8));
+        Ok(())
+    }
+    fn surface(&self) -> Surface {
+        self.disk.clone().map_or(Surface::Child, Surface::Disk)
+    }
+    fn devices(&self) -> u32 {
+        1
+    }
+    fn media(&self) -> Media {
+        self.media
+    }
+    fn media_sites(&self, medium: &Medium<'_>) -> Vec<Site> {
+        medium.disk(BLOCKS * 8)
+    }
+}
+
+/// The mirror over two of them.
+pub const MIRROR: ComponentDef = ComponentDef {
+    name: "mirror",
+    about: "two disks as one, for tests",
+    modes: &[Mode::Mem],
+    on: None,
+    options: &[OptionDef { name: "kind", about: "plain, checksums, careless", default: "plain" }],
+    build: |options: &Options| -> Result<Box<dyn Component>, UsageError> {
+        let words = [("plain", Kind::Plain), ("checksums", Kind::Checksums), ("careless", Kind::Careless)];
+        Ok(Box::new(Component_ { kind: options.one_of("kind", &words)?, mirror: None }))
+    },
+};
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Plain,
+    Checksums,
+    /// It takes what a read that has failed leaves behind for what it has read.
+    Careless,
+}
+
+/// Two disks as one.
+pub struct Mirror {
+    kind: Kind,
+    disks: [RamDisk; 2],
+}
+
+impl Mirror {
+    /// Fills a block, durably: the first disk, then the second.
+    pub fn write(&self, block: u64, letter: u8) {
+        let mut bytes = vec![letter; BLOCK];
+        if self.kind == Kind::Checksums {
+            let sum = checksum(&bytes);
+            bytes[BLOCK - 8..].copy_from_slice(&sum);
+        }
+        self.disks.iter().for_each(|disk| {
+            disk.write(block * 8, &bytes, Flags::NONE);
+            disk.flush();
+        });
+    }
+
+    /// What the block was filled with; 0 if it never was.
+    pub fn read(&self, block: u64) -> Result<Vec<u8>, Errno> {
+        let bytes = self.copy(0, block).or_else(|_| self.copy(1, block))?;
+        Ok(bytes[..BLOCK - 8].to_vec())
+    }
+
+    /// One of the copies, if it can be read and is sound.
+    fn copy(&self, disk: usize, block: u64) -> Result<Vec<u8>, Errno> {
+        let mut bytes = vec![0; BLOCK];
+        let read = self.disks[disk].try_read(block * 8, &mut bytes);
+        if self.kind != Kind::Careless {
+            read?;
+        }
+        let (contents, sum) = bytes.split_at(BLOCK - 8);
+        let empty = bytes.iter().all(|byte| *byte == 0);
+        if self.kind == Kind::Checksums && !empty && checksum(contents) != sum {
+            Err(Errno::EIO)
+        } else {
+            Ok(bytes)
+        }
+    }
+
+    /// Makes both copies the same: the first wins if it is sound.
+    fn resync(&self) -> Recovery {
+        let mut found = Recovery::Clean;
+        for block in 0..BLOCKS {
+            let copies = [self.copy(0, block), self.copy(1, block)];
+            let (bytes, to) = match &copies {
+                [Ok(first), second] if second.as_ref() != Ok(first) => (first, 1),
+                [Err(_), Ok(second)] => (second, 0),
+                _ => continue,
+            };
+            self.disks[to].write(block * 8, bytes, Flags::NONE);
+            self.disks[to].flush();
+            found = Recovery::Repaired;
+        }
+        found
+    }
+}
+
+fn checksum(bytes: &[u8]) -> [u8; 8] {
+    xxhash_rust::xxh3::xxh3_64(&bytes[..BLOCK - 8]).to_le_bytes()
+}
+
+struct Component_ {
+    kind: Kind,
+    mirror: Option<Rc<Mirror>>,
+}
+
+impl Component_ {
+    fn open(&mut self, below: &Below<'_>) -> Result<Rc<Mirror>, Fault> {
+        let mirror = Mirror { kind: self.kind, disks: [below.disk(0)?, below.disk(1)?] };
+        Ok(Rc::clone(self.mirror.insert(Rc::new(mirror))))
+    }
+}
+
+impl Component for Component_ {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        self.open(below).map(drop)
+    }
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+        Ok(self.open(below)?.resync())
+    }
+    fn surface(&self) -> Surface {
+        self.mirror.clone().map_or(Surface::Child, |mirror| Surface::Engine(mirror))
+    }
+}

@@ -1,0 +1,32 @@
+//! Every file that is there.
+
+use std::collections::BTreeSet;
+
+use super::inode::Body;
+use super::tree::{ROOT, Tree};
+
+impl Tree {
+    /// Every file that a path leads to, once: the first path in alphabetical order, level by level; its device; its size in
+    /// bytes.
+    pub fn list(&self) -> Vec<(String, u32, u64)> {
+        let mut files = Vec::new();
+        let mut met = BTreeSet::from([ROOT]);
+        let mut level = vec![(String::new(), ROOT)];
+        while !level.is_empty() {
+            let mut next = Vec::new();
+            for (path, number) in level {
+                match &self.inode(number).body {
+                    Body::File { size } => files.push((path, self.device(number), *size)),
+                    Body::Directory(directory) => {
+                        let there =
+                            directory.names.iter().filter_map(|(name, at)| Some((name, at.leads_to?)));
+                        let new = there.filter(|(_, number)| met.insert(*number));
+                        next.extend(new.map(|(name, number)| (format!("{path}/{name}"), number)));
+                    }
+                }
+            }
+            level = next;
+        }
+        files
+    }
+}

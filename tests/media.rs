@@ -1,0 +1,55 @@
+//! `faults`: blocks of files that go bad, as a user runs it (EX-112, EX-118).
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use tempfile::tempdir;
+
+use common::{explode, explode_in, of_type};
+
+/// The lines of a run of two mutates with such faults.
+fn run(code: i32, target: &str, faults: &str) -> Vec<Value> {
+    let folder = tempdir().unwrap();
+    let args = format!(
+        "run {target} --set simfiles.faults={faults} --depth 2 --require-complete --format jsonl --out run"
+    );
+    explode_in(folder.path(), args.split_whitespace()).expect(code).json()
+}
+
+fn counts(lines: &[Value]) -> Vec<u64> {
+    let keys = ["states", "operations", "choices", "findings", "broken"];
+    keys.iter().map(|key| lines.last().unwrap()[key].as_u64().unwrap()).collect()
+}
+
+/// A database whose file cannot be read gives errors, and loses nothing that can be read. Its pages are all in one block; with a WAL
+/// there is one more.
+#[test]
+fn sqlite_says_that_it_cannot_read() {
+    assert_eq!(counts(&run(0, "sqlite-extra", "unreadable")), [43, 84, 168, 0, 0]);
+    assert_eq!(counts(&run(0, "sqlite-full-wal", "unreadable")), [107, 144, 252, 0, 0]);
+}
+
+/// It has no checksums but those of the WAL, which end at the first that is wrong: what was committed behind it is gone.
+#[test]
+fn sqlite_takes_garbage_for_what_it_is() {
+    let lines = run(1, "sqlite-full-wal", "garbage");
+    assert_eq!(counts(&lines)[3..], [5, 0]);
+    let findings = of_type(&lines, "finding");
+    assert!(findings.iter().all(|finding| finding["replayed"] == true));
+    let verdicts: BTreeSet<&str> =
+        findings.iter().map(|finding| finding["verdict"].as_str().unwrap()).collect();
+    assert_eq!(verdicts, ["corrupt", "lost", "recover-failed"].into());
+}
+
+#[test]
+fn wrong_faults_are_refused() {
+    for (set, words) in [
+        ("simfiles.faults=unreadible", "did you mean 'unreadable'?"),
+        ("simfiles.most_faults=many", "needs a number"),
+    ] {
+        let ran = explode(["run", "sqlite-full", "--set", set]).expect(2);
+        assert!(ran.err.contains(words), "{ran:?}");
+    }
+}
