@@ -96,9 +96,11 @@ impl<W: Write> Human<W> {
             Colour::Plain,
             &format!("completion {completion}, atom {atom}, block {block}{replace}"),
         )?;
-        if let Some(why) = &run.not_skipping {
-            self.line("Skips", Colour::Plain, &format!("no check: {why}"))?;
-        }
+        let skips = match &run.not_skipping {
+            Some(why) => format!("no check: {why}"),
+            None => "checks whose verdict is known from another disk".to_owned(),
+        };
+        self.line("Skips", Colour::Plain, &skips)?;
         for hidden in &run.hides {
             self.line("Hides", Colour::Plain, hidden)?;
         }
