@@ -122,6 +122,7 @@ fn text(smaller: &Smaller, out: &Path) -> Vec<String> {
         detail("fails", &format!("{}: {}", trace.verdict, trace.message)),
         detail("tests", &format!("{tests} made, {remembered} answered from memory, {seconds:.1}s{ended}")),
         detail("trace", &path),
+        detail("story", &format!("{} show {}", quoted(&output::program()), quoted(&path))),
         detail("replay", &format!("{} replay {}", quoted(&output::program()), quoted(&path))),
     ]
 }

@@ -76,6 +76,8 @@ pub enum WayEnd {
     Not(String),
     /// It went another way.
     Diverged(String),
+    /// The checker, a component or the tool failed.
+    Broken(String),
 }
 
 /// An error that was seen.
@@ -326,7 +328,7 @@ impl<'a, 'r> Bench<'a, 'r> {
                 WayEnd::Not(why)
             }
             End::Diverged(what) => WayEnd::Diverged(what),
-            End::Broken(why) => WayEnd::Not(format!("broken: {why}")),
+            End::Broken(why) => WayEnd::Broken(why),
         }
     }
 

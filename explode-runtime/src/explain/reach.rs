@@ -63,6 +63,7 @@ pub fn reach(bench: &mut Bench<'_, '_>, trace: &Trace) -> Result<Reached, RunErr
             WayEnd::Stands(_) => Reached::Not("it stood still at a disk".to_owned()),
             WayEnd::Not(why) => Reached::Not(why),
             WayEnd::Diverged(what) => Reached::Diverged(what),
+            WayEnd::Broken(why) => return Err(RunError::Broken(why)),
         });
     };
     let mut why = "the recorded disk does not fail that way".to_owned();
@@ -73,6 +74,7 @@ pub fn reach(bench: &mut Bench<'_, '_>, trace: &Trace) -> Result<Reached, RunErr
             }
         }
         WayEnd::Diverged(what) => return Ok(Reached::Diverged(what)),
+        WayEnd::Broken(why) => return Err(RunError::Broken(why)),
         WayEnd::Not(not) => why = not,
         WayEnd::Fails(_) => {}
     }
@@ -111,7 +113,7 @@ pub fn look(
             let standing = stand(bench, &failing)?;
             Ok(Look::Fails(Box::new(Failure { failing: *failing, standing, by_search: false })))
         }
-        WayEnd::Not(why) | WayEnd::Diverged(why) => Ok(Look::Not(why)),
+        WayEnd::Not(why) | WayEnd::Diverged(why) | WayEnd::Broken(why) => Ok(Look::Not(why)),
     }
 }
 
