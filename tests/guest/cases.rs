@@ -154,7 +154,7 @@ fn two_deep(cx: Cx<'_>, report: &mut Report) {
 }
 
 /// The limit and sample of an emission, and for each depth the distinct crash disks and those of crashes during recovery.
-const TWO_DEEP: (u64, [[u64; 2]; 3]) = (4, [[0, 0], [0, 0], [0, 0]]);
+const TWO_DEEP: (u64, [[u64; 2]; 3]) = (4, [[20, 0], [20, 43], [20, 117]]);
 
 /// The first byte in which two events differ, and the bytes from there on.
 fn byte(one: &Event, other: &Event) -> Option<(usize, Vec<u8>, Vec<u8>)> {
@@ -263,8 +263,8 @@ fn media(cx: Cx<'_>, report: &mut Report) {
     }
 }
 
-/// None, or one of the blocks of a small ext2 with one file that hold something.
-const MEDIA_OPTIONS: u32 = 12;
+/// None, or one of the blocks that hold something of which nothing is pending.
+const MEDIA_OPTIONS: u32 = 9;
 
 /// Synced data is lost on disks with a version that was dirty and never submitted; without those it is not.
 fn never_submitted(cx: Cx<'_>, report: &mut Report, system: &str, steps: &[&str], message: &str) {
