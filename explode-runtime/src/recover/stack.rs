@@ -275,7 +275,6 @@ impl Stack {
     pub fn not_skipping(&self) -> Option<&str> {
         self.levels.iter().find(|level| !level.component.skipping()).map(|level| level.name.as_str())
     }
-    }
 
     /// What checking a crash disk costs without us, and the block device below: if the stack is one component on one of these,
     /// mounted, and that can say.
