@@ -59,7 +59,9 @@ fn its_keys_are_those_of_real_traces() {
     let (options, rules): (Vec<Value>, Vec<Value>) =
         all("options").into_iter().map(|options| (options.clone(), options["rules"].clone())).unzip();
     let said_of_options = said("options", "`replace_versions`)");
-    assert_eq!(&said_of_options | &names("`replace_versions`"), keys_of(options.iter().chain(&rules)));
+    let prefixes = options.iter().filter_map(|options| options.get("prefix"));
+    let keys_of_options = keys_of(options.iter().chain(&rules).chain(prefixes));
+    assert_eq!(&said_of_options | &names("`replace_versions`"), keys_of_options);
     assert_eq!(said("stack", "; "), keys_of(&lists("stack")));
     let disks: Vec<Value> = all("crash_disk").into_iter().filter(|disk| !disk.is_null()).collect();
     assert_eq!(said("crash_disk", ", the pieces"), keys_of(disks.iter().chain(&lists("recovery"))));
@@ -90,6 +92,7 @@ fn one_key_more_is_refused() {
             "/stack/0",
             "/options",
             "/options/rules",
+            "/options/prefix",
             "/choices/0",
             "/choices/0/label",
             "/crash_disk",
@@ -103,7 +106,7 @@ fn one_key_more_is_refused() {
             tried.insert(place);
         }
     }
-    assert_eq!(tried.len(), 8, "{tried:?}");
+    assert_eq!(tried.len(), 9, "{tried:?}");
 }
 
 /// One object: of a finding that is there, of one that is not, of another way.

@@ -91,15 +91,23 @@ impl Cache {
 
     /// A copy of the last chopped state on the way to `state`, if one is here.
     pub fn last_before(&mut self, state: &State, chops: &Chops) -> Option<Chopped> {
-        if self.states.is_empty() {
-            return None;
-        }
+        let fits = |chopped: &Chopped| {
+            chopped.place.mutates <= state.depth && chopped.choices <= state.choices.len()
+        };
+        let mut places: Vec<(u32, usize)> = self
+            .states
+            .values()
+            .filter(|(chopped, _)| fits(chopped) && chops.is_between(chopped.place.mutates))
+            .map(|(chopped, _)| (chopped.place.mutates, chopped.choices))
+            .collect();
+        places.sort_unstable();
+        places.dedup();
+        let most = places.iter().map(|(_, choices)| *choices).max()?;
         let mut ways = vec![Way::default()];
-        for choice in &state.choices {
+        for choice in &state.choices[..most] {
             ways.push(ways[ways.len() - 1].then(choice));
         }
-        let chops = (1..=state.depth).rev().filter(|mutates| chops.is_between(*mutates));
-        let keys = chops.flat_map(|mutates| ways.iter().rev().map(move |way| way.key(mutates)));
+        let keys = places.iter().rev().map(|(mutates, choices)| ways[*choices].key(*mutates));
         let key = keys.into_iter().find(|key| self.states.contains_key(key))?;
         self.uses += 1;
         let (chopped, used) = self.states.get_mut(&key)?;
