@@ -181,7 +181,8 @@ fn what_is_kept_in_the_program_goes_with_it() {
     assert!(finding.replayed && finding.epoch == Some(Epoch::Soft), "{finding:?}");
     let trace = &said.traces[0];
     assert!(trace.options.soft && trace.epoch == Some(Epoch::Soft));
-    assert_eq!(trace.crash_disk.as_ref().map(|disk| disk.blocks.len()), Some(1));
+    // Nothing is pending on a machine that goes on, so there is nothing to name.
+    assert_eq!(trace.crash_disk.as_ref().map(|disk| disk.blocks.len()), Some(0));
     let text = trace.to_json().replace("    \"soft\": true,\n", "");
     let old = explode_runtime::trace::Trace::from_json(text.as_bytes()).unwrap();
     assert!(!old.options.soft, "a trace from before is one of hard crashes");

@@ -36,7 +36,7 @@ fn the_first_line_says_what_is_run_and_the_last_what_it_came_to() {
     assert_eq!(
         first["options"],
         json!({"strategy": "exhaust", "seed": 5, "depth": 1, "states": null, "budget_ms": null,
-               "rules": rules, "limit": 3000, "samples": 20, "crash_depth": 1, "soft": false,
+               "rules": rules, "limit": 3000, "samples": 20, "crash_depth": 1, "soft": false, "chop": null,
                "deadline_ms": 30000, "skip": true})
     );
 

@@ -116,7 +116,14 @@ fn torn() {
 
 fn strategies() {
     let folder = tempdir().unwrap();
-    let runs = ["--strategy random --seed 3 --states 200", "--strategy dfs --depth 3"];
+    let runs = [
+        "--strategy random --seed 3 --states 200",
+        "--strategy weighted --seed 3 --states 200",
+        "--strategy pct:d=2,k=5 --seed 3 --states 200",
+        "--strategy dfs --depth 3",
+        "--strategy different --depth 3",
+        "--strategy dfs --depth 3 --chop 1",
+    ];
     for (n, args) in runs.into_iter().enumerate() {
         let whole = counts(&run(folder.path(), &format!("frail {args} --out {n}")).expect(0).json());
         let journal = folder.path().join(n.to_string()).join("journal");
