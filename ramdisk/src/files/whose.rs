@@ -76,6 +76,6 @@ mod tests {
         assert_eq!(whose(file, 0), "/g at byte 0");
         files.unlink("/g").unwrap();
         assert_eq!(whose(directory, 0), "the name /d/f");
-        assert_eq!(whose(file, 0), "/d/f (removed) at byte 0");
+        assert_eq!(whose(file, 0), "/g (removed) at byte 0");
     }
 }
