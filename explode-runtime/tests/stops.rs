@@ -148,6 +148,8 @@ fn plan(chop: Option<u32>, strategy: StrategyName) -> Plan {
     let mut plan = common::plan(2);
     plan.settings.chop = chop;
     plan.settings.strategy = strategy;
+    // Every check is made, so that there are many steps.
+    plan.settings.skip = false;
     plan
 }
 
@@ -280,6 +282,14 @@ fn stopped_everywhere(plan: &Plan, own: impl Fn() -> Option<Box<dyn Strategy>>) 
 fn a_stop_holds_at_every_step_and_what_is_left_is_pending() {
     let (expected, steps) = stopped_everywhere(&plan(None, StrategyName::Exhaust), || None);
     assert_eq!((expected, steps), ([7, 12, 12, 83, 61, 61, 0, 70, 0, 4], 443));
+}
+
+#[test]
+fn a_stop_holds_where_checks_are_skipped() {
+    let mut plan = plan(None, StrategyName::Exhaust);
+    plan.settings.skip = true;
+    let (expected, steps) = stopped_everywhere(&plan, || None);
+    assert_eq!((expected, steps), ([7, 12, 12, 83, 61, 46, 0, 0, 0, 4], 191));
 }
 
 #[test]
