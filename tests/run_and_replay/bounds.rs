@@ -121,7 +121,7 @@ fn a_budget_ends_a_long_walk_without_checks() {
 /// The first interval alone has samples for longer than the budget: what it leaves is counted.
 #[test]
 fn a_budget_stops_a_run_and_what_is_left_is_pending() {
-    let args = "sqlite-extra --depth 1 --atom sector --limit 1 --samples 10000 --budget 100ms";
+    let args = "sqlite-extra --depth 1 --atom sector --limit 1 --samples 10000 --no-skip --budget 100ms";
     let stopped = summary(0, args);
     assert!(stopped["pending"].as_u64().unwrap() > 0, "{stopped}");
     assert!(stopped["left_out"].as_u64().unwrap() > 0, "{stopped}");
