@@ -144,6 +144,7 @@ fn two_deep(cx: Cx<'_>, report: &mut Report) {
             let mut plan = cx.shallow("fs-sync-ext4");
             (plan.settings.limit, plan.settings.samples) = (TWO_DEEP.0, TWO_DEEP.0);
             plan.settings.crash_depth = crash_depth;
+            plan.settings.skip = false;
             let (summary, findings) = cx.explore(&plan);
             assert!(findings.is_empty(), "{findings:?}");
             let Summary { distinct, crash_crash_disks, .. } = &summary;
