@@ -40,6 +40,17 @@ impl Strategy for Exhaust {
         self.current = odometer::after(made).map(|script| (state.clone(), script));
     }
 
+    /// The states of the queue, one by one.
+    fn ahead(&self, most: usize) -> Vec<Box<dyn Strategy + Send>> {
+        let waiting = self.queue.iter().filter(|state| state.depth < self.depth).take(most);
+        let part = |state: &State| Exhaust {
+            depth: state.depth + 1,
+            queue: VecDeque::from([state.clone()]),
+            current: None,
+        };
+        waiting.map(|state| -> Box<dyn Strategy + Send> { Box::new(part(state)) }).collect()
+    }
+
     fn waiting(&self) -> usize {
         self.queue.len() + usize::from(self.current.is_some())
     }

@@ -5,7 +5,7 @@
 //! A record that is torn or damaged ends the journal: it and what follows are cut off, and their units are run again.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ use super::error::RunError;
 use super::findings::FindingsChange;
 use super::options::UsageError;
 use super::plan::Plan;
-use super::worker::{UnitEnd, as_json};
+use super::worker::{Known, UnitEnd, as_json};
 use crate::explore::{Reached, Unit};
 use crate::trace::Origin;
 
@@ -105,6 +105,28 @@ impl Journal {
     /// What was added is durable from now on.
     pub fn sync(&mut self) -> Result<(), RunError> {
         self.write(&[], true).map_err(|error| RunError::folder(&self.path, error))
+    }
+
+    /// Reads what has been added: the checks of each unit.
+    pub fn each<E: From<String>>(&self, visit: &mut dyn FnMut(Known) -> Result<(), E>) -> Result<(), E> {
+        if self.sound <= self.beginning.len() as u64 {
+            return Ok(());
+        }
+        let unreadable = |what: &dyn std::fmt::Display| E::from(format!("{}: {what}", self.path.display()));
+        let file = File::open(&self.path).map_err(|error| unreadable(&error))?;
+        let mut file = BufReader::new(file.take(self.sound));
+        let mut magic = [0; MAGIC.len()];
+        file.read_exact(&mut magic).map_err(|error| unreadable(&error))?;
+        let mut is_first = true;
+        let mut bytes = Vec::new();
+        while !file.fill_buf().map_err(|error| unreadable(&error))?.is_empty() {
+            read_frame(&mut file, &mut bytes).map_err(|error| unreadable(&error))?;
+            if !std::mem::replace(&mut is_first, false) {
+                let record = unframe::<Record>(&bytes).ok_or_else(|| unreadable(&"a record is damaged"))?;
+                visit(record.0.end.known)?;
+            }
+        }
+        Ok(())
     }
 
     fn write(&mut self, bytes: &[u8], now: bool) -> io::Result<()> {
@@ -235,6 +257,20 @@ fn frame(record: &impl Serialize) -> Vec<u8> {
     head[..4].copy_from_slice(&u32::try_from(body.len()).expect("a unit is less than 4 GiB").to_le_bytes());
     head[4..].copy_from_slice(&xxh3_64(body).to_le_bytes());
     frame
+}
+
+/// Reads a frame as it stands in a file.
+fn read_frame(file: &mut impl Read, bytes: &mut Vec<u8>) -> io::Result<()> {
+    bytes.resize(HEAD_BYTES, 0);
+    file.read_exact(bytes)?;
+    let (length, _) = bytes.split_first_chunk::<4>().expect("a head begins with a length");
+    let length = u64::from(u32::from_le_bytes(*length));
+    // Memory grows with what is there, not with what a damaged length says.
+    if file.take(length).read_to_end(bytes)? as u64 == length {
+        Ok(())
+    } else {
+        Err(io::ErrorKind::UnexpectedEof.into())
+    }
 }
 
 /// The first record, and what follows it; none if it is not whole and sound.

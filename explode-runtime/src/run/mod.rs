@@ -9,9 +9,11 @@ mod findings;
 mod folder;
 mod hearing;
 mod journal;
+mod memory;
 mod options;
 mod plan;
 mod registry;
+mod scouts;
 mod seen;
 mod supervise;
 mod tell;
@@ -27,11 +29,12 @@ pub use journal::{History, JournalError};
 pub use options::{OptionDef, OptionValue, Options, UsageError};
 pub use plan::{Bounds, Mode, Plan, Settings, StrategyName};
 pub use registry::{CheckerDef, ComponentDef, Registry, Target};
+pub use scouts::Scouts;
 pub use supervise::{Keep, Supervisor};
 pub use tell::{Audience, Local};
 pub use unit::{Early, Ended, ErrorFound, Place, Runner, SoFar, Way, Work};
 pub use worker::{
     Body, Crew, Death, Ended as WorkerEnded, Failed, FrameReader, InThread, Known, Listener, Order, Outcome,
-    Page, Past, Remote, Said, Snapshot, Spawn, Stage, StartError, Started, Step, StepName, ToWorker, UnitEnd,
-    encode, serve,
+    Page, Past, Remote, Said, Scouted, Snapshot, Spawn, Stage, StartError, Started, Step, StepName, ToWorker,
+    UnitEnd, encode, serve,
 };

@@ -5,7 +5,9 @@ use std::cell::RefCell;
 
 use explode_ramdisk::{Image, Recording};
 
+use super::book::{Outcome as Written, Scouted};
 use super::keys::Known;
+use super::pen::Pen;
 use super::step::{Stage, Step, StepName};
 use super::unit_end::{Snapshot, UnitEnd};
 use super::{Listener, Order, Outcome};
@@ -14,18 +16,21 @@ use crate::choose::Point;
 use crate::crash::{CrashDisk, Kept};
 use crate::pipeline::{Candidate, Judge, Judged, Judgement, Pipeline, key};
 use crate::recover::Stack;
+use crate::report::Count;
 use crate::run::plan::Plan;
-use crate::run::seen::Checks;
+use crate::run::seen::Notes;
 use crate::run::unit::{Early, ErrorFound, Place, Runner, SoFar, Way, Work};
 
 /// Runs a unit, makes its checks, and adds up what they came to.
 pub(super) struct Examiner<'a> {
     plan: &'a Plan,
     profile: Option<&'a Profile>,
-    checks: &'a mut Checks,
+    checks: &'a mut dyn Notes,
     order: &'a Order,
     listener: RefCell<&'a mut dyn Listener>,
     end: UnitEnd,
+    /// Writes the book of a unit that is run ahead.
+    pen: Option<Pen>,
 }
 
 /// What all checks of one crash have in common.
@@ -45,43 +50,81 @@ impl<'a> Examiner<'a> {
     pub fn new(
         plan: &'a Plan,
         profile: Option<&'a Profile>,
-        checks: &'a mut Checks,
+        checks: &'a mut dyn Notes,
         order: &'a Order,
         listener: &'a mut dyn Listener,
     ) -> Examiner<'a> {
-        Examiner { plan, profile, checks, order, listener: RefCell::new(listener), end: UnitEnd::default() }
+        let (listener, end) = (RefCell::new(listener), UnitEnd::default());
+        Examiner { plan, profile, checks, order, listener, end, pen: None }
     }
 
     /// Runs the unit to its end.
     pub fn run(mut self, runner: &Runner<'_>) -> UnitEnd {
-        let ended = runner.run(&self.order.unit(), &mut self);
+        self.run_unit(runner)
+    }
+
+    /// Runs the unit ahead of its turn: what it comes to then depends on what is known then, and is in the book.
+    pub fn run_ahead(mut self, runner: &Runner<'_>) -> Scouted {
+        self.pen = Some(Pen::default());
+        let mut end = self.run_unit(runner);
+        end.known = Known::default();
+        Scouted { end, book: self.pen.unwrap_or_default().into_book() }
+    }
+
+    fn run_unit(&mut self, runner: &Runner<'_>) -> UnitEnd {
+        let ended = runner.run(&self.order.unit(), self);
         match ended.early {
             None | Some(Early::Stopped) => {}
             Some(Early::Violated(violation, place)) => {
                 let way = Way { choices: ended.choices.clone(), place, ..Way::default() };
-                self.violated(violation, None, || way);
+                let (_, index) = self.violated(violation, None, || way);
+                self.write(|pen| pen.violated(index));
             }
-            Some(Early::Broken(why)) => self.end.add_broken(why),
-            Some(Early::Diverged(divergence)) => self.end.add_broken(format!(
+            Some(Early::Broken(why)) => self.ended_broken(why),
+            Some(Early::Diverged(divergence)) => self.ended_broken(format!(
                 "restoring a state took another path: {divergence}; the checked system is not deterministic"
             )),
         }
-        UnitEnd { choices: ended.choices, operations: ended.operations, events: ended.events, ..self.end }
+        let end = std::mem::take(&mut self.end);
+        UnitEnd { choices: ended.choices, operations: ended.operations, events: ended.events, ..end }
     }
 
-    /// Counts a violation; the way to it is asked for only if it is the first of its kind. Returns whether it is by design.
-    fn violated(&mut self, violation: Violation, died: Option<StepName>, way: impl FnOnce() -> Way) -> bool {
+    fn ended_broken(&mut self, why: String) {
+        self.write(|pen| pen.broken(&why));
+        self.end.add_broken(why);
+    }
+
+    fn write(&mut self, write: impl FnOnce(&mut Pen)) {
+        if let Some(pen) = &mut self.pen {
+            write(pen);
+        }
+    }
+
+    /// Counts a violation; the way to it is asked for only if it is the first of its kind. Returns whether it is by design, and
+    /// which error it is.
+    fn violated(
+        &mut self,
+        violation: Violation,
+        died: Option<StepName>,
+        way: impl FnOnce() -> Way,
+    ) -> (bool, u32) {
         let by_design = self.profile.and_then(|profile| {
             let line = profile.excludes(&violation.promise)?;
             Some(format!("{}: \"{}\" ({})", profile.system, line.quote, line.source))
         });
         let excluded = by_design.is_some();
         self.end.by_design += u64::from(excluded);
-        match self.end.errors.iter_mut().find(|(error, _)| error.is_like(&violation)) {
+        let errors = &mut self.end.errors;
+        let known = errors.iter().position(|(error, _)| error.is_like(&violation));
+        let index = known.unwrap_or(errors.len());
+        match errors.get_mut(index) {
             Some((_, times)) => *times += 1,
-            None => self.end.errors.push((ErrorFound { violation, by_design, died, way: way() }, 1)),
+            None => {
+                errors.push((ErrorFound { violation, by_design, died, way: way() }, 1));
+                self.write(Pen::first);
+            }
         }
-        excluded
+        (excluded, index as u32)
     }
 
     fn stopped(&mut self) -> bool {
@@ -110,26 +153,48 @@ impl<'a> Examiner<'a> {
         image: Image,
         before: &mut Vec<Disk>,
     ) -> bool {
+        self.write(|pen| pen.begin(key_of_check));
+        let sound = self.check_to_end(crash, key_of_check, disk, image, before);
+        self.write(Pen::end);
+        sound
+    }
+
+    fn check_to_end(
+        &mut self,
+        crash: &Crash<'_>,
+        key_of_check: u128,
+        disk: &CrashDisk<'_>,
+        image: Image,
+        before: &mut Vec<Disk>,
+    ) -> bool {
         let Crash { judge, candidate, .. } = crash;
-        let deeper = (before.len() as u32) < self.plan.settings.crash_depth;
+        let below = self.plan.settings.crash_depth.saturating_sub(before.len() as u32);
+        let deeper = below > 0;
         let recording = if deeper { Recording::On } else { Recording::Off };
         let (judged, died) = self.judge(crash, key_of_check, disk, image.clone(), recording, before);
         match judged.judgement {
             Judgement::Ok | Judgement::Repaired => {}
             Judgement::Broken(why) => {
+                self.write(|pen| pen.outcome(Written::Broken(why.clone())));
                 self.end.add_broken(why);
                 return true;
             }
             Judgement::Violated(violation) => {
-                return self.violated(violation, died, || crash.way(disk, before));
+                let (excluded, index) = self.violated(violation, died, || crash.way(disk, before));
+                self.write(|pen| pen.outcome(Written::Violated(index)));
+                return excluded;
             }
         }
         let mut sound = true;
-        if deeper && !judged.recovery.is_empty() {
+        if deeper && judged.recovery.is_empty() {
+            self.write(Pen::at_rest);
+        } else if deeper {
+            self.write(|pen| pen.follow(below));
             before.push((disk.identity().to_string(), disk.kept()));
             let Candidate { epoch, args, rest, seed, .. } = candidate;
             let counts = judge.crash_crash_disks(&image, &judged.recovery, *seed, |disk| {
                 let key = key(disk.identity(), *epoch, args, rest);
+                self.write(|pen| pen.child(key));
                 if !self.stopped() && self.checks.insert_crash_crash(key) {
                     self.end.known.crash_crash.0.push(key);
                     self.end.crash_crash_disks += 1;
@@ -137,9 +202,11 @@ impl<'a> Examiner<'a> {
                 }
             });
             before.pop();
-            match counts {
-                Ok(counts) => self.end.crash_crash_left_out += counts.left_out,
-                Err(fault) => self.end.add_broken(fault.to_string()),
+            let left_out = counts.map(|counts| Count(counts.left_out)).map_err(|fault| fault.to_string());
+            self.write(|pen| pen.followed(&left_out));
+            match left_out {
+                Ok(left_out) => self.end.crash_crash_left_out += left_out.0,
+                Err(fault) => self.end.add_broken(fault),
             }
         }
         sound
@@ -215,11 +282,17 @@ impl Work for Examiner<'_> {
         self.listener.get_mut().about_to(Step::Between, self.end.checked);
         let judge = pipeline.judge();
         let mut sound = true;
+        self.write(Pen::request);
         let counts = pipeline.candidates(stack.devices(), ask, place.interval, |candidate| {
             let key = candidate.key;
-            if !self.checks.insert(key) {
+            let new = self.checks.insert(key);
+            let error = !new && self.checks.is_error(key);
+            if new || error {
+                self.write(|pen| pen.asks(key));
+            }
+            if !new {
                 // Found from another state: this one is not explored further either (EX-47).
-                sound &= !self.checks.is_error(key);
+                sound &= !error;
                 return;
             }
             self.end.known.seen.0.push(key);
@@ -237,6 +310,7 @@ impl Work for Examiner<'_> {
                 self.end.known.errors.0.push(key);
             }
         });
+        self.write(|pen| pen.request_ended(sound));
         let counts = counts?;
         self.end.crash_disks += counts.crash_disks;
         self.end.left_out += counts.left_out;
@@ -245,18 +319,5 @@ impl Work for Examiner<'_> {
 
     fn reached(&mut self, signature: u128, depth: u32, more: bool) -> bool {
         self.listener.get_mut().reached(signature, depth, more)
-    }
-}
-
-impl Checks {
-    /// Notes checks that were made elsewhere.
-    pub fn know(&mut self, known: &Known) {
-        known.seen.0.iter().for_each(|key| {
-            self.insert(*key);
-        });
-        known.crash_crash.0.iter().for_each(|key| {
-            self.note_crash_crash(*key);
-        });
-        known.errors.0.iter().for_each(|key| self.insert_error(*key));
     }
 }

@@ -1,5 +1,7 @@
 //! The worker that is this very thread: for users of the library, without deadlines.
 
+use super::account::account;
+use super::book::Scouted;
 use super::examine::Examiner;
 use super::keys::Known;
 use super::unit_end::UnitEnd;
@@ -8,7 +10,7 @@ use crate::devices::Lab;
 use crate::run::error::RunError;
 use crate::run::plan::Plan;
 use crate::run::registry::Registry;
-use crate::run::seen::Checks;
+use crate::run::seen::{Checks, Draft};
 use crate::run::unit::Runner;
 
 /// Runs units in the caller's thread.
@@ -30,7 +32,7 @@ impl<'a> InThread<'a> {
     ///
     /// # Errors
     /// Those of [`Runner::start`].
-    pub fn begin(&mut self, known: &Known, keep_events: bool) -> Result<Started, RunError> {
+    pub fn begin(&mut self, keep_events: bool) -> Result<Started, RunError> {
         let mut runner = Runner::start(self.registry, self.plan, self.lab)?;
         if keep_events {
             runner.keep_events();
@@ -38,12 +40,11 @@ impl<'a> InThread<'a> {
         let hides = runner.hides().iter().map(|(name, what)| format!("{name}: {what}")).collect();
         let started = Started { origin: runner.origin().clone(), hides };
         self.working = Some((runner, Checks::default()));
-        self.know(known);
         Ok(started)
     }
 
     /// These checks were made, too.
-    pub(super) fn know(&mut self, known: &Known) {
+    pub(super) fn add(&mut self, known: &Known) {
         if let Some((_, checks)) = &mut self.working {
             checks.know(known);
         }
@@ -54,17 +55,59 @@ impl<'a> InThread<'a> {
     /// # Panics
     /// Before it has begun.
     pub(super) fn unit(&mut self, order: &Order, listener: &mut dyn Listener) -> UnitEnd {
-        let (runner, checks) = self.working.as_mut().expect("a worker is started before it runs units");
+        let (runner, checks) = self.working.as_mut().expect(STARTED);
         Examiner::new(self.plan, runner.profile(), checks, order, listener).run(runner)
+    }
+
+    /// Runs a unit ahead of its turn.
+    ///
+    /// # Panics
+    /// Before it has begun.
+    pub(super) fn unit_ahead(&mut self, order: &Order, listener: &mut dyn Listener) -> Scouted {
+        let (runner, checks) = self.working.as_ref().expect(STARTED);
+        let mut draft = Draft::new(checks);
+        Examiner::new(self.plan, runner.profile(), &mut draft, order, listener).run_ahead(runner)
+    }
+
+    /// Makes up what a unit that was run ahead comes to now.
+    ///
+    /// # Panics
+    /// Before it has begun.
+    pub(super) fn make_up(&mut self, scouted: &Scouted, exact: &[bool]) -> Option<UnitEnd> {
+        let (_, checks) = self.working.as_mut().expect(STARTED);
+        let crash_depth = self.plan.settings.crash_depth;
+        let end = account(scouted, &mut Draft::new(checks), crash_depth, exact)?;
+        checks.know(&end.known);
+        Some(end)
     }
 }
 
+/// Why a worker that was not started is nobody's fault but the caller's.
+const STARTED: &str = "a worker is started before it runs units";
+
 impl Crew for InThread<'_> {
-    fn start(&mut self, known: &Known, keep_events: bool) -> Result<Started, StartError> {
-        self.begin(known, keep_events).map_err(StartError::Said)
+    fn start(&mut self, keep_events: bool) -> Result<Started, StartError> {
+        self.begin(keep_events).map_err(StartError::Said)
+    }
+
+    fn know(&mut self, known: &Known) -> Result<(), Death> {
+        self.add(known);
+        Ok(())
     }
 
     fn run(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<UnitEnd, Death> {
         Ok(self.unit(order, listener))
+    }
+
+    fn run_ahead(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<Scouted, Death> {
+        Ok(self.unit_ahead(order, listener))
+    }
+
+    fn account(&mut self, scouted: Scouted, exact: Vec<bool>) -> Result<Option<UnitEnd>, Death> {
+        Ok(self.make_up(&scouted, &exact))
+    }
+
+    fn lasts(&self) -> bool {
+        true
     }
 }

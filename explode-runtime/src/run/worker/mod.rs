@@ -8,12 +8,15 @@
 //! A [`Crew`] is where workers come from: this very thread ([`InThread`]), or processes and guests on the other side of a
 //! wire ([`Remote`]).
 
+mod account;
 pub(crate) mod as_json;
+mod book;
 mod examine;
 mod frame;
 mod in_thread;
 mod keys;
 mod page;
+mod pen;
 mod remote;
 mod serve;
 mod step;
@@ -22,6 +25,7 @@ mod wire;
 
 use serde::{Deserialize, Serialize};
 
+pub use book::Scouted;
 pub use frame::{FrameReader, encode};
 pub use in_thread::InThread;
 pub use keys::Known;
@@ -119,11 +123,17 @@ pub trait Listener {
 
 /// Where workers come from. There is one at a time.
 pub trait Crew {
-    /// Starts a worker, in place of the one before. It knows which checks were made.
+    /// Starts a worker, in place of the one before. It knows of no checks.
     ///
     /// # Errors
     /// [`StartError`].
-    fn start(&mut self, known: &Known, keep_events: bool) -> Result<Started, StartError>;
+    fn start(&mut self, keep_events: bool) -> Result<Started, StartError>;
+
+    /// Tells the worker of checks that were made.
+    ///
+    /// # Errors
+    /// The worker is gone.
+    fn know(&mut self, known: &Known) -> Result<(), Death>;
 
     /// Has the worker run a unit.
     ///
@@ -131,9 +141,27 @@ pub trait Crew {
     /// The worker is gone.
     fn run(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<UnitEnd, Death>;
 
+    /// Has the worker run a unit ahead of its turn: it keeps nothing of it.
+    ///
+    /// # Errors
+    /// The worker is gone.
+    fn run_ahead(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<Scouted, Death>;
+
+    /// Has the worker make up what a unit that was run ahead comes to now: just that which [`run`](Crew::run) would have come to,
+    /// but for the way to those errors that need not be `exact`. None if the unit has to be run.
+    ///
+    /// # Errors
+    /// The worker is gone.
+    fn account(&mut self, scouted: Scouted, exact: Vec<bool>) -> Result<Option<UnitEnd>, Death>;
+
     /// Another worker is to replay something. Where there can be one only, the worker of this crew ends, and is to be started
     /// again: that is the answer.
     fn rest(&mut self) -> bool {
+        false
+    }
+
+    /// Is there no way to lose a worker? Then nobody else has to remember what it knows.
+    fn lasts(&self) -> bool {
         false
     }
 }
@@ -145,6 +173,12 @@ pub enum StartError {
     Said(RunError),
     /// It is gone.
     Died(Death),
+}
+
+impl From<String> for StartError {
+    fn from(why: String) -> StartError {
+        StartError::Said(RunError::Broken(why))
+    }
 }
 
 impl From<StartError> for RunError {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::book::Scouted;
 use super::keys::Known;
 use super::step::Step;
 use super::unit_end::{Snapshot, UnitEnd};
@@ -21,6 +22,10 @@ pub enum ToWorker {
     Know(Known),
     /// Run a unit.
     Run(Box<Order>),
+    /// Run a unit ahead of its turn.
+    Ahead(Box<Order>),
+    /// Make up what a unit that was run ahead comes to now; the way to which of its errors has to be exact.
+    Account(Box<Scouted>, Vec<bool>),
     /// Replay a trace.
     Replay(#[serde(with = "as_json")] Box<Trace>),
     /// The answer to a point.
@@ -50,6 +55,10 @@ pub enum Said {
     Wary(Step, Box<Snapshot>),
     /// The unit has ended.
     End(Box<UnitEnd>),
+    /// A unit that was run ahead has ended.
+    Scouted(Box<Scouted>),
+    /// What it comes to now; none if it has to be run.
+    Accounted(Option<Box<UnitEnd>>),
     /// What a replay came to.
     Replayed(#[serde(with = "as_json")] Replay),
 }

@@ -1,0 +1,51 @@
+//! Scouts: more workers, which run units ahead of their turn, so that a run is over sooner (`--jobs`).
+//!
+//! Nothing of a run depends on them. The supervisor goes through its units one by one in the order of its strategy, as it does
+//! without scouts; a unit that was run ahead is not run again, its counts are made up by its [book](super::worker::Scouted) with
+//! all that is known when its turn has come. Where the book does not say enough, and where a scout has died, the unit is run in the
+//! ordinary way.
+
+mod scout;
+mod store;
+
+use super::plan::Plan;
+use super::worker::{Crew, Scouted};
+use crate::explore::Unit;
+
+pub(super) use store::{News, Store};
+
+/// More workers for a run.
+#[derive(Clone, Copy)]
+pub struct Scouts<'a> {
+    /// How many.
+    pub count: usize,
+    /// Calls what it is given with a crew of its own, in the thread that it is called in.
+    pub with_crew: &'a (dyn Fn(&mut dyn FnMut(&mut dyn Crew)) + Sync),
+}
+
+/// A unit that was run ahead.
+#[derive(Debug)]
+pub(super) struct Ran {
+    pub unit: Unit,
+    pub scouted: Scouted,
+    /// The states that it has reached: signature, depth, and whether there were mutates left.
+    pub states: Vec<(u128, u32, bool)>,
+}
+
+impl Scouts<'_> {
+    /// Calls `supervise` while they run ahead.
+    pub(super) fn run<T>(&self, plan: &Plan, keep_events: bool, supervise: impl FnOnce(&Store) -> T) -> T {
+        let store = Store::new(self.count);
+        std::thread::scope(|scope| {
+            // Also when `supervise` panics.
+            let _stop = store.stop_at_the_end();
+            for number in 0..self.count {
+                let store = &store;
+                scope.spawn(move || {
+                    (self.with_crew)(&mut |crew| scout::scout(number, plan, keep_events, store, crew));
+                });
+            }
+            supervise(&store)
+        })
+    }
+}
