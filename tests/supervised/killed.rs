@@ -15,7 +15,8 @@ use crate::trial;
 
 pub fn trials() -> Vec<Trial> {
     vec![
-        trial("workers that are killed 200 times change no count", workers),
+        trial("workers that are killed 200 times change no count", || killed(1)),
+        trial("workers of three jobs that are killed change no count", || killed(3)),
         trial("runs that are killed 50 times and resumed change no count", runs),
         trial("a journal whose last record is torn is resumed before it", torn),
         trial("every strategy goes on where its journal ends", strategies),
@@ -28,11 +29,12 @@ fn undisturbed(folder: &Path) -> Value {
     counts(&run(folder, "frail --out undisturbed").expect(0).json())
 }
 
-fn workers() {
+fn killed(jobs: u32) {
     let folder = tempdir().unwrap();
     let dice = folder.path().join("dice");
     let mut command = Command::new("/proc/self/exe");
-    command.args(["run", "frail-killed", "--format", "jsonl", "--out", "run"]).current_dir(folder.path());
+    command.args(["run", "frail-killed", "--format", "jsonl", "--out", "run", "--jobs", &jobs.to_string()]);
+    command.current_dir(folder.path());
     let killed = ran(command.env("EXPLODE_TEST_DICE", &dice)).expect(4);
     let lines = killed.json();
     assert_eq!(counts(&lines), undisturbed(folder.path()));

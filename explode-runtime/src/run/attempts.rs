@@ -66,6 +66,9 @@ impl<'a> Attempts<'a> {
         for (signature, depth, more) in states {
             hearing.reached(signature, depth, more);
         }
+        if scouted.book.is_empty() && !hearing.cut {
+            return Some(scouted.end);
+        }
         let exact = scouted.end.errors.iter().map(|(error, _)| hearing.run.findings.wants(error)).collect();
         let events = std::mem::take(&mut scouted.end.events);
         let end = if hearing.cut { Ok(None) } else { self.crew.account(scouted, exact) };

@@ -1,10 +1,11 @@
 //! What supervisor and scouts share: parts of the exploration that wait, units that were run ahead, news.
 //!
-//! A scout takes a part and runs its units one by one, in the order in which they will be wanted. When the supervisor wants a unit
-//! that a scout is running, it waits for it, and the scout leaves the rest of that part to the supervisor: else both would come to
-//! each of its units at the same time.
+//! A scout takes a part and runs its units one by one, in the order in which they will be wanted, then the next part. When the
+//! supervisor has caught up with it and wants the unit that it is running, it waits for that, and the scout leaves the rest of the
+//! part to the supervisor: else both would come to each of its units at the same time. The scout then leaps ahead, as far as parts
+//! are known: the supervisor is to catch up with it as seldom as can be.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -18,6 +19,8 @@ use crate::trace::Origin;
 
 /// The scouts do not run further ahead when so many bytes wait for the supervisor.
 const ROOM: usize = 64 << 20;
+/// Scouts leap over so many parts at most.
+const LEAP: usize = 16;
 /// The supervisor looks around at least so often while it waits.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -33,9 +36,10 @@ struct Shared {
     stopped: bool,
     /// What the run begins with, once that is known.
     origin: Option<Origin>,
-    waiting: VecDeque<Part>,
-    /// The first units of parts that some scout has taken, until their turn has come.
-    taken: BTreeSet<UnitId>,
+    /// Parts in the order in which they will be wanted, until their turn has come.
+    parts: Vec<Part>,
+    /// How many states waited when they were taken from the strategy.
+    waited: usize,
     scouts: Vec<Slot>,
     /// Units that were run ahead, and how many bytes they have.
     ran: BTreeMap<UnitId, Ran>,
@@ -46,16 +50,18 @@ struct Shared {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct UnitId(u128);
 
-/// A part of the exploration.
+/// A part of the exploration, by its first unit; its units are gone when a scout has taken it.
 struct Part {
     first: UnitId,
-    units: Box<dyn Strategy + Send>,
+    units: Option<Box<dyn Strategy + Send>>,
 }
 
 /// What a scout does.
 #[derive(Default)]
 struct Slot {
     at: Option<At>,
+    /// The part that it has taken last.
+    last: Option<UnitId>,
     news: Vec<Arc<News>>,
 }
 
@@ -135,8 +141,7 @@ impl Store {
     pub fn take(&self, unit: &Unit, stop: impl Fn() -> bool) -> Option<Ran> {
         let id = UnitId::of(unit);
         let mut shared = self.lock();
-        shared.waiting.retain(|part| part.first != id);
-        shared.taken.remove(&id);
+        shared.parts.retain(|part| part.first != id);
         loop {
             if let Some(ran) = shared.ran.remove(&id) {
                 shared.bytes -= ran.weight();
@@ -181,17 +186,19 @@ impl Store {
     /// Takes more of what waits from the strategy, if the scouts are about to want it.
     pub fn refill(&self, strategy: &dyn Strategy) {
         let mut shared = self.lock();
-        let scouts = shared.scouts.len();
-        if shared.waiting.len() >= scouts {
+        let wanted = 2 * LEAP * shared.scouts.len();
+        let free = shared.parts.iter().filter(|part| part.units.is_some()).count();
+        if free > wanted / 2 || shared.waited == strategy.waiting() {
             return;
         }
-        shared.waiting.clear();
-        for mut units in strategy.ahead(shared.taken.len() + 2 * scouts) {
-            let Some(first) = units.next().map(|unit| UnitId::of(&unit)) else { continue };
-            if !shared.taken.contains(&first) {
-                shared.waiting.push_back(Part { first, units });
-            }
-        }
+        shared.waited = strategy.waiting();
+        let taken = shared.parts.iter().filter(|part| part.units.is_none());
+        let taken: BTreeSet<UnitId> = taken.map(|part| part.first).collect();
+        let parts = strategy.ahead(taken.len() + wanted).into_iter().filter_map(|mut units| {
+            let first = UnitId::of(&units.next()?);
+            Some(Part { first, units: (!taken.contains(&first)).then_some(units) })
+        });
+        shared.parts = parts.collect();
         drop(shared);
         self.changed.notify_all();
     }
@@ -238,15 +245,16 @@ impl Store {
     pub fn part(&self, scout: usize) -> Give {
         let mut shared = self.lock();
         shared.scouts[scout].at = None;
-        if !shared.stopped && shared.waiting.is_empty() && shared.scouts[scout].news.is_empty() {
+        if !shared.stopped && shared.free().next().is_none() && shared.scouts[scout].news.is_empty() {
             shared = self.wait(shared);
         }
         if shared.stopped {
             return Give::End;
         }
-        let Some(Part { first, units }) = shared.waiting.pop_front() else { return Give::Later };
-        shared.taken.insert(first);
-        Give::Part(units)
+        let last = shared.scouts[scout].last.take();
+        let Some(index) = shared.after(last).or_else(|| shared.leap()) else { return Give::Later };
+        shared.scouts[scout].last = Some(shared.parts[index].first);
+        shared.parts[index].units.take().map_or(Give::Later, Give::Part)
     }
 
     /// What is new since this was asked last.
@@ -292,6 +300,31 @@ impl Store {
                 false
             }
         }
+    }
+}
+
+impl Shared {
+    /// The parts that nobody has taken.
+    fn free(&self) -> impl Iterator<Item = usize> {
+        self.parts.iter().enumerate().filter(|(_, part)| part.units.is_some()).map(|(index, _)| index)
+    }
+
+    /// The part after this one, if it is free. One that the supervisor has come to is not there any more.
+    fn after(&self, last: Option<UnitId>) -> Option<usize> {
+        let next = self.parts.iter().position(|part| Some(part.first) == last)? + 1;
+        self.parts.get(next)?.units.as_ref().map(|_| next)
+    }
+
+    /// The middle of the largest gap between parts that were taken: what is before it is left to whoever comes from there.
+    fn leap(&self) -> Option<usize> {
+        let gaps = self.parts.chunk_by(|one, other| one.units.is_some() == other.units.is_some());
+        let starts = gaps.scan(0, |start, gap| {
+            *start += gap.len();
+            Some((*start - gap.len(), gap))
+        });
+        let free = starts.filter(|(_, gap)| gap[0].units.is_some());
+        let (start, gap) = free.reduce(|best, gap| if gap.1.len() > best.1.len() { gap } else { best })?;
+        Some(start + gap.len() / 2)
     }
 }
 

@@ -4,7 +4,7 @@
 //! same order, the same counts. Where the book does not say what would have happened, because the unit would have taken another
 //! way with all that is known by now, there is no account, nothing was noted, and the unit is to be run.
 
-use super::book::{Book, Entry, Index, Outcome, Says, Scouted, Spot};
+use super::book::{Book, Entry, Index, Says, Scouted, Spot};
 use super::keys::Keys;
 use super::unit_end::UnitEnd;
 use crate::run::ErrorFound;
@@ -75,8 +75,8 @@ impl Account<'_> {
             }
         }
         self.spot = Spot { request: u32::try_from(book.requests.len()).ok()?, path: Keys::default() };
-        if let Some(index) = book.violated {
-            self.violated(index)?;
+        if let Some(index) = book.violated_by_mutate {
+            self.violated(index as usize)?;
         }
         book.broken.iter().for_each(|why| self.end.add_broken(why.clone()));
         Some(())
@@ -85,19 +85,19 @@ impl Account<'_> {
     /// A check, so many crashes during recovery deep. Is all well, or by design?
     fn check(&mut self, key: u128, depth: u32) -> Option<bool> {
         let below = self.crash_depth.checked_sub(depth)?;
-        let entry = match self.index.find(key, below, self.spot.request)? {
-            Says::Fine => return Some(true),
-            Says::More(entry) => entry,
-        };
+        let says = self.index.find(key, below, self.spot.request)?;
+        if matches!(says, Says::Fine) {
+            return Some(true);
+        }
         self.spot.path.0.push(key);
-        let sound = match &entry.outcome {
-            Outcome::Fine if below == 0 => true,
-            Outcome::Fine => self.follow(entry, depth)?,
-            Outcome::Violated(index) => self.violated(*index)?,
-            Outcome::Broken(why) => {
+        let sound = match says {
+            Says::Violated(index) => self.violated(index)?,
+            Says::More(Entry { broken: Some(why), .. }) => {
                 self.end.add_broken(why.clone());
                 true
             }
+            Says::More(entry) if below > 0 => self.follow(entry, depth)?,
+            Says::More(_) | Says::Fine => true,
         };
         self.spot.path.0.pop();
         Some(sound)
@@ -121,8 +121,7 @@ impl Account<'_> {
     }
 
     /// Counts a violation. Is it by design?
-    fn violated(&mut self, index: u32) -> Option<bool> {
-        let index = index as usize;
+    fn violated(&mut self, index: usize) -> Option<bool> {
         let excluded = self.errors.get(index)?.0.by_design.is_some();
         self.end.by_design += u64::from(excluded);
         match self.met.iter_mut().find(|(met, _)| *met == index) {

@@ -32,12 +32,14 @@ pub struct Book {
     pub at_rest: Keys,
     /// Checks that were fine, as deep in crashes during recovery as the user wants: whether their recovery wrote is not known.
     pub deepest: Keys,
+    /// Checks that have shown a violation, of the kind of each of the end's errors.
+    pub violated: Vec<Keys>,
     /// All others.
     pub others: Vec<Entry>,
     /// Where each of the end's errors was first met.
     pub firsts: Vec<Spot>,
     /// A mutate has seen a violation itself, at the end of the unit: the index of that error.
-    pub violated: Option<u32>,
+    pub violated_by_mutate: Option<u32>,
     /// What was broken at the end of the unit.
     pub broken: Vec<String>,
 }
@@ -58,8 +60,8 @@ pub struct Entry {
     pub key: u128,
     /// The request that it belongs to, from 0.
     pub request: u32,
-    /// The check itself.
-    pub outcome: Outcome,
+    /// Why it could not be made; none if it was fine.
+    pub broken: Option<String>,
     /// How many crashes during recovery deep the disks that follow were checked.
     pub below: u32,
     /// The checks of the disks that a crash during its recovery leaves, in order.
@@ -69,17 +71,6 @@ pub struct Entry {
     pub left_out: Count,
     /// Why they could not be gone through to the end.
     pub fault: Option<String>,
-}
-
-/// What a check itself came to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Outcome {
-    /// All is well.
-    Fine,
-    /// A violation of the same kind as the error of the end that has this index.
-    Violated(u32),
-    /// It could not be made.
-    Broken(String),
 }
 
 /// Where in a unit a check was met: the request, and the checks that led there by crashes during recovery, itself the last.
@@ -103,8 +94,17 @@ impl Book {
                 at.insert(entry.key, At::Other(index));
             }
         }
+        for (index, keys) in self.violated.iter().enumerate() {
+            at.extend(keys.0.iter().map(|key| (*key, At::Violated(index))));
+        }
         at.extend(self.at_rest.0.iter().map(|key| (*key, At::Rest)));
         Index { book: self, at }
+    }
+
+    /// Did it check nothing, and find nothing? Then what the unit comes to does not depend on what is known.
+    pub fn is_empty(&self) -> bool {
+        let asks = self.requests.iter().any(|request| !request.keys.0.is_empty());
+        !asks && self.violated_by_mutate.is_none() && self.broken.is_empty()
     }
 
     /// About how much memory it takes, in bytes.
@@ -112,7 +112,8 @@ impl Book {
         let keys = |keys: &Keys| keys.0.len() * 16;
         let requests: usize = self.requests.iter().map(|request| 64 + keys(&request.keys)).sum();
         let others: usize = self.others.iter().map(|entry| 256 + keys(&entry.children)).sum();
-        requests + others + keys(&self.at_rest) + keys(&self.deepest)
+        let violated: usize = self.violated.iter().map(keys).sum();
+        requests + others + violated + keys(&self.at_rest) + keys(&self.deepest)
     }
 }
 
@@ -126,6 +127,7 @@ pub(super) struct Index<'a> {
 enum At {
     Rest,
     Deepest,
+    Violated(usize),
     Other(usize),
 }
 
@@ -133,6 +135,8 @@ enum At {
 pub(super) enum Says<'a> {
     /// Fine, and nothing follows.
     Fine,
+    /// A violation of the kind of this error of the end.
+    Violated(usize),
     /// More than that.
     More(&'a Entry),
 }
@@ -143,12 +147,13 @@ impl<'a> Index<'a> {
         match *self.at.get(&key)? {
             At::Rest => Some(Says::Fine),
             At::Deepest => (below == 0).then_some(Says::Fine),
+            At::Violated(index) => Some(Says::Violated(index)),
             At::Other(index) => {
                 let entry = &self.book.others[index];
                 // A sample is drawn anew for each request.
                 let sampled = !entry.left_out.is_zero() && entry.request != request;
-                let says_all = entry.outcome != Outcome::Fine || entry.below >= below && !sampled;
-                (says_all || below == 0).then_some(Says::More(entry))
+                let says_all = entry.broken.is_some() || below == 0 || entry.below >= below && !sampled;
+                says_all.then_some(Says::More(entry))
             }
         }
     }

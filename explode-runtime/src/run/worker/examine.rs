@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use explode_ramdisk::{Image, Recording};
 
-use super::book::{Outcome as Written, Scouted};
+use super::book::Scouted;
 use super::keys::Known;
 use super::pen::Pen;
 use super::step::{Stage, Step, StepName};
@@ -175,13 +175,13 @@ impl<'a> Examiner<'a> {
         match judged.judgement {
             Judgement::Ok | Judgement::Repaired => {}
             Judgement::Broken(why) => {
-                self.write(|pen| pen.outcome(Written::Broken(why.clone())));
+                self.write(|pen| pen.check_broken(&why));
                 self.end.add_broken(why);
                 return true;
             }
             Judgement::Violated(violation) => {
                 let (excluded, index) = self.violated(violation, died, || crash.way(disk, before));
-                self.write(|pen| pen.outcome(Written::Violated(index)));
+                self.write(|pen| pen.violated(index));
                 return excluded;
             }
         }

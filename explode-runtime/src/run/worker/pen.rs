@@ -1,6 +1,6 @@
 //! Writing the [`Book`] of a unit that is run ahead, while it runs.
 
-use super::book::{Book, Entry, Outcome, Request, Spot};
+use super::book::{Book, Entry, Request, Spot};
 use super::keys::Keys;
 use crate::report::Count;
 
@@ -17,6 +17,8 @@ struct Open {
     entry: Entry,
     /// Its recovery wrote nothing.
     at_rest: bool,
+    /// It has shown a violation, of the kind of this error.
+    violated: Option<u32>,
 }
 
 impl Pen {
@@ -42,14 +44,22 @@ impl Pen {
     /// A check begins.
     pub fn begin(&mut self, key: u128) {
         let request = self.book.requests.len().saturating_sub(1) as u32;
-        let (children, left_out, fault) = (Keys::default(), Count::default(), None);
-        let entry = Entry { key, request, outcome: Outcome::Fine, below: 0, children, left_out, fault };
-        self.open.push(Open { entry, at_rest: false });
+        let (children, left_out) = (Keys::default(), Count::default());
+        let entry = Entry { key, request, broken: None, below: 0, children, left_out, fault: None };
+        self.open.push(Open { entry, at_rest: false, violated: None });
     }
 
-    /// The check itself has come to this.
-    pub fn outcome(&mut self, outcome: Outcome) {
-        self.write(|open| open.entry.outcome = outcome);
+    /// The check could not be made.
+    pub fn check_broken(&mut self, why: &str) {
+        self.write(|open| open.entry.broken = Some(why.to_owned()));
+    }
+
+    /// It has shown a violation, of the kind of this error; the mutate itself has, if there is no check.
+    pub fn violated(&mut self, index: u32) {
+        match self.open.last_mut() {
+            Some(open) => open.violated = Some(index),
+            None => self.book.violated_by_mutate = Some(index),
+        }
     }
 
     /// Its recovery wrote nothing.
@@ -83,18 +93,18 @@ impl Pen {
 
     /// The check has ended.
     pub fn end(&mut self) {
-        let Some(Open { entry, at_rest }) = self.open.pop() else { return };
-        let Book { at_rest: resting, deepest, others, .. } = &mut self.book;
-        match entry.outcome {
-            Outcome::Fine if at_rest => resting.0.push(entry.key),
-            Outcome::Fine if entry.below == 0 => deepest.0.push(entry.key),
-            _ => others.push(entry),
+        let Some(Open { entry, at_rest, violated }) = self.open.pop() else { return };
+        let book = &mut self.book;
+        if let Some(index) = violated.map(|index| index as usize) {
+            book.violated.resize_with(book.violated.len().max(index + 1), Keys::default);
+            book.violated[index].0.push(entry.key);
+        } else if entry.broken.is_some() || entry.below > 0 {
+            book.others.push(entry);
+        } else if at_rest {
+            book.at_rest.0.push(entry.key);
+        } else {
+            book.deepest.0.push(entry.key);
         }
-    }
-
-    /// The mutate itself has seen a violation, of the kind of this error.
-    pub fn violated(&mut self, index: u32) {
-        self.book.violated = Some(index);
     }
 
     /// The unit has ended like this.
