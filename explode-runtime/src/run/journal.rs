@@ -126,7 +126,7 @@ impl Journal {
                 visit(record.0.end.known)?;
             }
         }
-        Ok(())
+        if file.get_ref().limit() > 0 { Err(unreadable(&"records are gone")) } else { Ok(()) }
     }
 
     fn write(&mut self, bytes: &[u8], now: bool) -> io::Result<()> {
@@ -290,6 +290,7 @@ mod tests {
 
     use super::*;
     use crate::recover::StackSpec;
+    use crate::run::memory::Memory;
     use crate::run::{Bounds, Options, Registry, Target};
 
     fn journal(units: u64) -> Vec<u8> {
@@ -339,6 +340,62 @@ mod tests {
         for length in two.len()..three.len() {
             assert_eq!(read(&three[..length]), Some((vec![0, 1], two.len())));
         }
+    }
+
+    /// The checks of three units, each with a key; the file then takes no more.
+    fn unwritable(folder: &Path) -> Journal {
+        let bytes = journal(0);
+        let mut journal = Journal {
+            path: folder.join(NAME),
+            beginning: bytes,
+            file: None,
+            sound: 0,
+            synced: Instant::now(),
+        };
+        assert_eq!(keys(&journal), Ok(vec![]), "nothing was added");
+        (1..4).for_each(|key| journal.append(&unit(key), false).unwrap());
+        assert_eq!(keys(&journal), Ok(vec![1, 2, 3]));
+        journal.file = Some(File::open(&journal.path).unwrap());
+        journal
+    }
+
+    fn unit(key: u128) -> Record {
+        let mut end = UnitEnd::default();
+        end.known.seen.0.push(key);
+        Record::new(&Unit::default(), end, Reached::New, Vec::new(), FindingsChange::default(), 0)
+    }
+
+    fn keys(journal: &Journal) -> Result<Vec<u128>, String> {
+        let mut keys = Vec::new();
+        journal.each(&mut |known| {
+            keys.extend(known.seen.0);
+            Ok::<(), String>(())
+        })?;
+        Ok(keys)
+    }
+
+    #[test]
+    fn without_room_the_checks_are_remembered() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut memory = Memory::Journal(unwritable(folder.path()));
+        assert!(memory.add(&unit(4), false).is_err(), "said once");
+        assert!(memory.add(&unit(5), false).is_ok());
+        let Memory::Here(known) = memory else { panic!("{memory:?}") };
+        assert_eq!(known.seen.0, [1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn a_journal_that_was_damaged_meanwhile_is_not_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = unwritable(folder.path());
+        let mut bytes = fs::read(&journal.path).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        fs::write(&journal.path, &bytes).unwrap();
+        assert!(keys(&journal).unwrap_err().contains("damaged"));
+        fs::write(&journal.path, &bytes[..bytes.len() - 1]).unwrap();
+        assert!(keys(&journal).is_err(), "too short");
+        fs::write(&journal.path, &journal.beginning).unwrap();
+        assert!(keys(&journal).unwrap_err().contains("gone"));
     }
 
     proptest! {

@@ -20,7 +20,7 @@ mod tell;
 mod unit;
 mod worker;
 
-pub use bench::{BenchReport, RESTORE_MIB, Restore, bench, bench_restore};
+pub use bench::{BenchReport, Keeping, RESTORE_MIB, Restore, bench, bench_restore};
 pub use error::{Confirm, Confirmation, RunError};
 pub use exit::Exit;
 pub use explore::explore;
@@ -29,7 +29,7 @@ pub use journal::{History, JournalError};
 pub use options::{OptionDef, OptionValue, Options, UsageError};
 pub use plan::{Bounds, Mode, Plan, Settings, StrategyName};
 pub use registry::{CheckerDef, ComponentDef, Registry, Target};
-pub use scouts::Scouts;
+pub use scouts::{Scouts, WithCrew};
 pub use supervise::{Keep, Supervisor};
 pub use tell::{Audience, Local};
 pub use unit::{Early, Ended, ErrorFound, Place, Runner, SoFar, Way, Work};

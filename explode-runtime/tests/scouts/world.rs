@@ -53,11 +53,11 @@ impl Component for Healer {
     fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
         let disk = RamDisk::new(below.devices.storage()?.clone(), below.first_device, BLOCKS * 8);
         let roll = dice(self.seed, &disk, "recover");
-        if roll % 3 > 0 {
+        if !roll.is_multiple_of(3) {
             return Ok(Recovery::Clean);
         }
         write(&disk, roll >> 8, 1 + (roll >> 16) % 3);
-        if roll % 2 == 0 {
+        if roll.is_multiple_of(2) {
             disk.flush();
         }
         write(&disk, roll >> 24, 1 + (roll >> 32) % 3);
@@ -100,7 +100,7 @@ impl Checker for Judge {
         write(&disk, block + 2, 3);
         cx.check_crashes_now(self, &[])?;
         self.live = contents(&disk);
-        if dice(self.seed, &disk, "live") % 19 == 0 {
+        if dice(self.seed, &disk, "live").is_multiple_of(19) {
             return Err(Violation::new(Verdict::CheckFailed, "live", format!("{:?}", self.live)).into());
         }
         Ok(())

@@ -20,8 +20,11 @@ pub struct Scouts<'a> {
     /// How many.
     pub count: usize,
     /// Calls what it is given with a crew of its own, in the thread that it is called in.
-    pub with_crew: &'a (dyn Fn(&mut dyn FnMut(&mut dyn Crew)) + Sync),
+    pub with_crew: &'a WithCrew<'a>,
 }
+
+/// Makes a crew and calls with it what it is given.
+pub type WithCrew<'a> = dyn Fn(&mut dyn FnMut(&mut dyn Crew)) + Sync + 'a;
 
 /// A unit that was run ahead.
 #[derive(Debug)]

@@ -149,7 +149,7 @@ impl Store {
                 return (ran.unit == *unit).then_some(ran);
             }
             let at = shared.scouts.iter_mut().find_map(|slot| slot.at.as_mut().filter(|at| at.id == id));
-            let Some(at) = at else { return None };
+            let at = at?;
             at.leave = true;
             if !at.running || stop() {
                 at.void = true;

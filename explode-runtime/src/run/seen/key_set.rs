@@ -47,13 +47,11 @@ impl KeySet {
     }
 
     /// How many keys.
-    #[cfg(test)]
     pub fn len(&self) -> usize {
         self.tables.iter().map(|table| table.used).sum::<usize>() + usize::from(self.has_zero)
     }
 
     /// The memory that it takes, in bytes.
-    #[cfg(test)]
     pub fn bytes(&self) -> usize {
         let slots: usize = self.tables.iter().map(|table| table.slots.len()).sum();
         size_of::<KeySet>() + size_of_val(&*self.tables) + slots * size_of::<u128>()
@@ -84,7 +82,7 @@ impl Table {
     fn find(&self, key: u128) -> usize {
         let slots = self.slots.len();
         // The high half as a fraction of the table.
-        let mut slot = ((key >> 64) * slots as u128 >> 64) as usize;
+        let mut slot = (((key >> 64) * slots as u128) >> 64) as usize;
         while self.slots[slot] != 0 && self.slots[slot] != key {
             slot += 1;
             if slot == slots {

@@ -85,6 +85,18 @@ impl Checks {
     }
 }
 
+impl Checks {
+    /// How many checks, those of crashes during recovery included.
+    pub fn len(&self) -> usize {
+        self.seen.len() + self.crash_crash.len()
+    }
+
+    /// The memory that it takes, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.seen.bytes() + self.crash_crash.bytes() + self.errors.bytes()
+    }
+}
+
 impl Notes for Checks {
     fn insert(&mut self, key: u128) -> bool {
         self.seen.insert(key)
