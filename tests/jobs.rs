@@ -14,7 +14,8 @@ type Left = (Vec<Value>, BTreeMap<String, Vec<u8>>);
 
 fn run(folder: &Path, args: &str, jobs: u32, code: i32) -> Left {
     let jobs = jobs.to_string();
-    let args = args.split_whitespace().chain(["--format", "jsonl", "--jobs", &jobs]);
+    let args = ["run"].into_iter().chain(args.split_whitespace());
+    let args = args.chain(["--format", "jsonl", "--jobs", &jobs]);
     let mut lines = explode_in(folder, args).expect(code).json();
     lines.retain(|line| line["type"] != "progress");
     if let Some(summary) = lines.last_mut().and_then(Value::as_object_mut) {

@@ -59,7 +59,8 @@ fn runs() {
     while kills < 50 {
         n += 1;
         let out = format!("run-{n}");
-        let mut args = format!("frail --out {out}");
+        let jobs = 1 + n % 3;
+        let mut args = format!("frail --out {out} --jobs {jobs}");
         let ended = loop {
             moment = moment.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let mut child = begin(folder.path(), &mark, &args);
@@ -80,10 +81,10 @@ fn runs() {
             mark.nothing_left();
             // Before there is a journal there is nothing to go on with.
             args = if folder.path().join(&out).join("journal").exists() {
-                format!("--resume {out}")
+                format!("--resume {out} --jobs {jobs}")
             } else {
                 std::fs::remove_dir_all(folder.path().join(&out)).ok();
-                format!("frail --out {out}")
+                format!("frail --out {out} --jobs {jobs}")
             };
         };
         assert_eq!(ended.code(), Some(0));

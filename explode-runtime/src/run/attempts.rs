@@ -59,7 +59,7 @@ impl<'a> Attempts<'a> {
 
     /// Makes up what a unit that was run ahead comes to; none if it has to be run, and nothing was heard of it.
     pub fn account(&mut self, ran: Ran, hearing: &mut Hearing<'_, '_>) -> Option<UnitEnd> {
-        if !self.alive && !self.restart(hearing) {
+        if !self.alive {
             return None;
         }
         let Ran { mut scouted, states, .. } = ran;
