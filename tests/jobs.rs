@@ -46,6 +46,28 @@ fn sqlite_comes_to_the_same() {
     same("sqlite-normal-wal --depth 3 --require-complete", 0);
 }
 
+#[test]
+fn every_check_is_made() {
+    same("sqlite-extra --depth 2 --no-skip", 0);
+    same("sqlite-full-wal --depth 2 --no-skip --crash-depth 2", 0);
+    same("sqlite-off --depth 2 --limit 500 --samples 100 --no-skip", 1);
+}
+
+/// States are restored from chops, each worker from those of its own.
+#[test]
+fn chops_are_the_same() {
+    same("sqlite-full-wal --depth 3 --chop 1", 0);
+    same("sqlite-off-wal --depth 3 --chop 2 --strategy dfs", 1);
+    same("fs-basic --states 100 --chop 1 --no-skip", 0);
+}
+
+#[test]
+fn other_strategies_and_kinds_of_crashes_are_the_same() {
+    same("fs-basic --strategy weighted --seed 3 --states 100", 0);
+    same("fs-basic --strategy different --states 100", 0);
+    same("sqlite-normal-wal --depth 3 --soft", 0);
+}
+
 /// With findings, by design and not, each replayed.
 #[test]
 fn findings_are_the_same() {
