@@ -159,6 +159,9 @@ pub struct RunArgs {
     /// A step that takes longer hangs: 30s, 500ms.
     #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "30s")]
     pub deadline: u64,
+    /// So many worker processes at once; what a run finds and counts is the same with any number.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub jobs: u32,
     #[command(flatten)]
     pub device: DeviceArgs,
     /// Exit with 6 if the space was not covered.
@@ -173,7 +176,7 @@ pub struct RunArgs {
     /// Write what came of the run to this file, as JUnit's XML.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Go on with the run in this folder, with its target and its options; only --format and --require-complete may be given.
+    /// Go on with the run in this folder, with its target and its options; only --jobs, --format and --require-complete may be given.
     #[arg(long, value_name = "DIR", conflicts_with_all = DECIDED)]
     pub resume: Option<PathBuf>,
     /// How to say it.

@@ -5,18 +5,19 @@ use std::sync::atomic::AtomicBool;
 use explode_runtime::explain::{Bounds, Story};
 use explode_runtime::minimise::Minimised;
 use explode_runtime::report::Summary;
-use explode_runtime::run::{Audience, Keep, Mode, Plan, Remote, RunError, Spawn, Supervisor};
+use explode_runtime::run::{Audience, Crew, Keep, Mode, Plan, Remote, RunError, Scouts, Spawn, Supervisor};
 use explode_runtime::trace::{Replay, Trace};
 
 use crate::guest::host;
 use crate::{programs, worker};
 
-/// Explores a plan; the audience hears every message.
+/// Explores a plan with so many workers; the audience hears every message.
 ///
 /// # Errors
 /// Those of the run; what a guest needs is missing.
 pub fn run(
     plan: &Plan,
+    jobs: u32,
     audience: &mut dyn Audience,
     keep: Keep,
     interrupt: &AtomicBool,
@@ -26,6 +27,12 @@ pub fn run(
     let mut supervisor = Supervisor::new(plan, &mut crew, audience);
     supervisor.keep = keep;
     supervisor.interrupt = Some(interrupt);
+    let with_crew = |work: &mut dyn FnMut(&mut dyn Crew)| {
+        work(&mut Remote::new(plan, &mut worker::spawn));
+    };
+    if jobs > 1 {
+        supervisor.scouts = Some(Scouts { count: jobs as usize - 1, with_crew: &with_crew });
+    }
     supervisor.run()
 }
 

@@ -1,13 +1,19 @@
-//! What the engine adds to a checked system: a choice, and the enumeration of an emission's disks.
+//! What the engine adds to a checked system: a choice, the enumeration of an emission's disks, the seen set, the journal, the
+//! queue.
 
 use std::hint::black_box;
+use std::path::Path;
 
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use explode_ramdisk::{Event, Flags, Identity, Image, Payload};
-use explode_runtime::choose::{Chooser, Label, Point};
+use explode_runtime::choose::{Choice, Chooser, Kind, Label, Point};
 use explode_runtime::crash::{Limits, When, walk};
+use explode_runtime::explore::{Exhaust, Finished, Reached, State, Strategy as _, Unit};
+use explode_runtime::recover::StackSpec;
+use explode_runtime::run::{Bounds, Keeping, Options, Plan, Registry, Target};
 use explode_runtime::writeset::{Rules, WriteSet};
+use xxhash_rust::xxh3::xxh3_128;
 
 fn choice(c: &mut Criterion) {
     let point = Point::action(4, Label { site: "benches/engine.rs:1".to_owned(), ..Label::default() });
@@ -107,5 +113,99 @@ fn build(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, choice, emission, sample, build);
+/// Keys as good as those of checks.
+fn keys(from: u64, count: u64) -> Vec<u128> {
+    (from..from + count).map(|n| xxh3_128(&n.to_le_bytes())).collect()
+}
+
+/// A plan for a journal's first record.
+fn plan() -> Plan {
+    let target = Target {
+        name: "keeping",
+        about: "",
+        stack: StackSpec::default(),
+        checker: "keeping",
+        checker_options: Options::none(),
+        bounds: Bounds { depth: 4, limit: 1, samples: 2, crash_depth: 0 },
+        seeded: false,
+        expect: "clean",
+    };
+    Plan::of(&Registry::default(), &target).expect("it has no components")
+}
+
+/// The seen set: so many keys, one after the other, into an empty one.
+fn seen(c: &mut Criterion) {
+    let mut group = c.benchmark_group("seen set");
+    group.sample_size(10);
+    for millions in [1, 10] {
+        let keys = keys(0, millions * 1_000_000);
+        group.throughput(Throughput::Elements(keys.len() as u64));
+        group.bench_function(BenchmarkId::new("keys", format!("{millions} million")), |b| {
+            b.iter(|| {
+                let mut keeping = Keeping::new(&plan(), Path::new("."));
+                assert_eq!(keeping.see(&keys), keys.len());
+                assert!(keeping.bytes_per_key() < 24.0);
+            });
+        });
+    }
+    group.finish();
+}
+
+/// The state that four choices lead to.
+fn state() -> State {
+    let label = Label { site: "benches/engine.rs:1".to_owned(), ..Label::default() };
+    let choice = |value| Choice { kind: Kind::Action, options: 6, value, name: None, label: label.clone() };
+    State { choices: (0..4).map(choice).collect(), depth: 4 }
+}
+
+/// The journal: units of 500 checks each, on disk once a second.
+fn journal(c: &mut Criterion) {
+    let mut group = c.benchmark_group("journal");
+    group.sample_size(10);
+    let (unit, keys) = (Unit { state: state(), ..Unit::default() }, keys(0, 500));
+    group.throughput(Throughput::Elements(100 * 500));
+    group.bench_function("keys of 100 units", |b| {
+        b.iter(|| {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let mut keeping = Keeping::new(&plan(), folder.path());
+            (0..100).for_each(|_| keeping.unit(&unit, &keys).expect("there is room"));
+        });
+    });
+    group.finish();
+}
+
+/// The queue: every unit of six choices, four deep, each state new.
+fn queue(c: &mut Criterion) {
+    let mut group = c.benchmark_group("queue");
+    group.throughput(Throughput::Elements(6 + 36 + 216 + 1296));
+    let label = Label { site: "benches/engine.rs:1".to_owned(), ..Label::default() };
+    group.bench_function("units", |b| {
+        b.iter(|| {
+            let mut strategy = Exhaust::new(4);
+            let mut units = 0;
+            while let Some(unit) = strategy.next() {
+                units += 1;
+                let mut choices = unit.state.choices.clone();
+                let value = unit.script.first().map_or(0, |choice| choice.value);
+                choices.push(Choice {
+                    kind: Kind::Action,
+                    options: 6,
+                    value,
+                    name: None,
+                    label: label.clone(),
+                });
+                strategy.observe(&Finished {
+                    unit: &unit,
+                    choices: &choices,
+                    arrivals: &[],
+                    reached: Reached::New,
+                });
+            }
+            assert_eq!(units, 6 + 36 + 216 + 1296);
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, choice, emission, sample, build, seen, journal, queue);
 criterion_main!(benches);

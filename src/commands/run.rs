@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use explode_runtime::report::{Human, Message, Summary, quoted};
 use explode_runtime::run::{
-    Confirmation, Exit, History, Keep, Local, Plan, Registry, RunError, StrategyName, UsageError,
+    Confirmation, Exit, History, Keep, Local, Mode, Plan, Registry, RunError, StrategyName, UsageError,
 };
 use explode_runtime::trace::Trace;
 use nix::sys::signal::Signal;
@@ -51,7 +51,7 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
     };
     let events = args.events.as_deref().map_or(Ok(()), |path| audience.write_events(path));
     let interrupted = interrupt::watch();
-    let result = events.and_then(|()| crew::run(&plan, &mut audience, keep, interrupted));
+    let result = events.and_then(|()| crew::run(&plan, args.jobs, &mut audience, keep, interrupted));
     let folder = audience.path().map(Path::to_owned);
     running.iter().for_each(Running::end);
     unsaid.iter().for_each(output::unsaid);
@@ -80,12 +80,29 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
 
 /// What is run, and what is known of it from before.
 fn beginning(registry: &Registry, args: &RunArgs) -> Result<(Plan, Keep), RunError> {
-    let Some(folder) = &args.resume else { return Ok((plan(registry, args)?, Keep::Journal)) };
+    let Some(folder) = &args.resume else {
+        let plan = plan(registry, args)?;
+        check_jobs(&plan, args.jobs)?;
+        programs::check(&plan)?;
+        return Ok((plan, Keep::Journal));
+    };
     let history = History::read(folder).map_err(|error| UsageError(error.to_string()))?;
     let plan = history.plan().clone();
     plan.check(registry)?;
+    check_jobs(&plan, args.jobs)?;
     programs::check(&plan)?;
     Ok((plan, Keep::Resume(Box::new(history))))
+}
+
+/// A kernel serves one worker at a time.
+fn check_jobs(plan: &Plan, jobs: u32) -> Result<(), UsageError> {
+    let mode = plan.mode.as_str();
+    match plan.mode {
+        Mode::Vm | Mode::Here if jobs > 1 => {
+            Err(UsageError(format!("--jobs {jobs}: with --in {mode} there is one worker; leave --jobs out")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The last line of a run that was interrupted: the command that goes on with it.
@@ -153,7 +170,6 @@ fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError> {
     }
     plan.check(registry)?;
     plan.strategy()?;
-    programs::check(&plan)?;
     Ok(plan)
 }
 

@@ -15,7 +15,8 @@ use crate::trial;
 
 pub fn trials() -> Vec<Trial> {
     vec![
-        trial("workers that are killed 200 times change no count", workers),
+        trial("workers that are killed 200 times change no count", || killed(1)),
+        trial("workers of three jobs that are killed change no count", || killed(3)),
         trial("runs that are killed 50 times and resumed change no count", runs),
         trial("a journal whose last record is torn is resumed before it", torn),
         trial("every strategy goes on where its journal ends", strategies),
@@ -28,11 +29,12 @@ fn undisturbed(folder: &Path) -> Value {
     counts(&run(folder, "frail --out undisturbed").expect(0).json())
 }
 
-fn workers() {
+fn killed(jobs: u32) {
     let folder = tempdir().unwrap();
     let dice = folder.path().join("dice");
     let mut command = Command::new("/proc/self/exe");
-    command.args(["run", "frail-killed", "--format", "jsonl", "--out", "run"]).current_dir(folder.path());
+    command.args(["run", "frail-killed", "--format", "jsonl", "--out", "run", "--jobs", &jobs.to_string()]);
+    command.current_dir(folder.path());
     let killed = ran(command.env("EXPLODE_TEST_DICE", &dice)).expect(4);
     let lines = killed.json();
     assert_eq!(counts(&lines), undisturbed(folder.path()));
@@ -57,7 +59,8 @@ fn runs() {
     while kills < 50 {
         n += 1;
         let out = format!("run-{n}");
-        let mut args = format!("frail --out {out}");
+        let jobs = 1 + n % 3;
+        let mut args = format!("frail --out {out} --jobs {jobs}");
         let ended = loop {
             moment = moment.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let mut child = begin(folder.path(), &mark, &args);
@@ -78,10 +81,10 @@ fn runs() {
             mark.nothing_left();
             // Before there is a journal there is nothing to go on with.
             args = if folder.path().join(&out).join("journal").exists() {
-                format!("--resume {out}")
+                format!("--resume {out} --jobs {jobs}")
             } else {
                 std::fs::remove_dir_all(folder.path().join(&out)).ok();
-                format!("frail --out {out}")
+                format!("frail --out {out} --jobs {jobs}")
             };
         };
         assert_eq!(ended.code(), Some(0));

@@ -10,7 +10,7 @@ use super::probe::{Answers, End, Looks, Next, Probe, ProbeSaid, PromiseLine, Spo
 use crate::check::Violation;
 use crate::choose::Choice;
 use crate::crash::{Epoch, Name};
-use crate::run::{Crew as _, Death, Known, Remote, RunError, Said, StartError, Started, StepName, ToWorker};
+use crate::run::{Crew as _, Death, Remote, RunError, Said, StartError, Started, StepName, ToWorker};
 use crate::trace::{CrashDiskRecord, Replay, Trace};
 
 /// What may be spent.
@@ -271,7 +271,7 @@ impl<'a, 'r> Bench<'a, 'r> {
     fn run(&mut self, answers: Answers, mutates: u32, until: Until) -> Result<WayEnd, RunError> {
         self.tests += 1;
         if self.started.is_none() {
-            match self.remote.start(&Known::default(), false) {
+            match self.remote.start(false) {
                 Ok(started) => self.started = Some(started),
                 Err(StartError::Said(error)) => return Err(error),
                 Err(StartError::Died(death)) => return self.died(&death, Vec::new(), None),

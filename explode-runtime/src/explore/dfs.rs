@@ -37,6 +37,13 @@ impl Strategy for Dfs {
         }
     }
 
+    /// What is open above the deepest state, with all that is below it.
+    fn ahead(&self, most: usize) -> Vec<Box<dyn Strategy + Send>> {
+        let waiting = self.open.iter().rev().skip(1).take(most);
+        let part = |open: &(State, Vec<Choice>)| Dfs { depth: self.depth, open: vec![open.clone()] };
+        waiting.map(|open| -> Box<dyn Strategy + Send> { Box::new(part(open)) }).collect()
+    }
+
     fn waiting(&self) -> usize {
         self.open.len()
     }

@@ -58,6 +58,13 @@ impl Strategy for Exhaust {
         self.current = odometer::after(made).map(|script| (state.clone(), script));
     }
 
+    /// The states of the queue, one by one.
+    fn ahead(&self, most: usize) -> Vec<Box<dyn Strategy + Send>> {
+        let part = |state: State| Exhaust::from_state(state.depth + 1, Box::<Fifo>::default(), state);
+        let waiting = self.frontier.ahead(most).into_iter();
+        waiting.map(|state| -> Box<dyn Strategy + Send> { Box::new(part(state)) }).collect()
+    }
+
     fn waiting(&self) -> usize {
         self.frontier.len() + usize::from(self.current.is_some())
     }

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use super::{Arrival, State};
 
 /// States that wait, in some order.
-pub trait Frontier: Debug {
+pub trait Frontier: Debug + Send {
     /// One more; `arrival` is where it was reached, none for where a search begins.
     fn push(&mut self, state: State, arrival: Option<&Arrival>);
 
@@ -24,6 +24,11 @@ pub trait Frontier: Debug {
     /// Does it go by sketches?
     fn wants_sketches(&self) -> bool {
         false
+    }
+
+    /// The states that come next, at most so many, if it is known in which order; states that are added later come after them.
+    fn ahead(&self, _most: usize) -> Vec<State> {
+        Vec::new()
     }
 
     /// The state in which the checker begins.
@@ -45,5 +50,9 @@ impl Frontier for Fifo {
 
     fn len(&self) -> usize {
         self.0.len()
+    }
+
+    fn ahead(&self, most: usize) -> Vec<State> {
+        self.0.iter().take(most).cloned().collect()
     }
 }

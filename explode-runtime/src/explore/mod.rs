@@ -119,6 +119,12 @@ pub trait Strategy {
     /// Learns what became of the unit that [`next`](Strategy::next) returned last.
     fn observe(&mut self, finished: &Finished<'_>);
 
+    /// What waits besides the unit that [`next`](Strategy::next) returned last: at most so many parts, in the order in which they
+    /// will be wanted. Each hands out the units of its part in the order in which this strategy will, so that they can be run ahead.
+    fn ahead(&self, _most: usize) -> Vec<Box<dyn Strategy + Send>> {
+        Vec::new()
+    }
+
     /// How many states wait.
     fn waiting(&self) -> usize {
         0

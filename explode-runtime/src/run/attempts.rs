@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 
 use super::error::{Confirmation, RunError};
 use super::hearing::Hearing;
+use super::scouts::Ran;
 use super::supervise::start;
 use super::unit::ErrorFound;
-use super::worker::{Crew, Death, Order, Outcome, Past, Snapshot, Started, Step, UnitEnd};
+use super::worker::{Crew, Death, Listener as _, Order, Outcome, Past, Snapshot, Started, Step, UnitEnd};
 use crate::choose::Choice;
 use crate::explore::Unit;
 
@@ -54,6 +55,30 @@ impl<'a> Attempts<'a> {
     /// Something is about to be replayed by another worker.
     pub fn rest(&mut self) {
         self.alive &= !self.crew.rest();
+    }
+
+    /// Makes up what a unit that was run ahead comes to; none if it has to be run, and nothing was heard of it.
+    pub fn account(&mut self, ran: Ran, hearing: &mut Hearing<'_, '_>) -> Option<UnitEnd> {
+        if !self.alive {
+            return None;
+        }
+        let Ran { mut scouted, states, .. } = ran;
+        for (arrival, more) in states {
+            hearing.reached(&arrival, more);
+        }
+        if scouted.depends_on_nothing() && !hearing.cut {
+            return Some(scouted.end);
+        }
+        let exact = scouted.end.errors.iter().map(|(error, _)| hearing.run.findings.wants(error)).collect();
+        let events = std::mem::take(&mut scouted.end.events);
+        let end = if hearing.cut { Ok(None) } else { self.crew.account(scouted, exact) };
+        match end {
+            Ok(Some(end)) => return Some(UnitEnd { events, ..end }),
+            Ok(None) => {}
+            Err(_) => self.alive = false,
+        }
+        hearing.undo();
+        None
     }
 
     /// Runs a unit to its end; none if there are no workers any more, which is then said.
@@ -173,7 +198,7 @@ impl<'a> Attempts<'a> {
 
     /// Starts a new worker; false if that cannot be done, which is then said.
     fn restart(&mut self, hearing: &mut Hearing<'_, '_>) -> bool {
-        let why = match start(self.crew, &hearing.run.known, self.keep_events) {
+        let why = match start(self.crew, &hearing.run.memory, self.keep_events) {
             Ok(started) if started.origin == self.started.origin => {
                 self.alive = true;
                 return true;

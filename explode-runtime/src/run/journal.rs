@@ -5,7 +5,7 @@
 //! A record that is torn or damaged ends the journal: it and what follows are cut off, and their units are run again.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ use super::error::RunError;
 use super::findings::FindingsChange;
 use super::options::UsageError;
 use super::plan::Plan;
-use super::worker::{UnitEnd, as_json};
+use super::worker::{Known, UnitEnd, as_json};
 use crate::choose::choices_hash;
 use crate::explore::{Arrival, Reached, Unit};
 use crate::trace::Origin;
@@ -116,6 +116,28 @@ impl Journal {
     /// What was added is durable from now on.
     pub fn sync(&mut self) -> Result<(), RunError> {
         self.write(&[], true).map_err(|error| RunError::folder(&self.path, error))
+    }
+
+    /// Reads what has been added: the checks of each unit.
+    pub fn each<E: From<String>>(&self, visit: &mut dyn FnMut(Known) -> Result<(), E>) -> Result<(), E> {
+        if self.sound <= self.beginning.len() as u64 {
+            return Ok(());
+        }
+        let unreadable = |what: &dyn std::fmt::Display| E::from(format!("{}: {what}", self.path.display()));
+        let file = File::open(&self.path).map_err(|error| unreadable(&error))?;
+        let mut file = BufReader::new(file.take(self.sound));
+        let mut magic = [0; MAGIC.len()];
+        file.read_exact(&mut magic).map_err(|error| unreadable(&error))?;
+        let mut is_first = true;
+        let mut bytes = Vec::new();
+        while !file.fill_buf().map_err(|error| unreadable(&error))?.is_empty() {
+            read_frame(&mut file, &mut bytes).map_err(|error| unreadable(&error))?;
+            if !std::mem::replace(&mut is_first, false) {
+                let record = unframe::<Record>(&bytes).ok_or_else(|| unreadable(&"a record is damaged"))?;
+                visit(record.0.end.known)?;
+            }
+        }
+        if file.get_ref().limit() > 0 { Err(unreadable(&"records are gone")) } else { Ok(()) }
     }
 
     fn write(&mut self, bytes: &[u8], now: bool) -> io::Result<()> {
@@ -248,6 +270,20 @@ fn frame(record: &impl Serialize) -> Vec<u8> {
     frame
 }
 
+/// Reads a frame as it stands in a file.
+fn read_frame(file: &mut impl Read, bytes: &mut Vec<u8>) -> io::Result<()> {
+    bytes.resize(HEAD_BYTES, 0);
+    file.read_exact(bytes)?;
+    let (length, _) = bytes.split_first_chunk::<4>().expect("a head begins with a length");
+    let length = u64::from(u32::from_le_bytes(*length));
+    // Memory grows with what is there, not with what a damaged length says.
+    if file.take(length).read_to_end(bytes)? as u64 == length {
+        Ok(())
+    } else {
+        Err(io::ErrorKind::UnexpectedEof.into())
+    }
+}
+
 /// The first record, and what follows it; none if it is not whole and sound.
 fn unframe<T: DeserializeOwned>(bytes: &[u8]) -> Option<(T, &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
@@ -265,6 +301,7 @@ mod tests {
 
     use super::*;
     use crate::recover::StackSpec;
+    use crate::run::memory::Memory;
     use crate::run::{Bounds, Options, Registry, Target};
 
     fn journal(units: u64) -> Vec<u8> {
@@ -315,6 +352,62 @@ mod tests {
         for length in two.len()..three.len() {
             assert_eq!(read(&three[..length]), Some((vec![0, 1], two.len())));
         }
+    }
+
+    /// The checks of three units, each with a key; the file then takes no more.
+    fn unwritable(folder: &Path) -> Journal {
+        let bytes = journal(0);
+        let mut journal = Journal {
+            path: folder.join(NAME),
+            beginning: bytes,
+            file: None,
+            sound: 0,
+            synced: Instant::now(),
+        };
+        assert_eq!(keys(&journal), Ok(vec![]), "nothing was added");
+        (1..4).for_each(|key| journal.append(&unit(key), false).unwrap());
+        assert_eq!(keys(&journal), Ok(vec![1, 2, 3]));
+        journal.file = Some(File::open(&journal.path).unwrap());
+        journal
+    }
+
+    fn unit(key: u128) -> Record {
+        let mut end = UnitEnd::default();
+        end.known.seen.0.push(key);
+        Record::new(&Unit::default(), end, Reached::New, Vec::new(), FindingsChange::default(), 0)
+    }
+
+    fn keys(journal: &Journal) -> Result<Vec<u128>, String> {
+        let mut keys = Vec::new();
+        journal.each(&mut |known| {
+            keys.extend(known.seen.0);
+            Ok::<(), String>(())
+        })?;
+        Ok(keys)
+    }
+
+    #[test]
+    fn without_room_the_checks_are_remembered() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut memory = Memory::Journal(unwritable(folder.path()));
+        assert!(memory.add(&unit(4), false).is_err(), "said once");
+        assert!(memory.add(&unit(5), false).is_ok());
+        let Memory::Here(known) = memory else { panic!("{memory:?}") };
+        assert_eq!(known.seen.0, [1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn a_journal_that_was_damaged_meanwhile_is_not_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = unwritable(folder.path());
+        let mut bytes = fs::read(&journal.path).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        fs::write(&journal.path, &bytes).unwrap();
+        assert!(keys(&journal).unwrap_err().contains("damaged"));
+        fs::write(&journal.path, &bytes[..bytes.len() - 1]).unwrap();
+        assert!(keys(&journal).is_err(), "too short");
+        fs::write(&journal.path, &journal.beginning).unwrap();
+        assert!(keys(&journal).unwrap_err().contains("gone"));
     }
 
     proptest! {

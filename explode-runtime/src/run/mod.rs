@@ -10,9 +10,11 @@ mod findings;
 mod folder;
 mod hearing;
 mod journal;
+mod memory;
 mod options;
 mod plan;
 mod registry;
+mod scouts;
 mod seen;
 mod supervise;
 mod tell;
@@ -22,7 +24,7 @@ mod worker;
 
 pub use crate::explore::StrategyName;
 
-pub use bench::{BenchReport, RESTORE_MIB, Restore, bench, bench_restore};
+pub use bench::{BenchReport, Keeping, RESTORE_MIB, Restore, bench, bench_restore};
 pub use error::{Confirm, Confirmation, RunError};
 pub use exit::Exit;
 pub use explore::{explore, explore_by};
@@ -31,12 +33,13 @@ pub use journal::{History, JournalError};
 pub use options::{OptionDef, OptionValue, Options, UsageError};
 pub use plan::{Bounds, Mode, Plan, Settings};
 pub use registry::{CheckerDef, ComponentDef, Registry, Target};
+pub use scouts::{Scouts, WithCrew};
 pub(crate) use seen::ByKey;
 pub use supervise::{Keep, Supervisor};
 pub use tell::{Audience, Local};
 pub use unit::{Early, Ended, ErrorFound, Place, Runner, SoFar, Way, Work};
 pub use worker::{
     Body, Crew, Death, Ended as WorkerEnded, Failed, FrameReader, InThread, Known, Listener, Order, Outcome,
-    Page, Past, Remote, Said, Snapshot, Spawn, Stage, StartError, Started, Step, StepName, ToWorker, UnitEnd,
-    encode, serve,
+    Page, Past, Remote, Said, Scouted, Snapshot, Spawn, Stage, StartError, Started, Step, StepName, ToWorker,
+    UnitEnd, encode, serve,
 };

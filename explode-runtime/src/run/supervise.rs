@@ -8,8 +8,10 @@ use super::error::RunError;
 use super::findings::Findings;
 use super::hearing::Hearing;
 use super::journal::{History, Journal, Record, identity};
+use super::memory::Memory;
 use super::options::UsageError;
 use super::plan::{Plan, Settings};
+use super::scouts::{News, Scouts, Store};
 use super::seen::States;
 use super::tell::{Audience, run_info};
 use super::time::Time;
@@ -40,12 +42,22 @@ pub struct Supervisor<'a> {
     pub keep: Keep,
     /// Set by whoever wants the run to end after the current step.
     pub interrupt: Option<&'a AtomicBool>,
+    /// More workers.
+    pub scouts: Option<Scouts<'a>>,
 }
 
 impl<'a> Supervisor<'a> {
     /// One that keeps nothing, and is not interrupted.
     pub fn new(plan: &'a Plan, crew: &'a mut dyn Crew, audience: &'a mut dyn Audience) -> Supervisor<'a> {
-        Supervisor { plan, crew, audience, strategy: None, keep: Keep::Nothing, interrupt: None }
+        Supervisor {
+            plan,
+            crew,
+            audience,
+            strategy: None,
+            keep: Keep::Nothing,
+            interrupt: None,
+            scouts: None,
+        }
     }
 
     /// Runs to the end, or until a bound, the budget or an interrupt stops it.
@@ -53,35 +65,46 @@ impl<'a> Supervisor<'a> {
     /// # Errors
     /// As [`explore`](super::explore); a history of another run.
     pub fn run(self) -> Result<Summary, RunError> {
-        let Supervisor { plan, crew, audience, strategy, keep, interrupt } = self;
-        let mut strategy =
-            match strategy {
-                None => plan.strategy()?,
-                Some(own) if matches!(plan.settings.strategy, StrategyName::Own(_)) => own,
-                Some(_) => return Err(UsageError(format!(
-                    "the plan goes by strategy {}, and another one was given; give that a name of its own",
-                    plan.settings.strategy
-                ))
-                .into()),
-            };
-        let keep_events = audience.wants_events();
-        let started = start(crew, &Known::default(), keep_events)?;
+        let keep_events = self.audience.wants_events();
+        match self.scouts {
+            Some(scouts) => scouts.run(keep_events, |store| self.explore(keep_events, Some(store))),
+            None => self.explore(keep_events, None),
+        }
+    }
+
+    fn explore(self, keep_events: bool, store: Option<&Store>) -> Result<Summary, RunError> {
+        let Supervisor { plan, crew, audience, strategy, keep, interrupt, .. } = self;
+        let mut strategy = strategy_of(plan, strategy)?;
+        let started = start(crew, &Memory::Nowhere, keep_events)?;
         if let Keep::Resume(history) = &keep {
             history.fits(&started.origin)?;
         }
         let folder = audience.open(&plan.target)?;
         let mut run = Progressing::new(plan, &started, interrupt);
-        let mut journal = match keep {
-            Keep::Nothing => None,
-            Keep::Journal => Some(Journal::of(&folder, plan, &started.origin)),
+        if let Some(store) = store {
+            store.set_origin(&started.origin);
+        }
+        match keep {
+            Keep::Nothing if crew.lasts() => {}
+            Keep::Nothing => run.memory = Memory::Here(Known::default()),
+            Keep::Journal => run.memory = Memory::Journal(Journal::of(&folder, plan, &started.origin)),
             Keep::Resume(history) => {
-                let journal = history.go_on(&folder, |record| run.repeat(strategy.as_mut(), record))?;
-                if !run.known.seen.0.is_empty() {
-                    start(crew, &run.known, keep_events)?;
+                let mut told = Ok(());
+                let journal = history.go_on(&folder, |record| {
+                    if told.is_ok() {
+                        told = crew.know(&record.end.known);
+                    }
+                    store
+                        .into_iter()
+                        .for_each(|store| store.tell(News::of(&record.end.known, &record.arrivals)));
+                    run.repeat(strategy.as_mut(), record)
+                })?;
+                run.memory = Memory::Journal(journal);
+                if told.is_err() {
+                    start(crew, &run.memory, keep_events)?;
                 }
-                Some(journal)
             }
-        };
+        }
         audience.tell(&Message::Run(run_info(plan, &started, &folder)))?;
         let mut unkept = None;
         let mut attempts = Attempts::new(crew, started, keep_events);
@@ -90,9 +113,15 @@ impl<'a> Supervisor<'a> {
                 run.stopped = true;
                 break;
             }
+            let ran = store.and_then(|store| {
+                store.refill(strategy.as_ref());
+                store.take(&unit, || run.time.is_up())
+            });
             let mut answers = Vec::new();
             let mut hearing = Hearing::new(&mut run, strategy.as_mut(), audience, &mut answers);
-            let Some(end) = attempts.run(&unit, &mut hearing)? else {
+            let made_up = ran.and_then(|ran| attempts.account(ran, &mut hearing));
+            let end = if made_up.is_some() { made_up } else { attempts.run(&unit, &mut hearing)? };
+            let Some(end) = end else {
                 run.stopped = true;
                 run.findings.report(audience, run.time)?;
                 break;
@@ -110,6 +139,9 @@ impl<'a> Supervisor<'a> {
                 run.findings.broken(why, *times);
             }
             strategy.observe(&Finished { unit: &unit, choices: &end.choices, arrivals: &arrivals, reached });
+            if let Some(store) = store {
+                store.ended(&unit, &end.choices, reached, News::of(&end.known, &arrivals));
+            }
             if run.findings.is_any_fresh() {
                 attempts.rest();
             }
@@ -120,17 +152,13 @@ impl<'a> Supervisor<'a> {
                 run.stopped = true;
                 break;
             }
-            if let Some(open) = &mut journal {
-                let record =
-                    Record::new(&unit, end, reached, arrivals, run.findings.change(), run.elapsed_ms());
-                if let Err(error) = open.append(&record, told.any) {
-                    // What is found is worth more: the run goes on without.
-                    unkept = Some(error);
-                    journal = None;
-                }
+            let record = Record::new(&unit, end, reached, arrivals, run.findings.change(), run.elapsed_ms());
+            if let Err(error) = run.memory.add(&record, told.any) {
+                // What is found is worth more: the run goes on without a journal.
+                unkept = Some(error);
             }
         }
-        if let Some(Err(error)) = journal.as_mut().map(Journal::sync) {
+        if let Err(error) = run.memory.sync() {
             unkept = Some(error);
         }
         if let Some(error) = unkept {
@@ -144,10 +172,27 @@ impl<'a> Supervisor<'a> {
     }
 }
 
-/// Starts a worker; one that dies may try once more.
-pub(super) fn start(crew: &mut dyn Crew, known: &Known, keep_events: bool) -> Result<Started, RunError> {
-    match crew.start(known, keep_events) {
-        Err(StartError::Died(_)) => Ok(crew.start(known, keep_events)?),
+/// The strategy that the plan names, or the caller's own.
+fn strategy_of(plan: &Plan, own: Option<Box<dyn Strategy>>) -> Result<Box<dyn Strategy>, UsageError> {
+    match own {
+        None => plan.strategy(),
+        Some(own) if matches!(plan.settings.strategy, StrategyName::Own(_)) => Ok(own),
+        Some(_) => Err(UsageError(format!(
+            "the plan goes by strategy {}, and another one was given; give that a name of its own",
+            plan.settings.strategy
+        ))),
+    }
+}
+
+/// Starts a worker that knows what is remembered; one that dies may try once more.
+pub(super) fn start(crew: &mut dyn Crew, memory: &Memory, keep_events: bool) -> Result<Started, RunError> {
+    let mut once = || -> Result<Started, StartError> {
+        let started = crew.start(keep_events)?;
+        memory.tell(crew)?;
+        Ok(started)
+    };
+    match once() {
+        Err(StartError::Died(_)) => Ok(once()?),
         other => Ok(other?),
     }
 }
@@ -163,7 +208,7 @@ pub(super) struct Progressing<'a> {
     /// A bound, the budget or an interrupt has ended it before the strategy did.
     stopped: bool,
     pub states: States,
-    pub known: Known,
+    pub memory: Memory,
     pub findings: Findings<'a>,
     summary: Summary,
 }
@@ -179,7 +224,7 @@ impl<'a> Progressing<'a> {
             last_progress: now,
             stopped: false,
             states: States::default(),
-            known: Known::default(),
+            memory: Memory::Nowhere,
             findings: Findings::new(plan, started.origin.clone()),
             summary: Summary::default(),
         }
@@ -203,7 +248,6 @@ impl<'a> Progressing<'a> {
         summary.crash_crash_disks += end.crash_crash_disks;
         summary.crash_crash_left_out += end.crash_crash_left_out.0.clone();
         summary.by_design += end.by_design;
-        self.known.extend(&end.known);
     }
 
     /// Repeats what an earlier process has written down of a unit, in place of running it.

@@ -8,7 +8,7 @@ use crate::check::Ask;
 use crate::crash::CrashDisk;
 use crate::pipeline::{Candidate, Judge, Judgement, Pipeline, key};
 use crate::recover::{Blame, Fault, Stack};
-use crate::run::seen::Checks;
+use crate::run::seen::{Checks, Notes as _};
 
 /// A request for crash checks, which can be answered as often as one likes.
 pub(super) struct Crashes<'a> {

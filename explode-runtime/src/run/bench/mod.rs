@@ -7,6 +7,7 @@
 
 mod explode;
 mod floor;
+mod keeping;
 mod restore;
 mod rounds;
 
@@ -28,6 +29,7 @@ use crate::pipeline::Pipeline;
 use crate::recover::{Fault, Stack};
 use rounds::Measured;
 
+pub use keeping::Keeping;
 pub use restore::{RESTORE_MIB, Restore, bench_restore};
 
 /// What was measured. Times are medians, in microseconds.

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use explode_ramdisk::{Event, Identity, Image, Recording};
 
-use super::keys::Known;
+use super::book::Book;
+use super::pen::Pen;
 use super::skipping::Skipping;
 use super::step::{Stage, Step, StepName};
 use super::unit_end::{Snapshot, UnitEnd};
@@ -18,8 +19,9 @@ use crate::crash::{CrashDisk, Kept};
 use crate::explore::{Arrival, Sketch};
 use crate::pipeline::{Candidate, Judge, Judged, Judgement, Pipeline, key as key_of};
 use crate::recover::Stack;
+use crate::report::Count;
 use crate::run::plan::Plan;
-use crate::run::seen::Checks;
+use crate::run::seen::Notes;
 use crate::run::unit::{Early, ErrorFound, Place, Runner, SoFar, Way, Work};
 use crate::skip::Answer;
 
@@ -27,11 +29,13 @@ use crate::skip::Answer;
 pub(super) struct Examiner<'a> {
     plan: &'a Plan,
     profile: Option<&'a Profile>,
-    checks: &'a mut Checks,
+    checks: &'a mut dyn Notes,
     order: &'a Order,
     listener: RefCell<&'a mut dyn Listener>,
     skipping: Option<Skipping>,
     end: UnitEnd,
+    /// Writes the book of a unit that is run ahead, if no check is skipped.
+    pen: Option<Pen>,
 }
 
 /// What all checks of one crash have in common.
@@ -62,46 +66,83 @@ impl<'a> Examiner<'a> {
     pub fn new(
         plan: &'a Plan,
         profile: Option<&'a Profile>,
-        checks: &'a mut Checks,
+        checks: &'a mut dyn Notes,
         order: &'a Order,
         listener: &'a mut dyn Listener,
     ) -> Examiner<'a> {
         let (listener, end) = (RefCell::new(listener), UnitEnd::default());
-        Examiner { plan, profile, checks, order, listener, skipping: None, end }
+        Examiner { plan, profile, checks, order, listener, skipping: None, end, pen: None }
     }
 
     /// Runs the unit to its end.
     pub fn run(mut self, runner: &Runner<'_>) -> UnitEnd {
+        self.run_unit(runner)
+    }
+
+    /// Runs the unit, which skips no checks, ahead of its turn: what it comes to then depends on what is known then, and is in the
+    /// book.
+    pub fn run_with_book(mut self, runner: &Runner<'_>) -> (UnitEnd, Book) {
+        self.pen = Some(Pen::default());
+        let end = self.run_unit(runner);
+        (end, self.pen.unwrap_or_default().into_book())
+    }
+
+    fn run_unit(&mut self, runner: &Runner<'_>) -> UnitEnd {
         let skipping = runner.not_skipping().is_none();
         self.skipping = skipping.then(|| Skipping::new(self.plan.settings.seed));
-        let ended = runner.run(&self.order.unit(), &mut self);
+        let ended = runner.run(&self.order.unit(), self);
         match ended.early {
             None | Some(Early::Stopped) => {}
             Some(Early::Violated(violation, place)) => {
                 let way = Way { choices: ended.choices.clone(), place, ..Way::default() };
-                self.violated(violation, None, || way);
+                let (_, index) = self.violated(violation, None, || way);
+                self.write(|pen| pen.violated(index));
             }
-            Some(Early::Broken(why)) => self.end.add_broken(why),
-            Some(Early::Diverged(divergence)) => self.end.add_broken(format!(
+            Some(Early::Broken(why)) => self.ended_broken(why),
+            Some(Early::Diverged(divergence)) => self.ended_broken(format!(
                 "restoring a state took another path: {divergence}; the checked system is not deterministic"
             )),
         }
-        UnitEnd { choices: ended.choices, operations: ended.operations, events: ended.events, ..self.end }
+        let end = std::mem::take(&mut self.end);
+        UnitEnd { choices: ended.choices, operations: ended.operations, events: ended.events, ..end }
     }
 
-    /// Counts a violation; the way to it is asked for only if it is the first of its kind. Returns whether it is by design.
-    fn violated(&mut self, violation: Violation, died: Option<StepName>, way: impl FnOnce() -> Way) -> bool {
+    fn ended_broken(&mut self, why: String) {
+        self.write(|pen| pen.broken(&why));
+        self.end.add_broken(why);
+    }
+
+    fn write(&mut self, write: impl FnOnce(&mut Pen)) {
+        if let Some(pen) = &mut self.pen {
+            write(pen);
+        }
+    }
+
+    /// Counts a violation; the way to it is asked for only if it is the first of its kind. Returns whether it is by design, and
+    /// which error it is.
+    fn violated(
+        &mut self,
+        violation: Violation,
+        died: Option<StepName>,
+        way: impl FnOnce() -> Way,
+    ) -> (bool, u32) {
         let by_design = self.profile.and_then(|profile| {
             let line = profile.excludes(&violation.promise)?;
             Some(format!("{}: \"{}\" ({})", profile.system, line.quote, line.source))
         });
         let excluded = by_design.is_some();
         self.end.by_design += u64::from(excluded);
-        match self.end.errors.iter_mut().find(|(error, _)| error.is_like(&violation)) {
+        let errors = &mut self.end.errors;
+        let known = errors.iter().position(|(error, _)| error.is_like(&violation));
+        let index = known.unwrap_or(errors.len());
+        match errors.get_mut(index) {
             Some((_, times)) => *times += 1,
-            None => self.end.errors.push((ErrorFound { violation, by_design, died, way: way() }, 1)),
+            None => {
+                errors.push((ErrorFound { violation, by_design, died, way: way() }, 1));
+                self.write(Pen::first);
+            }
         }
-        excluded
+        (excluded, index as u32)
     }
 
     fn stopped(&mut self) -> bool {
@@ -130,8 +171,23 @@ impl<'a> Examiner<'a> {
         image: Image,
         before: &mut Vec<Disk>,
     ) -> bool {
+        self.write(|pen| pen.begin(key_of_check));
+        let sound = self.check_to_end(crash, key_of_check, disk, image, before);
+        self.write(Pen::end);
+        sound
+    }
+
+    fn check_to_end(
+        &mut self,
+        crash: &Crash<'_>,
+        key_of_check: u128,
+        disk: &CrashDisk<'_>,
+        image: Image,
+        before: &mut Vec<Disk>,
+    ) -> bool {
         let Crash { judge, candidate, tree, .. } = crash;
-        let deeper = (before.len() as u32) < self.plan.settings.crash_depth;
+        let below = self.plan.settings.crash_depth.saturating_sub(before.len() as u32);
+        let deeper = below > 0;
         let known = self.skipping.as_mut().and_then(|skipping| skipping.find(*tree, &image, deeper));
         match (known.is_some(), before.is_empty()) {
             (true, true) => self.end.equivalent += 1,
@@ -145,6 +201,7 @@ impl<'a> Examiner<'a> {
         match judgement {
             Judgement::Ok | Judgement::Repaired => {}
             Judgement::Broken(why) => {
+                self.write(|pen| pen.check_broken(&why));
                 self.end.add_broken(why);
                 return true;
             }
@@ -159,27 +216,34 @@ impl<'a> Examiner<'a> {
                 return true;
             }
             Judgement::Violated(violation) => {
-                return self.violated(violation, died, || crash.way(disk, before));
+                let (excluded, index) = self.violated(violation, died, || crash.way(disk, before));
+                self.write(|pen| pen.violated(index));
+                return excluded;
             }
         }
         let mut sound = true;
-        if deeper && !recovery.is_empty() {
+        if deeper && recovery.is_empty() {
+            self.write(Pen::at_rest);
+        } else if deeper {
+            self.write(|pen| pen.follow(below));
             before.push((disk.identity().to_string(), disk.kept()));
             let Candidate { epoch, args, rest, seed, .. } = candidate;
             let counts = judge.crash_crash_disks(&image, &recovery, *seed, |disk| {
                 let key = key_of(disk.identity(), *epoch, args, rest);
-                let further = self.plan.settings.crash_depth - before.len() as u32;
+                self.write(|pen| pen.child(key));
                 if !self.stopped()
-                    && let Some(noted) = self.checks.insert_crash_crash(key, further)
+                    && let Some(noted) = self.checks.insert_crash_crash(key, below - 1)
                 {
                     self.end.known.crash_crash.0.push(noted);
                     sound &= self.check(crash, key, disk, disk.image(), before);
                 }
             });
             before.pop();
-            match counts {
-                Ok(counts) => self.end.crash_crash_left_out += counts.left_out,
-                Err(fault) => self.end.add_broken(fault.to_string()),
+            let left_out = counts.map(|counts| Count(counts.left_out)).map_err(|fault| fault.to_string());
+            self.write(|pen| pen.followed(&left_out));
+            match left_out {
+                Ok(left_out) => self.end.crash_crash_left_out += left_out.0,
+                Err(fault) => self.end.add_broken(fault),
             }
         }
         sound
@@ -307,11 +371,17 @@ impl Work for Examiner<'_> {
             skipping.begin_request(ask.checker.check_key().is_some());
         }
         let mut sound = true;
+        self.write(Pen::request);
         let counts = pipeline.candidates(stack.devices(), ask, place.interval, |candidate| {
             let key = candidate.key;
-            if !self.checks.insert(key) {
+            let new = self.checks.insert(key);
+            let error = !new && self.checks.is_error(key);
+            if new || error {
+                self.write(|pen| pen.asks(key));
+            }
+            if !new {
                 // Found from another state: this one is not explored further either (EX-47).
-                sound &= !self.checks.is_error(key);
+                sound &= !error;
                 return;
             }
             self.end.known.seen.0.push(key);
@@ -330,6 +400,7 @@ impl Work for Examiner<'_> {
                 self.end.known.errors.0.push(key);
             }
         });
+        self.write(|pen| pen.request_ended(sound));
         let counts = counts?;
         self.end.crash_disks += counts.crash_disks;
         self.end.left_out += counts.left_out;
@@ -339,18 +410,5 @@ impl Work for Examiner<'_> {
     fn reached(&mut self, arrival: Arrival, signature: Option<&[u8]>, more: bool) -> bool {
         let sketch = signature.filter(|_| self.order.sketches).map(Sketch::of);
         self.listener.get_mut().reached(&Arrival { sketch, ..arrival }, more)
-    }
-}
-
-impl Checks {
-    /// Notes checks that were made elsewhere.
-    pub fn know(&mut self, known: &Known) {
-        known.seen.0.iter().for_each(|key| {
-            self.insert(*key);
-        });
-        known.crash_crash.0.iter().for_each(|key| {
-            self.note_crash_crash(*key);
-        });
-        known.errors.0.iter().for_each(|key| self.insert_error(*key));
     }
 }

@@ -95,8 +95,12 @@ mod tests {
 
     use super::*;
     use crate::choose::{Kind, Label, Point};
+    use crate::run::worker::pen::Pen;
+    use crate::run::worker::scouted::Grounds;
     use crate::run::worker::wire::OwnedPoint;
-    use crate::run::{Known, Order, Past, Said, Snapshot, Stage, Started, Step, StepName, ToWorker, UnitEnd};
+    use crate::run::{
+        Known, Order, Past, Said, Scouted, Snapshot, Stage, Started, Step, StepName, ToWorker, UnitEnd,
+    };
 
     fn said() -> Vec<Said> {
         let label = Label { site: "here:1".to_owned(), stack: Some(1), object: Some("sda".to_owned()) };
@@ -115,8 +119,27 @@ mod tests {
             ),
             Said::AboutTo(Step::Disk { key: 5, crashes: 1, stage: Stage::Mount }, 9),
             Said::Wary(Step::Finish, Box::new(Snapshot { end: end.clone(), ..Snapshot::default() })),
+            Said::Scouted(Box::new(scouted())),
+            Said::Accounted(None),
+            Said::Accounted(Some(Box::new(end.clone()))),
             Said::End(Box::new(end)),
         ]
+    }
+
+    fn scouted() -> Scouted {
+        let mut pen = Pen::default();
+        pen.request();
+        for key in 1..4 {
+            pen.asks(key);
+            pen.begin(key);
+            pen.follow(1);
+            pen.child(u128::MAX);
+            pen.followed(&Ok(7.into()));
+            pen.end();
+        }
+        pen.request_ended(true);
+        pen.broken("glass");
+        Scouted { grounds: Grounds::Book(pen.into_book()), ..Scouted::default() }
     }
 
     fn to_worker() -> Vec<ToWorker> {
@@ -125,6 +148,8 @@ mod tests {
         let past = vec![Past { key: 3, crashes: 0, outcome }];
         vec![
             ToWorker::Know(Known::default()),
+            ToWorker::Ahead(Box::default()),
+            ToWorker::Account(Box::new(scouted()), vec![true, false]),
             ToWorker::Run(Box::new(Order { past, wary: vec![Step::Start], ask: true, ..Order::default() })),
             ToWorker::Answer(1),
             ToWorker::GoOn(false),

@@ -1,7 +1,9 @@
 //! The worker that is this very thread: for users of the library, without deadlines.
 
+use super::answers::{Asked, Trail};
 use super::examine::Examiner;
 use super::keys::Known;
+use super::scouted::{Grounds, Scouted};
 use super::unit_end::UnitEnd;
 use super::{Crew, Death, Listener, Order, StartError, Started};
 use crate::devices::Lab;
@@ -10,7 +12,7 @@ use crate::explain::{Talk, run_probe};
 use crate::run::error::RunError;
 use crate::run::plan::Plan;
 use crate::run::registry::Registry;
-use crate::run::seen::Checks;
+use crate::run::seen::{Checks, Draft};
 use crate::run::unit::Runner;
 
 /// Runs units in the caller's thread.
@@ -19,7 +21,16 @@ pub struct InThread<'a> {
     registry: &'a Registry,
     plan: &'a Plan,
     lab: &'a Lab,
-    working: Option<(Runner<'a>, Checks)>,
+    working: Option<Working<'a>>,
+}
+
+/// A worker that has been started.
+#[derive(Debug)]
+struct Working<'a> {
+    runner: Runner<'a>,
+    checks: Checks,
+    /// The units that it has run ahead.
+    trail: Trail,
 }
 
 impl<'a> InThread<'a> {
@@ -32,7 +43,7 @@ impl<'a> InThread<'a> {
     ///
     /// # Errors
     /// Those of [`Runner::start`].
-    pub fn begin(&mut self, known: &Known, keep_events: bool) -> Result<Started, RunError> {
+    pub fn begin(&mut self, keep_events: bool) -> Result<Started, RunError> {
         let mut runner = Runner::start(self.registry, self.plan, self.lab)?;
         if keep_events {
             runner.keep_events();
@@ -40,15 +51,15 @@ impl<'a> InThread<'a> {
         let hides = runner.hides().iter().map(|(name, what)| format!("{name}: {what}")).collect();
         let not_skipping = runner.not_skipping().map(str::to_owned);
         let started = Started { origin: runner.origin().clone(), hides, not_skipping };
-        self.working = Some((runner, Checks::default()));
-        self.know(known);
+        self.working = Some(Working { runner, checks: Checks::default(), trail: Trail::default() });
         Ok(started)
     }
 
     /// These checks were made, too.
-    pub(super) fn know(&mut self, known: &Known) {
-        if let Some((_, checks)) = &mut self.working {
+    pub(super) fn add(&mut self, known: &Known) {
+        if let Some(Working { checks, trail, .. }) = &mut self.working {
             checks.know(known);
+            trail.counts(known);
         }
     }
 
@@ -57,7 +68,7 @@ impl<'a> InThread<'a> {
     /// # Panics
     /// Before it has begun.
     pub(super) fn unit(&mut self, order: &Order, listener: &mut dyn Listener) -> UnitEnd {
-        let (runner, checks) = self.working.as_mut().expect("a worker is started before it runs units");
+        let Working { runner, checks, .. } = self.working.as_mut().expect(STARTED);
         Examiner::new(self.plan, runner.profile(), checks, order, listener).run(runner)
     }
 
@@ -66,17 +77,71 @@ impl<'a> InThread<'a> {
     /// # Panics
     /// Before it has begun.
     pub(super) fn probe(&self, order: &Probe, talk: &mut dyn Talk) -> Probed {
-        let (runner, _) = self.working.as_ref().expect("a worker is started before it runs probes");
+        let Working { runner, .. } = self.working.as_ref().expect(STARTED);
         run_probe(runner, order, talk)
+    }
+
+    /// Runs a unit ahead of its turn.
+    ///
+    /// # Panics
+    /// Before it has begun.
+    pub(super) fn unit_ahead(&mut self, order: &Order, listener: &mut dyn Listener) -> Scouted {
+        let Working { runner, checks, trail } = self.working.as_mut().expect(STARTED);
+        if runner.not_skipping().is_some() {
+            let mut draft = Draft::new(checks);
+            let (mut end, book) =
+                Examiner::new(self.plan, runner.profile(), &mut draft, order, listener).run_with_book(runner);
+            end.known = Known::default();
+            return Scouted { end, grounds: Grounds::Book(book) };
+        }
+        if order.apart {
+            *trail = Trail::default();
+        }
+        let mut asked = Asked::new(checks, trail);
+        let mut end = Examiner::new(self.plan, runner.profile(), &mut asked, order, listener).run(runner);
+        end.known = Known::default();
+        Scouted { end, grounds: Grounds::Answers(asked.into_answers()) }
+    }
+
+    /// Makes up what a unit that was run ahead comes to now.
+    ///
+    /// # Panics
+    /// Before it has begun.
+    pub(super) fn make_up(&mut self, scouted: &Scouted, exact: &[bool]) -> Option<UnitEnd> {
+        let Working { checks, .. } = self.working.as_mut().expect(STARTED);
+        let crash_depth = self.plan.settings.crash_depth;
+        let end = scouted.make_up(&mut Draft::new(checks), crash_depth, exact)?;
+        checks.know(&end.known);
+        Some(end)
     }
 }
 
+/// Why a worker that was not started is nobody's fault but the caller's.
+const STARTED: &str = "a worker is started before it runs anything";
+
 impl Crew for InThread<'_> {
-    fn start(&mut self, known: &Known, keep_events: bool) -> Result<Started, StartError> {
-        self.begin(known, keep_events).map_err(StartError::Said)
+    fn start(&mut self, keep_events: bool) -> Result<Started, StartError> {
+        self.begin(keep_events).map_err(StartError::Said)
+    }
+
+    fn know(&mut self, known: &Known) -> Result<(), Death> {
+        self.add(known);
+        Ok(())
     }
 
     fn run(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<UnitEnd, Death> {
         Ok(self.unit(order, listener))
+    }
+
+    fn run_ahead(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<Scouted, Death> {
+        Ok(self.unit_ahead(order, listener))
+    }
+
+    fn account(&mut self, scouted: Scouted, exact: Vec<bool>) -> Result<Option<UnitEnd>, Death> {
+        Ok(self.make_up(&scouted, &exact))
+    }
+
+    fn lasts(&self) -> bool {
+        true
     }
 }

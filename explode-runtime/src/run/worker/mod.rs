@@ -8,13 +8,18 @@
 //! A [`Crew`] is where workers come from: this very thread ([`InThread`]), or processes and guests on the other side of a
 //! wire ([`Remote`]).
 
+mod account;
+mod answers;
 pub(crate) mod as_json;
+mod book;
 mod examine;
 mod frame;
 mod in_thread;
 mod keys;
 mod page;
+mod pen;
 mod remote;
+mod scouted;
 mod serve;
 mod skipping;
 mod step;
@@ -28,6 +33,7 @@ pub use in_thread::InThread;
 pub use keys::Known;
 pub use page::Page;
 pub use remote::{Body, Ended, Remote, Spawn};
+pub use scouted::Scouted;
 pub use serve::serve;
 pub use step::{Stage, Step, StepName};
 pub use unit_end::{Snapshot, UnitEnd};
@@ -56,6 +62,8 @@ pub struct Order {
     pub ask: bool,
     /// Shall it get a sketch of each state?
     pub sketches: bool,
+    /// A unit that is run ahead: it does not follow the one that was run ahead before.
+    pub apart: bool,
 }
 
 impl Order {
@@ -64,7 +72,12 @@ impl Order {
         let state = (unit.state.choices.clone(), unit.state.depth);
         let (script, mutates) = (unit.script.clone(), unit.mutates);
         let Wants { points: ask, sketches } = wants;
-        Order { state, script, mutates, past: Vec::new(), wary: Vec::new(), ask, sketches }
+        Order { state, script, mutates, past: Vec::new(), wary: Vec::new(), ask, sketches, apart: false }
+    }
+
+    /// To run one ahead of its turn; `apart` if it does not follow the one that was run ahead before.
+    pub fn ahead(unit: &Unit, apart: bool) -> Order {
+        Order { apart, ..Order::new(unit, Wants::default()) }
     }
 
     /// The unit.
@@ -125,11 +138,17 @@ pub trait Listener {
 
 /// Where workers come from. There is one at a time.
 pub trait Crew {
-    /// Starts a worker, in place of the one before. It knows which checks were made.
+    /// Starts a worker, in place of the one before. It knows of no checks.
     ///
     /// # Errors
     /// [`StartError`].
-    fn start(&mut self, known: &Known, keep_events: bool) -> Result<Started, StartError>;
+    fn start(&mut self, keep_events: bool) -> Result<Started, StartError>;
+
+    /// Tells the worker of checks that were made.
+    ///
+    /// # Errors
+    /// The worker is gone.
+    fn know(&mut self, known: &Known) -> Result<(), Death>;
 
     /// Has the worker run a unit.
     ///
@@ -137,9 +156,27 @@ pub trait Crew {
     /// The worker is gone.
     fn run(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<UnitEnd, Death>;
 
+    /// Has the worker run a unit ahead of its turn: it keeps nothing of it.
+    ///
+    /// # Errors
+    /// The worker is gone.
+    fn run_ahead(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<Scouted, Death>;
+
+    /// Has the worker make up what a unit that was run ahead comes to now: just that which [`run`](Crew::run) would have come to,
+    /// but for the way to those errors that need not be `exact`. None if the unit has to be run.
+    ///
+    /// # Errors
+    /// The worker is gone.
+    fn account(&mut self, scouted: Scouted, exact: Vec<bool>) -> Result<Option<UnitEnd>, Death>;
+
     /// Another worker is to replay something. Where there can be one only, the worker of this crew ends, and is to be started
     /// again: that is the answer.
     fn rest(&mut self) -> bool {
+        false
+    }
+
+    /// Is there no way to lose a worker? Then nobody else has to remember what it knows.
+    fn lasts(&self) -> bool {
         false
     }
 }
@@ -151,6 +188,12 @@ pub enum StartError {
     Said(RunError),
     /// It is gone.
     Died(Death),
+}
+
+impl From<String> for StartError {
+    fn from(why: String) -> StartError {
+        StartError::Said(RunError::Broken(why))
+    }
 }
 
 impl From<StartError> for RunError {

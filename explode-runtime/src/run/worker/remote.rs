@@ -13,6 +13,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::frame::{FrameReader, encode};
 use super::keys::Known;
 use super::page::Page;
+use super::scouted::Scouted;
 use super::step::Step;
 use super::unit_end::UnitEnd;
 use super::wire::{Said, ToWorker};
@@ -144,7 +145,7 @@ impl<'a> Remote<'a> {
 }
 
 impl Crew for Remote<'_> {
-    fn start(&mut self, known: &Known, keep_events: bool) -> Result<Started, StartError> {
+    fn start(&mut self, keep_events: bool) -> Result<Started, StartError> {
         let mut worker = self.hire()?;
         let plan = ToWorker::Start(Box::new(self.plan.clone()), keep_events);
         worker.send(&plan).map_err(StartError::Died)?;
@@ -153,34 +154,32 @@ impl Crew for Remote<'_> {
             Said::Failed(failed) => return Err(StartError::Said(failed.into())),
             other => return Err(StartError::Died(worker.nonsense(&other))),
         };
-        for part in known.parts(KEYS) {
-            worker.send(&ToWorker::Know(part)).map_err(StartError::Died)?;
-        }
         self.worker = Some(worker);
         Ok(started)
     }
 
+    fn know(&mut self, known: &Known) -> Result<(), Death> {
+        known.parts(KEYS).try_for_each(|part| self.worker().send(&ToWorker::Know(part)))
+    }
+
     fn run(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<UnitEnd, Death> {
-        let worker = self.worker.as_mut().expect("a worker is started before it runs units");
-        worker.stopping = false;
-        worker.body.page().into_iter().for_each(|page| page.set_stop(false));
-        worker.send(&ToWorker::Run(Box::new(order.clone())))?;
-        loop {
-            match worker.hear(listener)? {
-                Said::Point(point) => {
-                    let value = listener.fallback(&point.point());
-                    worker.send(&ToWorker::Answer(value))?;
-                }
-                Said::Reached(arrival, more) => {
-                    let go_on = listener.reached(&arrival, more);
-                    if more {
-                        worker.send(&ToWorker::GoOn(go_on))?;
-                    }
-                }
-                Said::Wary(step, snapshot) => listener.wary(step, *snapshot),
-                Said::End(end) => return Ok(*end),
-                other => return Err(worker.nonsense(&other)),
-            }
+        match self.worker().run(&ToWorker::Run(Box::new(order.clone())), listener)? {
+            Said::End(end) => Ok(*end),
+            other => Err(self.worker().nonsense(&other)),
+        }
+    }
+
+    fn run_ahead(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<Scouted, Death> {
+        match self.worker().run(&ToWorker::Ahead(Box::new(order.clone())), listener)? {
+            Said::Scouted(scouted) => Ok(*scouted),
+            other => Err(self.worker().nonsense(&other)),
+        }
+    }
+
+    fn account(&mut self, scouted: Scouted, exact: Vec<bool>) -> Result<Option<UnitEnd>, Death> {
+        match self.worker().run(&ToWorker::Account(Box::new(scouted), exact), &mut Nobody)? {
+            Said::Accounted(end) => Ok(end.map(|end| *end)),
+            other => Err(self.worker().nonsense(&other)),
         }
     }
 
@@ -193,7 +192,36 @@ impl Crew for Remote<'_> {
     }
 }
 
+impl Remote<'_> {
+    fn worker(&mut self) -> &mut Worker {
+        self.worker.as_mut().expect("a worker is started before it runs units")
+    }
+}
+
 impl Worker {
+    /// Has it run a unit; returns the first word that is not about its way.
+    fn run(&mut self, order: &ToWorker, listener: &mut dyn Listener) -> Result<Said, Death> {
+        self.stopping = false;
+        self.body.page().into_iter().for_each(|page| page.set_stop(false));
+        self.send(order)?;
+        loop {
+            match self.hear(listener)? {
+                Said::Point(point) => {
+                    let value = listener.fallback(&point.point());
+                    self.send(&ToWorker::Answer(value))?;
+                }
+                Said::Reached(arrival, more) => {
+                    let go_on = listener.reached(&arrival, more);
+                    if more {
+                        self.send(&ToWorker::GoOn(go_on))?;
+                    }
+                }
+                Said::Wary(step, snapshot) => listener.wary(step, *snapshot),
+                other => return Ok(other),
+            }
+        }
+    }
+
     /// The next word that is no announcement.
     fn hear(&mut self, listener: &mut dyn Listener) -> Result<Said, Death> {
         loop {

@@ -6,14 +6,13 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use super::Listener;
 use super::frame::{FrameReader, encode};
 use super::in_thread::InThread;
-use super::keys::Known;
 use super::page::Page;
 use super::step::Step;
 use super::unit_end::Snapshot;
 use super::wire::{OwnedPoint, Said, ToWorker};
-use super::{Listener, Order};
 use crate::choose::Point;
 use crate::devices::Lab;
 use crate::explain::Talk;
@@ -79,14 +78,23 @@ impl<W: Write> Serving<'_, W> {
         };
         let mut thread = InThread::new(registry, plan, &lab);
         self.wire.about_to(Step::FirstStart, 0);
-        let started = thread.begin(&Known::default(), keep_events);
+        let started = thread.begin(keep_events);
         self.wire.about_to(Step::Between, 0);
         let begun = started.is_ok();
         self.wire.say(&started.map_or_else(|error| Said::Failed(error.into()), Said::Started))?;
         loop {
             match self.wire.hear()? {
-                Some(ToWorker::Know(known)) if begun => thread.know(&known),
-                Some(ToWorker::Run(order)) if begun => self.unit(&mut thread, &order)?,
+                Some(ToWorker::Know(known)) if begun => thread.add(&known),
+                Some(ToWorker::Run(order)) if begun => {
+                    self.unit(|wire| Said::End(Box::new(thread.unit(&order, wire))))?;
+                }
+                Some(ToWorker::Ahead(order)) if begun => {
+                    self.unit(|wire| Said::Scouted(Box::new(thread.unit_ahead(&order, wire))))?;
+                }
+                Some(ToWorker::Account(scouted, exact)) if begun => {
+                    let end = thread.make_up(&scouted, &exact).map(Box::new);
+                    self.wire.say(&Said::Accounted(end))?;
+                }
                 Some(ToWorker::Probe(order)) if begun => {
                     let probed = thread.probe(&order, &mut self.wire);
                     self.wire.check()?;
@@ -99,11 +107,11 @@ impl<W: Write> Serving<'_, W> {
         }
     }
 
-    fn unit(&mut self, thread: &mut InThread<'_>, order: &Order) -> io::Result<()> {
+    fn unit(&mut self, run: impl FnOnce(&mut dyn Listener) -> Said) -> io::Result<()> {
         self.wire.stop = false;
-        let end = thread.unit(order, &mut self.wire);
+        let said = run(&mut self.wire);
         self.wire.check()?;
-        self.wire.say(&Said::End(Box::new(end)))
+        self.wire.say(&said)
     }
 
     fn lab(&mut self, mode: Mode) -> Result<Lab, RunError> {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::keys::Known;
+use super::scouted::Scouted;
 use super::step::Step;
 use super::unit_end::{Snapshot, UnitEnd};
 use super::{Order, Started, as_json};
@@ -23,6 +24,10 @@ pub enum ToWorker {
     Know(Known),
     /// Run a unit.
     Run(Box<Order>),
+    /// Run a unit ahead of its turn.
+    Ahead(Box<Order>),
+    /// Make up what a unit that was run ahead comes to now; the way to which of its errors has to be exact.
+    Account(Box<Scouted>, Vec<bool>),
     /// Replay a trace.
     Replay(#[serde(with = "as_json")] Box<Trace>),
     /// Run a way, and stand still at a disk of it; after [`ToWorker::Start`].
@@ -56,6 +61,10 @@ pub enum Said {
     Wary(Step, Box<Snapshot>),
     /// The unit has ended.
     End(Box<UnitEnd>),
+    /// A unit that was run ahead has ended.
+    Scouted(Box<Scouted>),
+    /// What it comes to now; none if it has to be run.
+    Accounted(Option<Box<UnitEnd>>),
     /// What a replay came to.
     Replayed(#[serde(with = "as_json")] Replay),
     /// Something about a probe.

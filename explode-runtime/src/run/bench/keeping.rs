@@ -1,0 +1,48 @@
+//! What a run keeps of its checks, by itself: the seen set and the journal, without any check.
+
+use std::path::Path;
+
+use crate::explore::{Reached, Unit};
+use crate::run::error::RunError;
+use crate::run::findings::FindingsChange;
+use crate::run::journal::{Journal, Record};
+use crate::run::plan::Plan;
+use crate::run::seen::{Checks, Notes as _};
+use crate::run::worker::{Known, UnitEnd};
+use crate::trace::Origin;
+
+/// A seen set and a journal, to be measured.
+#[derive(Debug)]
+pub struct Keeping {
+    checks: Checks,
+    journal: Journal,
+}
+
+impl Keeping {
+    /// An empty set, and a journal in this folder.
+    pub fn new(plan: &Plan, folder: &Path) -> Keeping {
+        Keeping { checks: Checks::default(), journal: Journal::of(folder, plan, &Origin::default()) }
+    }
+
+    /// Looks up the keys of checks, as a worker does; how many are new?
+    pub fn see(&mut self, keys: &[u128]) -> usize {
+        keys.iter().filter(|key| self.checks.insert(**key)).count()
+    }
+
+    /// Adds a unit that has made these checks to the journal, as a supervisor does.
+    ///
+    /// # Errors
+    /// The journal cannot be written.
+    pub fn unit(&mut self, unit: &Unit, keys: &[u128]) -> Result<(), RunError> {
+        let mut known = Known::default();
+        known.seen.0.extend(keys);
+        let end = UnitEnd { choices: unit.state.choices.clone(), known, ..UnitEnd::default() };
+        let change = FindingsChange::default();
+        self.journal.append(&Record::new(unit, end, Reached::New, Vec::new(), change, 1), false)
+    }
+
+    /// The memory that the set takes for each of its keys, in bytes.
+    pub fn bytes_per_key(&self) -> f64 {
+        self.checks.bytes() as f64 / self.checks.len() as f64
+    }
+}

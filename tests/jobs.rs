@@ -1,0 +1,107 @@
+//! `--jobs`: more workers, and the same run.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use common::{explode, explode_in, files};
+
+/// What a run has said but for progress and times, and its traces.
+type Left = (Vec<Value>, BTreeMap<String, Vec<u8>>);
+
+fn run(folder: &Path, args: &str, jobs: u32, code: i32) -> Left {
+    let jobs = jobs.to_string();
+    let args = ["run"].into_iter().chain(args.split_whitespace());
+    let args = args.chain(["--format", "jsonl", "--jobs", &jobs]);
+    let mut lines = explode_in(folder, args).expect(code).json();
+    lines.retain(|line| line["type"] != "progress");
+    if let Some(summary) = lines.last_mut().and_then(Value::as_object_mut) {
+        summary.remove("seconds");
+    }
+    let traces = folder.join("run/traces");
+    let read = |name: String| {
+        let text = std::fs::read(traces.join(&name)).unwrap();
+        (name, text)
+    };
+    (lines, files(&traces).into_iter().map(read).collect())
+}
+
+/// The same arguments with 1, 2 and 3 jobs.
+fn same(args: &str, code: i32) {
+    let runs = [1, 2, 3].map(|jobs| {
+        let folder = tempfile::tempdir().unwrap();
+        run(folder.path(), &format!("{args} --out run"), jobs, code)
+    });
+    assert_eq!(runs[0], runs[1], "{args}: 1 and 2 jobs");
+    assert_eq!(runs[0], runs[2], "{args}: 1 and 3 jobs");
+}
+
+#[test]
+fn sqlite_comes_to_the_same() {
+    same("sqlite-extra --depth 2 --require-complete", 0);
+    same("sqlite-full --depth 2 --require-complete", 0);
+    same("sqlite-normal-wal --depth 3 --require-complete", 0);
+}
+
+#[test]
+fn every_check_is_made() {
+    same("sqlite-extra --depth 2 --no-skip", 0);
+    same("sqlite-full-wal --depth 2 --no-skip --crash-depth 2", 0);
+    same("sqlite-off --depth 2 --limit 500 --samples 100 --no-skip", 1);
+}
+
+/// States are restored from chops, each worker from those of its own.
+#[test]
+fn chops_are_the_same() {
+    same("sqlite-full-wal --depth 3 --chop 1", 0);
+    same("sqlite-off-wal --depth 3 --chop 2 --strategy dfs", 1);
+    same("fs-basic --states 100 --chop 1 --no-skip", 0);
+}
+
+#[test]
+fn other_strategies_and_kinds_of_crashes_are_the_same() {
+    same("fs-basic --strategy weighted --seed 3 --states 100", 0);
+    same("fs-basic --strategy different --states 100", 0);
+    same("sqlite-normal-wal --depth 3 --soft", 0);
+}
+
+/// With findings, by design and not, each replayed.
+#[test]
+fn findings_are_the_same() {
+    same("sqlite-off --depth 2 --limit 500 --samples 100", 1);
+    same("sqlite-off-wal --depth 3 --strategy dfs", 1);
+    same("sqlite-normal --block 512 --depth 1 --limit 200 --samples 50", 0);
+}
+
+#[test]
+fn bounds_are_the_same() {
+    same("fs-basic --states 100", 0);
+    same("fs-basic --states 100 --strategy dfs", 0);
+    same("sqlite-full-wal --depth 3 --states 20 --crash-depth 2", 0);
+    same("fs-basic --strategy random --seed 7 --states 200", 0);
+}
+
+/// A run that was cut off somewhere, and goes on with other numbers of workers.
+#[test]
+fn a_run_goes_on_with_any_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let (whole, traces) = run(path, "sqlite-off-wal --depth 3 --out run", 1, 1);
+    let journal = std::fs::read(path.join("run/journal")).unwrap();
+    for (jobs, fifths) in [(1, 4), (2, 1), (3, 3)] {
+        std::fs::write(path.join("run/journal"), &journal[..journal.len() * fifths / 5]).unwrap();
+        let (lines, again) = run(path, "--resume run", jobs, 1);
+        assert_eq!((lines.last(), &again), (whole.last(), &traces), "{jobs} jobs from {fifths} fifths on");
+    }
+}
+
+#[test]
+fn a_kernel_serves_one_worker() {
+    explode(["run", "fs-sync-ext2", "--jobs", "2"]).refused(&["--jobs 2", "--in vm", "there is one worker"]);
+    for jobs in ["0", "65", "two"] {
+        explode(["run", "fs-basic", "--jobs", jobs]).refused(&["--jobs"]);
+    }
+}
