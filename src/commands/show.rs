@@ -82,7 +82,7 @@ fn retold_json(retold: &Retold) -> Vec<Value> {
             lines.push(json!({
                 "type": "event", "crash": crash, "e": event.what, "dev": event.dev, "id": event.id,
                 "sector": event.range.map(|range| range.0), "len": event.range.map(|range| range.1),
-                "notes": event.notes, "whose": event.whose,
+                "notes": event.notes, "whose": event.whose, "by": event.by,
             }));
         }
         for range in &moment.ranges {

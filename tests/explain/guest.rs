@@ -34,7 +34,11 @@ fn ext2() {
     let lines = explode(folder.path(), &format!("show {out} --format jsonl")).expect(0).json();
     assert_eq!(lines[0]["reproduced"], true, "{}", lines[0]);
     assert!(lines[0]["promise"]["source"].as_str().unwrap().contains("fsync(2)"), "{}", lines[0]);
-    assert!(!of_type(&lines, "event").is_empty());
+    // Whoever calls fsync(2) writes: the agent, on whose thread the checker runs.
+    let submitted: Vec<_> =
+        of_type(&lines, "event").into_iter().filter(|event| event["e"] == "submit").collect();
+    assert!(!submitted.is_empty());
+    assert!(submitted.iter().all(|event| event["by"] == "explode"), "{submitted:?}");
     let lost: Vec<_> = of_type(&lines, "range").into_iter().filter(|range| range["kept"].is_null()).collect();
     let critical = of_type(&lines, "critical")[0];
     assert_eq!((lost.len(), &critical["kept"]), (1, &json!(false)), "{critical}");

@@ -137,6 +137,10 @@ impl KernelDisks {
         machine.take_log(*side, attached.borrow().keys().copied())
     }
 
+    pub(super) fn issuers(&self, events: usize) -> Vec<Option<String>> {
+        self.0.machine.issuers(events)
+    }
+
     /// Before the first disk is attached.
     pub(super) fn note_reads(&self) {
         self.0.noting.set(Noting::Yes);

@@ -16,6 +16,7 @@ use explode_ramdisk::{Disk, Event, Flushes, ReadFault};
 
 use super::Side;
 use super::ekm::{self, Ekm};
+use super::issuers::Issuers;
 use super::kernel::DiskModel;
 use super::log::{Reader, Record};
 use super::rdd::RddDisk;
@@ -47,6 +48,8 @@ struct Bench {
     disks: BTreeMap<u32, RddDisk>,
     reader: Reader,
     events: Vec<Event>,
+    /// Who has caused them; known of the live side.
+    issuers: Issuers,
     /// Disks whose dirty buffers do not count.
     unseen: Vec<u32>,
     /// The log was full: its events are not all there.
@@ -105,6 +108,7 @@ impl Machine {
         self.pull();
         let mut bench = self.bench(side).borrow_mut();
         (bench.reader, bench.events, bench.spoiled) = (Reader::default(), Vec::new(), None);
+        bench.issuers = Issuers::default();
     }
 
     /// Disk `dev` of a side, of this size, holding `wanted`; returns its node.
@@ -200,11 +204,19 @@ impl Machine {
             self.sort(events);
             let mut bench = self.bench(side).borrow_mut();
             let missed = bench.reader.reconcile(dev, now);
+            if side == Side::Live {
+                missed.iter().for_each(|_| bench.issuers.note(None));
+            }
             bench.events.extend(missed);
         }
         let mut bench = self.bench(side).borrow_mut();
         let events = std::mem::take(&mut bench.events);
         bench.spoiled.clone().map_or(Ok(events), Err)
+    }
+
+    /// Who has caused the last so many events of the live side.
+    pub(super) fn issuers(&self, events: usize) -> Vec<Option<String>> {
+        self.bench(Side::Live).borrow().issuers.of_last(events)
     }
 
     /// Takes what is in the log, and gives it to whom it belongs.
@@ -230,7 +242,11 @@ impl Machine {
             let device = record.header.device;
             let side = if device < DEVICES { Side::Live } else { Side::Crash };
             let mut bench = self.bench(side).borrow_mut();
+            let pid = record.header.pid;
             let event = bench.reader.event(device % DEVICES, record);
+            if side == Side::Live && event.is_some() {
+                bench.issuers.note(Some(pid));
+            }
             bench.events.extend(event);
         }
     }

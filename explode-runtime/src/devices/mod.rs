@@ -6,6 +6,7 @@
 
 mod buffers;
 mod ekm;
+mod issuers;
 mod kernel;
 mod log;
 mod machine;
@@ -116,6 +117,15 @@ impl Devices {
         match self {
             Devices::Mem(storage) => Ok(storage.take_log()),
             Devices::Kernel(disks) => disks.take_log(),
+        }
+    }
+
+    /// The names of the tasks that have caused the last so many events of the live stack, oldest first (EX-74); none for what is
+    /// not known, as in process, where there is one thread.
+    pub fn issuers(&self, events: usize) -> Vec<Option<String>> {
+        match self {
+            Devices::Mem(_) => vec![None; events],
+            Devices::Kernel(disks) => disks.issuers(events),
         }
     }
 

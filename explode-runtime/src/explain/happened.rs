@@ -8,12 +8,14 @@ use crate::crash::{Epoch, Name, Neighbours};
 /// What stands in a sector of a device, as far as anybody can tell.
 pub(super) type Whose<'a> = &'a dyn Fn(u32, u64) -> Option<String>;
 
-/// The moment of a disk that keeps these pieces: `first` is the instant before the events.
+/// The moment of a disk that keeps these pieces: `first` is the instant before the events,
+/// `issuers` who has caused them, as far as it is known.
 pub(super) fn moment(
     neighbours: &Neighbours,
     pieces: &[Name],
     epoch: Epoch,
     (first, events): (u64, &[Event]),
+    issuers: &[Option<String>],
     whose: Whose<'_>,
 ) -> Moment {
     let before = usize::try_from(neighbours.instant() - first).expect("as many as there are events");
@@ -23,7 +25,8 @@ pub(super) fn moment(
         *count += usize::from(counted(&event));
         (*count <= before).then_some(event)
     });
-    let happened: Vec<Happened> = until.map(|event| happened(event, whose)).collect();
+    let issuers = issuers.iter().cloned().chain(std::iter::repeat(None));
+    let happened = until.zip(issuers).map(|(event, by)| Happened { by, ..happened(event, whose) }).collect();
     let later = events.iter().filter(counted).count() - before;
     Moment {
         place: neighbours.place,
@@ -57,6 +60,7 @@ fn happened(event: &Event, whose: Whose<'_>) -> Happened {
         id: None,
         notes: Vec::new(),
         whose: None,
+        by: None,
     };
     let on = |what: &str, dev: u32, sector: u64, bytes: u64| Happened {
         dev: Some(dev),

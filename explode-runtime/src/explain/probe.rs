@@ -174,6 +174,8 @@ pub struct Happened {
     pub notes: Vec<String>,
     /// What stands there, as far as a component can tell.
     pub whose: Option<String>,
+    /// The task that has caused it, as far as that is known.
+    pub by: Option<String>,
 }
 
 /// What came of a try.

@@ -238,12 +238,13 @@ fn choice(choice: &Choice) -> String {
 }
 
 fn happened(event: &Happened) -> String {
-    let Happened { dev, range, id, notes, whose, .. } = event;
+    let Happened { dev, range, id, notes, whose, by, .. } = event;
     let mut words = Vec::new();
     id.iter().for_each(|id| words.push(format!("request {id}")));
     dev.iter().for_each(|dev| words.push(format!("device {dev}")));
     range.iter().for_each(|(sector, bytes)| words.push(format!("sector {sector}, {bytes} bytes")));
     words.extend(notes.iter().cloned());
+    by.iter().for_each(|by| words.push(format!("by {by}")));
     let text = words.join(" ");
     whose.as_ref().map_or(text.clone(), |whose| format!("{text}: {whose}"))
 }

@@ -160,7 +160,9 @@ impl Prober<'_> {
         neighbours.named(&crash_disk.blocks, &mut |disk| told = disk.epochs().told(epoch));
         let here = Here { told, ..here };
         let whose = |dev: u32, sector: u64| stack.whose(dev, sector);
-        let mut moments = vec![moment(&neighbours, &crash_disk.blocks, epoch, asked.events(), &whose)];
+        let events = asked.events();
+        let issuers = stack.devices().issuers(events.1.len());
+        let mut moments = vec![moment(&neighbours, &crash_disk.blocks, epoch, events, &issuers, &whose)];
         let mut places = Vec::new();
         let mut image = self.image(here, &neighbours, &crash_disk.blocks).map(|(image, _)| image);
         for (index, disk) in during.iter().enumerate() {
@@ -172,7 +174,7 @@ impl Prober<'_> {
             };
             // Which files its devices are only the stack of that recovery knew.
             let during = Epoch::InBetween;
-            moments.push(moment(&found, &disk.blocks, during, (0, &judged.recovery), &|_, _| None));
+            moments.push(moment(&found, &disk.blocks, during, (0, &judged.recovery), &[], &|_, _| None));
             places.push(found.place);
             image = image_of(&found, &disk.blocks, None).map(|(image, _)| image);
         }
