@@ -128,13 +128,19 @@ fn of_blocks(log: &Path, device: &[u8]) {
     assert_eq!(last["blocks"], json!([[0, 24, 1]]));
 }
 
-/// What mke2fs has written stands between two flushes, and is sampled; what comes after is not.
+/// What mke2fs has written stands between two flushes, and is sampled; what comes after is not. (How many disks that are depends on
+/// the order in which the target's own thread has logged requests to different blocks.)
 fn of_ext2(log: &Path, device: &[u8]) {
     let lines = disks(log, device, "--limit 1000 --samples 20");
     let whole = lines.last().expect("a summary");
-    assert_eq!(whole["crash_disks"], "3361919107433565782850");
-    assert_eq!(disks(log, device, "--from mkfs --to synced").last(), Some(&summary(65, 64)));
-    assert_eq!(disks(log, device, "--from synced").last(), Some(&summary(768, 384)));
+    assert!(whole["crash_disks"].is_string() && whole["left_out"].is_string(), "more than 2^53: {whole}");
+    for args in ["--from mkfs --to synced", "--from synced"] {
+        let lines = disks(log, device, args);
+        let summary = lines.last().expect("a summary");
+        let [crash_disks, distinct, left_out] =
+            ["crash_disks", "distinct", "left_out"].map(|key| summary[key].as_u64().expect("a number"));
+        assert!((2..=crash_disks).contains(&distinct) && left_out == 0, "{args}: {summary}");
+    }
 }
 
 fn summary(crash_disks: u64, distinct: u64) -> Value {
