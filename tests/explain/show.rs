@@ -128,7 +128,7 @@ fn lines() {
     assert_eq!((&lines[0]["reproduced"], &lines[0]["args"]), (&json!(true), &json!(["after"])));
     assert_eq!(lines[1]["choices"][0]["name"], "commit");
     let events = of_type(&lines, "event");
-    assert_eq!(keys(events[0]), words("type crash e dev id sector len notes whose"));
+    assert_eq!(keys(events[0]), words("type crash e dev id sector len notes whose by"));
     assert_eq!((&events[6]["sector"], &events[6]["len"]), (&json!(0), &json!(4096)));
     let ranges = of_type(&lines, "range");
     assert_eq!(keys(ranges[0]), words("type crash dev sectors whose versions kept"));
