@@ -116,7 +116,7 @@ fn killed() {
     while kills < 20 {
         n += 1;
         let (mut child, lines) =
-            begin(folder.path(), &mark, &format!("fs-sync-ext2 --depth 1 --out run-{n}"));
+            begin(folder.path(), &mark, &format!("fs-sync-ext2 --depth 1 --no-skip --out run-{n}"));
         let mut all: Vec<Value> = Vec::new();
         // What was told before the last guest was killed is not answered by killing the next one, which may be starting: a run
         // whose guests cannot be started twice in a row ends.
