@@ -74,7 +74,7 @@ fn the_store_that_renames_is_silent() {
 
 #[test]
 fn the_store_with_a_journal_is_silent() {
-    is_silent("journal-kv", STATES, 38_070, 24_985, 9003);
+    is_silent("journal-kv", STATES, 158_891, 99_399, 9003);
 }
 
 /// Each of these bugs takes one feature to be found: without it the same exploration, complete, is silent.

@@ -145,6 +145,7 @@ impl<'a> Pipeline<'a> {
         self.follow(devices)?;
         self.advance()?;
         self.in_interval = true;
+        self.keep_mark(BEGIN_MARK);
         Ok(())
     }
 
@@ -154,7 +155,9 @@ impl<'a> Pipeline<'a> {
     /// The log cannot be read.
     pub fn skip(&mut self, devices: &Devices, when: When) -> Result<(), Fault> {
         self.in_interval &= when != When::Between;
-        self.follow(devices)
+        self.follow(devices)?;
+        self.keep_mark(request_mark(when));
+        Ok(())
     }
 
     /// The interval that ends here, to go through its crash disks; [`skip`](Pipeline::skip) goes on from there.
@@ -169,6 +172,7 @@ impl<'a> Pipeline<'a> {
     ) -> Result<Asked<'s>, Fault> {
         let before = self.log.len();
         self.follow(devices)?;
+        self.keep_mark(request_mark(ask.when));
         self.recent.clear();
         if ask.when != When::Between && !self.in_interval {
             self.recent.extend_from_slice(&self.log[before..]);
@@ -236,6 +240,11 @@ impl<'a> Pipeline<'a> {
         self.kept.iter_mut().for_each(|kept| kept.push(mark.clone()));
     }
 
+    /// A place that only those hear of who keep the events.
+    fn keep_mark(&mut self, name: &str) {
+        self.kept.iter_mut().for_each(|kept| kept.push(Event::Mark { name: name.to_owned() }));
+    }
+
     /// Takes the events that the devices have logged.
     pub(crate) fn follow(&mut self, devices: &Devices) -> Result<(), Fault> {
         let events = devices.take_log()?;
@@ -254,6 +263,20 @@ impl<'a> Pipeline<'a> {
             self.write_set.apply(&event).map_err(|error| contradiction(EventError { index, error }))?;
         }
         Ok(())
+    }
+}
+
+/// The mark where an interval begins whose disks are asked for, in the events that are kept.
+pub const BEGIN_MARK: &str = "crash checks begin";
+/// The mark where it ends.
+pub const END_MARK: &str = "crash checks end";
+/// The mark of an instant whose disks are asked for.
+pub const NOW_MARK: &str = "crash checks now";
+
+fn request_mark(when: When) -> &'static str {
+    match when {
+        When::Between | When::Prefixes => END_MARK,
+        When::Now | When::Soft => NOW_MARK,
     }
 }
 

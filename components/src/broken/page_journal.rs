@@ -109,6 +109,11 @@ impl PageJournal {
         Ok(journal)
     }
 
+    /// The number of the last commit.
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
     /// What the last commit said besides its pages.
     pub fn note(&self) -> u64 {
         self.note

@@ -12,7 +12,7 @@ use super::granule::Granule;
 use super::inode::{Body, Directory, Inode, Name, Number, SIZE_SECTOR};
 use super::tree::{INODES, ROOT, Tree};
 use super::{Kind, Result, slot};
-use crate::{Disk, Image, Read, Storage};
+use crate::{Disk, Image, Read, Storage, ZERO_SECTOR};
 
 impl Tree {
     /// The tree that `storage` holds. `EINVAL` for a granule that is not whole sectors, or device numbers that do not fit into
@@ -73,7 +73,7 @@ fn read_size(disk: Option<&Disk>, granule: Granule) -> Result<u64> {
     let Some(disk) = disk else { return Ok(0) };
     let (size, rest) = disk.sector(SIZE_SECTOR).split_at(size_of::<u64>());
     let size = size.iter().rev().fold(0, |size, byte| size << 8 | u64::from(*byte));
-    let fits = size <= granule.most() && rest.iter().all(|byte| *byte == 0);
+    let fits = size <= granule.most() && *rest == ZERO_SECTOR[size_of::<u64>()..];
     fits.then_some(size).ok_or(Errno::EIO)
 }
 

@@ -50,6 +50,6 @@ pub fn decode(sector: &[u8]) -> Result<(Kind, u32, &str)> {
     let inode = u32::from_le_bytes([sector[2], sector[3], sector[4], sector[5]]);
     let end = NAME_AT + usize::from(sector[1]);
     let name = std::str::from_utf8(&sector[NAME_AT..end]).map_err(|_| Errno::EIO)?;
-    let clean = sector[end..SECTOR_BYTES].iter().all(|byte| *byte == 0);
+    let clean = sector[end..SECTOR_BYTES] == ZERO_SECTOR[end..];
     if name.is_empty() || !clean { Err(Errno::EIO) } else { Ok((kind, inode, name)) }
 }

@@ -1,10 +1,13 @@
 //! A key-value store on a block device: its contents are pages, one after the other, behind a [journal](super::super::page_journal)
-//! that changes them. The journal's note is the length of the contents in bytes.
+//! that changes them. The journal's note is the length of the contents in bytes. The last sector of the device says how many
+//! commits there were, for whoever wonders: it is changed in the cache, nothing waits for it, and nothing relies on it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use bytes::Bytes;
+use explode_ramdisk::{RamDisk, SECTOR_BYTES};
 use explode_runtime::recover::{Below, Component, Fault};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 use nix::errno::Errno;
@@ -35,7 +38,10 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(StoreComponent::boxed(options.one_of("bug", &Bug::WORDS)?))
 }
 
-struct Journaled(RefCell<(PageJournal, Contents)>);
+struct Journaled {
+    disk: RamDisk,
+    state: RefCell<(PageJournal, Contents)>,
+}
 
 impl Kind for Bug {
     fn create(&self, below: &Below<'_>) -> Result<(), Fault> {
@@ -44,16 +50,26 @@ impl Kind for Bug {
     }
 
     fn open(&self, below: &Below<'_>) -> Result<Rc<dyn KeyValue>, Fault> {
-        let journal = PageJournal::open(below.disk(0)?, *self, JOURNAL)?;
+        let disk = below.disk(0)?;
+        let journal = PageJournal::open(disk.clone(), *self, JOURNAL)?;
         let contents = read(&journal)?;
-        Ok(Rc::new(Journaled(RefCell::new((journal, contents)))))
+        Ok(Rc::new(Journaled { disk, state: RefCell::new((journal, contents)) }))
+    }
+}
+
+impl Journaled {
+    /// Says how many commits there were.
+    fn tell(&self, commits: u64) {
+        let mut sector = [0; SECTOR_BYTES];
+        sector[..size_of::<u64>()].copy_from_slice(&commits.to_le_bytes());
+        self.disk.dirty(self.disk.sectors() - 1, Bytes::copy_from_slice(&sector));
     }
 }
 
 fn read(journal: &PageJournal) -> Result<Contents, EngineError> {
     let bytes = journal.note() as usize;
     let pages = bytes.div_ceil(BLOCK) as u64;
-    let mut encoded: Vec<u8> = (0..pages).flat_map(|page| journal.read(JOURNAL.end + page)).collect();
+    let mut encoded: Vec<u8> = (0..pages).map(|page| journal.read(JOURNAL.end + page)).collect::<Vec<Page>>().concat();
     encoded.truncate(bytes);
     let damaged = || EngineError::Corrupt("the pages are damaged".to_owned());
     let mut contents = Contents::new();
@@ -63,7 +79,7 @@ fn read(journal: &PageJournal) -> Result<Contents, EngineError> {
 
 impl KeyValue for Journaled {
     fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), EngineError> {
-        let (journal, contents) = &mut *self.0.borrow_mut();
+        let (journal, contents) = &mut *self.state.borrow_mut();
         changes.iter().for_each(|change| change.apply(contents));
         let encoded = encode(&as_changes(contents));
         if encoded.len().div_ceil(BLOCK) > journal.most_pages() {
@@ -77,15 +93,16 @@ impl KeyValue for Journaled {
             journal.checkpoint();
         }
         journal.commit(encoded.len() as u64, changed, durability);
+        self.tell(journal.sequence());
         Ok(())
     }
 
     fn checkpoint(&self) -> Result<(), EngineError> {
-        self.0.borrow_mut().0.checkpoint();
+        self.state.borrow_mut().0.checkpoint();
         Ok(())
     }
 
     fn contents(&self) -> Result<Contents, EngineError> {
-        Ok(self.0.borrow().1.clone())
+        Ok(self.state.borrow().1.clone())
     }
 }

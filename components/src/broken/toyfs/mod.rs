@@ -2,9 +2,9 @@
 //!
 //! | blocks of 4096 bytes | what |
 //! | --- | --- |
-//! | 0 - 31 | the [journal](super::page_journal) |
-//! | 32 | the inodes, 64 bytes each; inode 0 is the root directory |
-//! | 33 - | contents of files, directories, indirect blocks |
+//! | 0 - 13 | the [journal](super::page_journal) |
+//! | 14 | the inodes, 64 bytes each; inode 0 is the root directory |
+//! | 15 - | contents of files, directories, indirect blocks |
 //!
 //! All metadata is journaled: an operation changes pages of one running transaction, and a sync of any kind commits it. Contents
 //! of files are written in place, and waited for before the transaction that makes them reachable commits (*ordered*). Which

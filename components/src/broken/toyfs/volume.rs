@@ -15,8 +15,9 @@ use super::inode::{INODE, Inode};
 use crate::broken::page_journal::{BLOCK, Page, PageJournal, SECTORS};
 use crate::engine::{Durability, EngineError};
 
-const JOURNAL: std::ops::Range<u64> = 0..32;
-const INODES: std::ops::Range<u64> = 32..33;
+/// Two or three transactions fit in, so that there are checkpoints soon.
+const JOURNAL: std::ops::Range<u64> = 0..14;
+const INODES: std::ops::Range<u64> = 14..15;
 const PER_BLOCK: u32 = (BLOCK / INODE) as u32;
 /// How many inodes there are.
 pub const COUNT: u32 = PER_BLOCK * (INODES.end - INODES.start) as u32;

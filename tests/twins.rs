@@ -1,0 +1,151 @@
+//! What the systems of `docs/seeded-bugs.md` show on the way, while they are explored without a bug: a twin whose silence is worth
+//! something lets crashes choose between versions of one range, and does whatever to its disks it can do.
+//!
+//! Counted is what stands in the events of the units (`--events`) where disks are asked for: each instant of an interval, and
+//! each of `check_crashes_now`. Of each emission only few disks are checked here; that all of them are sound, and how many they
+//! are, is asserted in `seeded_bugs.rs`, with the same states.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use explode::ramdisk::{Event, Flags, Image, Payload};
+use explode::runtime::devices::Lab;
+use explode::runtime::pipeline::{BEGIN_MARK, END_MARK, NOW_MARK};
+use explode::runtime::report::{Count, Message, Summary};
+use explode::runtime::run::{Audience, Confirmation, Local, Plan, RunError, explore};
+use explode::runtime::trace::Trace;
+use explode::runtime::writeset::{Rules, WriteSet};
+
+/// What was met before or at the instants whose disks are asked for.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Met {
+    /// Kinds of events.
+    kinds: BTreeSet<&'static str>,
+    /// The most versions of one range, of which a crash leaves one.
+    versions: usize,
+}
+
+impl Met {
+    /// The events of one unit, from the pristine disks on.
+    fn unit(&mut self, events: &[Event], rules: Rules) {
+        // What the disks held before is of no matter: it is no version.
+        let mut write_set = WriteSet::new(Image::new(), rules);
+        let mut before = BTreeSet::new();
+        let mut in_interval = false;
+        for event in events {
+            write_set.apply(event).unwrap();
+            let asked = match event {
+                Event::Mark { name } => {
+                    in_interval = name == BEGIN_MARK || in_interval && name != END_MARK;
+                    in_interval || name == END_MARK || name == NOW_MARK
+                }
+                event => {
+                    before.insert(kind(event));
+                    in_interval
+                }
+            };
+            if asked {
+                let worlds = write_set.worlds();
+                let slots = worlds.iter().flat_map(|world| &world.slots);
+                let most = slots.map(|slot| slot.versions.len()).max().unwrap_or(0);
+                self.versions = self.versions.max(most);
+                self.kinds.extend(&before);
+            }
+        }
+    }
+}
+
+fn kind(event: &Event) -> &'static str {
+    match event {
+        Event::Dirty { .. } => "dirty",
+        Event::Clean { .. } => "clean",
+        Event::Lock { .. } => "lock",
+        Event::Unlock { .. } => "unlock",
+        Event::Submit { payload: Payload::Data(_), flags, .. } => match *flags {
+            Flags::NONE => "write",
+            Flags::FUA => "write, FUA",
+            Flags::PREFLUSH => "write, PREFLUSH",
+            Flags::PREFLUSH_FUA => "write, PREFLUSH FUA",
+        },
+        Event::Submit { payload: Payload::Zeroes(_), .. } => "zeroes",
+        Event::Submit { payload: Payload::Discard(_), .. } => "discard",
+        Event::Complete { error: false, .. } => "complete",
+        Event::Complete { error: true, .. } => "complete with an error",
+        Event::Flush { .. } => "flush",
+        Event::Mark { .. } => "mark",
+    }
+}
+
+/// Hears of a run, and looks at the events of its units.
+struct Observer<'a> {
+    local: Local<'a>,
+    rules: Rules,
+    met: Met,
+}
+
+impl Audience for Observer<'_> {
+    fn open(&mut self, target: &str) -> Result<PathBuf, RunError> {
+        self.local.open(target)
+    }
+    fn tell(&mut self, message: &Message) -> Result<(), RunError> {
+        self.local.tell(message)
+    }
+    fn keep(&mut self, id: &str, trace: &Trace) -> Result<PathBuf, RunError> {
+        self.local.keep(id, trace)
+    }
+    fn confirm(&mut self, trace: &Path) -> Confirmation {
+        self.local.confirm(trace)
+    }
+    fn wants_events(&self) -> bool {
+        true
+    }
+    fn events(&mut self, events: &[Event]) -> Result<(), RunError> {
+        self.met.unit(events, self.rules);
+        Ok(())
+    }
+}
+
+/// Explores a target within its bounds: so many states, these kinds of events, so many versions of one range.
+fn meets(target: &str, states: u64, kinds: &[&str], versions: usize) {
+    let registry = explode::registry();
+    let mut plan = Plan::of(&registry, registry.target(target).unwrap()).unwrap();
+    (plan.settings.limit, plan.settings.samples, plan.settings.crash_depth) = (2, 2, 0);
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let (mut confirm, mut sink) = (|_: &Path| Confirmation::Reproduced, |_: &Message| {});
+    let local = Local::new(Some(&out), &mut confirm, &mut sink);
+    let mut observer = Observer { local, rules: plan.settings.rules, met: Met::default() };
+    let Summary { states: reached, findings, broken, pending, .. } =
+        explore(&registry, &plan, &Lab::Mem, &mut observer).unwrap();
+    assert_eq!([reached, findings, broken, pending], [states, 0, 0, 0].map(Count::from), "{target}");
+    let expected = Met { kinds: kinds.iter().copied().collect(), versions };
+    assert_eq!(observer.met, expected, "{target}");
+}
+
+// The kinds are all that the code of the systems and of what they stand on can cause: no device of ours fails a request by
+// itself, none of these systems discards, and locks are the kernel's.
+
+/// A log of which something was never synced is removed: its buffers are cleaned.
+#[test]
+fn the_store_with_a_log_meets_them() {
+    meets("wal-kv", 3906, &["clean", "complete", "dirty", "flush", "write"], 5);
+}
+
+/// It syncs each file that it makes, before it may be removed: nothing of it can be cleaned.
+#[test]
+fn the_store_that_renames_meets_them() {
+    meets("rename-kv", 3906, &["complete", "dirty", "flush", "write"], 10);
+}
+
+#[test]
+fn the_store_with_a_journal_meets_them() {
+    let flagged = ["write, FUA", "write, PREFLUSH", "write, PREFLUSH FUA"];
+    meets("journal-kv", 3906, &[&["complete", "dirty", "flush", "write"], &flagged[..]].concat(), 5);
+}
+
+/// Every commit of its journal is synced, and none has PREFLUSH alone.
+#[test]
+fn the_file_system_meets_them() {
+    let flagged = ["write, FUA", "write, PREFLUSH FUA"];
+    meets("toyfs", 1165, &[&["clean", "complete", "dirty", "flush", "write"], &flagged[..]].concat(), 2);
+}
