@@ -5,18 +5,19 @@ use explode_runtime::run::{Bounds, Options, Target};
 
 use super::sync;
 
-/// `toyfs` and `toyfs+<bug>`, under the checker of synced files.
+/// `toyfs`, its other designs, and `<design>+<bug>`, under the checker of synced files.
 pub(crate) fn targets() -> Vec<Target> {
     let plain = Bounds { depth: 3, limit: 10_000, samples: 2_000, crash_depth: 1 };
     // A block must be given back, that must be committed, and the block be used again.
     let deeper = Bounds { depth: 4, crash_depth: 0, ..plain };
     let target = |name: &'static str, about, bounds, expect| {
-        let bug = name.split_once('+').map_or("none", |(_, bug)| bug);
+        let (design, bug) = name.split_once('+').unwrap_or((name, "none"));
+        let metadata = design.strip_prefix("toyfs-").unwrap_or("journal");
         let stack = StackSpec::default().plug("ramdisk", Options::none());
         Target {
             name,
             about,
-            stack: stack.plug("toyfs", Options::none().with("bug", bug)),
+            stack: stack.plug("toyfs", Options::none().with("metadata", metadata).with("bug", bug)),
             checker: sync::DEF.name,
             // An inode has 8 blocks without an indirect one.
             checker_options: Options::none().with("hole", 40_960_u64),
@@ -44,6 +45,25 @@ pub(crate) fn targets() -> Vec<Target> {
         target(
             "toyfs+no-preflush",
             "the journal's commit block may be durable before its pages",
+            plain,
+            "lost",
+        ),
+        target(
+            "toyfs-versions",
+            "a small file system whose fsync writes an inode past the journal",
+            plain,
+            "clean",
+        ),
+        target(
+            "toyfs-versions+inode-reuse",
+            "the journal brings back the directory that had a new file's inode",
+            plain,
+            "corrupt",
+        ),
+        target("toyfs-in-place", "a small file system without a journal, but with an fsck", plain, "clean"),
+        target(
+            "toyfs-in-place+block-reuse",
+            "the fsck mends the indirect block that a synced file's block once was",
             plain,
             "lost",
         ),

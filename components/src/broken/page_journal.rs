@@ -25,6 +25,9 @@ const COMMIT: &[u8] = b"commit";
 /// The contents of a block.
 pub type Page = Vec<u8>;
 
+/// Makes a block's page in a transaction, when it is replayed, what is to be there, given what was there before.
+pub type Merge = fn(block: u64, before: &Page, page: &mut Page);
+
 /// What is wrong with a journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Bug {
@@ -94,13 +97,31 @@ impl PageJournal {
     /// # Errors
     /// The header is damaged.
     pub fn open(disk: RamDisk, bug: Bug, place: Range<u64>) -> Result<PageJournal, EngineError> {
+        PageJournal::open_merging(disk, bug, place, None)
+    }
+
+    /// The same, where a block of a transaction is not all that is to be there then: what stood there has a say.
+    ///
+    /// # Errors
+    /// The header is damaged.
+    pub fn open_merging(
+        disk: RamDisk,
+        bug: Bug,
+        place: Range<u64>,
+        merge: Option<Merge>,
+    ) -> Result<PageJournal, EngineError> {
         let mut journal = PageJournal::empty(disk, bug, place);
         (journal.sequence, journal.note) = journal.read_header()?;
         while let Some((note, pages)) = journal.read_transaction() {
             journal.head += pages.len() as u64 + 2;
             journal.sequence += 1;
             journal.note = note;
-            journal.moved.extend(pages);
+            for (block, mut page) in pages {
+                if let Some(merge) = merge {
+                    merge(block, &journal.read(block), &mut page);
+                }
+                journal.moved.insert(block, page);
+            }
         }
         if bug == Bug::RecoveryNotIdempotent && !journal.moved.is_empty() {
             journal.write_header();
@@ -169,6 +190,18 @@ impl PageJournal {
     /// A block is somebody else's now: its page is not put in place any more. (Whoever opens the journal does not know that.)
     pub fn forget(&mut self, block: u64) {
         self.moved.remove(&block);
+    }
+
+    /// Has it a page for a block that is not in place yet?
+    pub fn holds(&self, block: u64) -> bool {
+        self.moved.contains_key(&block)
+    }
+
+    /// Something newer was written in place, past the journal: it stays there when the page is put in place.
+    pub fn amend(&mut self, block: u64, at: usize, bytes: &[u8]) {
+        if let Some(page) = self.moved.get_mut(&block) {
+            page[at..at + bytes.len()].copy_from_slice(bytes);
+        }
     }
 
     /// Writes all pages in place; the journal is empty then.

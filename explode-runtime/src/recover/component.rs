@@ -225,7 +225,8 @@ pub trait Component {
         0
     }
 
-    /// What stands in a sector of its devices, of which the first is 0, in words, if it can tell while it is mounted.
+    /// What stands in a sector of its devices, of which the first is 0, in words, if it can tell while it is mounted. Of devices
+    /// that cannot tell themselves, whoever stands on them is asked.
     fn whose(&self, _device: u32, _sector: u64) -> Option<String> {
         None
     }

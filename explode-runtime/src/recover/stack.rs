@@ -225,14 +225,16 @@ impl Stack {
         self.levels.iter().rev().find_map(|level| level.component.profile())
     }
 
-    /// What stands in a sector of a device, in words, if a component can tell.
+    /// What stands in a sector of a device, in words, if the component of the device can tell, or the first one that stands on it.
     pub fn whose(&self, device: u32, sector: u64) -> Option<String> {
-        let mut owners = self.levels.iter().filter_map(|level| {
+        let mut owners = self.levels.iter().enumerate().filter_map(|(at, level)| {
             let index = device.checked_sub(level.first_device)?;
-            (index < level.component.devices()).then_some((level, index))
+            (index < level.component.devices()).then_some((at, index))
         });
-        let (level, index) = owners.next()?;
-        level.component.whose(index, sector)
+        let (owner, index) = owners.next()?;
+        let above = self.levels.iter().filter(|level| level.children.first() == Some(&owner));
+        let mut levels = std::iter::once(&self.levels[owner]).chain(above);
+        levels.find_map(|level| level.component.whose(index, sector))
     }
 
     /// The names and versions of its systems.

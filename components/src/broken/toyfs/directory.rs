@@ -58,6 +58,7 @@ pub fn point(volume: &mut Volume, directory: u32, name: &str, target: Option<u32
         entry[NAME_AT..NAME_AT + name.len()].copy_from_slice(name.as_bytes());
     }
     volume.write_metadata(block, page);
+    volume.touch(directory);
     Ok(())
 }
 

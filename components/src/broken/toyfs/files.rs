@@ -9,7 +9,7 @@ use nix::errno::Errno;
 use super::directory::{entries, lookup, place, point};
 use super::inode::Inode;
 use super::path::names;
-use super::volume::{COUNT, ROOT, Volume};
+use super::volume::{ROOT, Volume};
 use crate::broken::page_journal::BLOCK;
 
 /// A mounted file system.
@@ -33,6 +33,11 @@ impl ToyFs {
         let volume = &mut self.0.borrow_mut().volume;
         volume.commit();
         volume.checkpoint();
+    }
+
+    /// What stands in a sector, in words.
+    pub fn whose(&self, sector: u64) -> String {
+        self.0.borrow().volume.whose(sector)
     }
 
     /// An operation: it changes one transaction.
@@ -60,7 +65,7 @@ impl Mounted {
     /// A new inode with a name.
     fn create(&mut self, directory: u32, name: &str, kind: Kind) -> Result<u32> {
         let free = |number: &u32| self.volume.inode(*number).kind.is_none();
-        let number = (ROOT + 1..COUNT).find(free).ok_or(Errno::ENOSPC)?;
+        let number = (ROOT + 1..self.volume.count()).find(free).ok_or(Errno::ENOSPC)?;
         self.volume.set_inode(number, &Inode { links: 1, ..Inode::new(kind) });
         point(&mut self.volume, directory, name, Some(number))?;
         Ok(number)
@@ -303,8 +308,8 @@ impl Files for ToyFs {
 
     fn sync_dir(&self, path: &str) -> Result<()> {
         let mounted = &mut *self.0.borrow_mut();
-        lookup(&mounted.volume, path)?;
-        mounted.volume.commit();
+        let number = lookup(&mounted.volume, path)?;
+        mounted.volume.commit_directory(number);
         Ok(())
     }
 

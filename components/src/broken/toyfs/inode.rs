@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | 0 | 0 if it is free, 1 for a file, 2 for a directory |
 //! | 2, 3 | names that lead to it |
+//! | 4 - 7 | its version, where inodes have one: how often it was changed, whatever it was |
 //! | 8 - 15 | bytes of contents |
 //! | 16 - 47 | its first 8 blocks; 0 where there is none |
 //! | 48 - 51 | the block that has the numbers of the next 1024 |
@@ -27,6 +28,7 @@ pub struct Inode {
     /// None if it is free.
     pub kind: Option<Kind>,
     pub links: u16,
+    pub version: u32,
     pub size: u64,
     pub direct: [u32; DIRECT as usize],
     pub indirect: u32,
@@ -49,6 +51,7 @@ impl Inode {
         Inode {
             kind: kind.get(usize::from(bytes[0])).copied().flatten(),
             links: u16::from_le_bytes([bytes[2], bytes[3]]),
+            version: number(&bytes[4..8]),
             size: u64::from_le_bytes(bytes[8..16].try_into().expect("8 bytes")),
             direct,
             indirect: number(&bytes[48..52]),
@@ -63,6 +66,7 @@ impl Inode {
             Some(Kind::Directory) => 2,
         };
         bytes[2..4].copy_from_slice(&self.links.to_le_bytes());
+        bytes[4..8].copy_from_slice(&self.version.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.size.to_le_bytes());
         for (block, bytes) in self.direct.iter().zip(bytes[16..48].chunks_mut(4)) {
             bytes.copy_from_slice(&block.to_le_bytes());

@@ -11,14 +11,24 @@
 //! blocks are free is nowhere on disk: whoever mounts it counts. A block that was given back rests until a checkpoint: before, a
 //! crash may bring back whoever had it, or the journal write over whoever has it now.
 //!
+//! That is the first of three designs:
+//!
+//! | `metadata` | |
+//! | --- | --- |
+//! | `journal` | as above |
+//! | `versions` | fsync of a file writes its inode in place, past the journal. Each change of an inode gives it a higher version, and replaying the journal leaves the newer one |
+//! | `in-place` | as in ext2: no journal, metadata stands in the cache and may be written at any time, fsync writes what belongs to one file or directory, and the fsck mends the rest. Each inode has a sector of its own |
+//!
 //! `docs/seeded-bugs.md` says what each bug is.
 
 mod directory;
 mod files;
 mod fsck;
+mod in_place;
 mod inode;
 mod path;
 mod volume;
+mod whose;
 
 use std::rc::Rc;
 
@@ -36,13 +46,36 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "a small journaling file system; with a bug, if one is named",
     modes: &[Mode::Mem],
     on: Some("ramdisk"),
-    options: &[OptionDef {
-        name: "bug",
-        about: "none, early-reuse, no-revoke, data-after-commit, fsync-in-place, no-preflush",
-        default: "none",
-    }],
+    options: &[
+        OptionDef {
+            name: "metadata",
+            about: "how it reaches the disk: journal, versions (an fsync goes past it), in-place (there is none)",
+            default: "journal",
+        },
+        OptionDef {
+            name: "bug",
+            about: "none, early-reuse, no-revoke, data-after-commit, fsync-in-place, no-preflush; with versions inode-reuse; \
+                    in-place block-reuse",
+            default: "none",
+        },
+    ],
     build,
 };
+
+/// How metadata reaches the disk.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Metadata {
+    Journal,
+    Versions,
+    InPlace,
+}
+
+/// How it is made, and what is wrong with it.
+#[derive(Clone, Copy, Debug)]
+struct Design {
+    metadata: Metadata,
+    bug: Bug,
+}
 
 /// What is wrong with it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,16 +91,30 @@ enum Bug {
     FsyncInPlace,
     /// The journal's commit block does not flush what was written before it.
     NoPreflush,
+    /// The versions of an inode begin anew when its number is used again: the journal's older inode is taken for the newer one.
+    InodeReuse,
+    /// A block that was given back is used again at once, while the inode on disk that had it still claims it.
+    BlockReuse,
 }
 
 impl Bug {
+    /// Only one design can have some.
+    fn fits(self, metadata: Metadata) -> bool {
+        match self {
+            Bug::None => true,
+            Bug::InodeReuse => metadata == Metadata::Versions,
+            Bug::BlockReuse => metadata == Metadata::InPlace,
+            _ => metadata == Metadata::Journal,
+        }
+    }
+
     fn of_journal(self) -> page_journal::Bug {
         if self == Bug::NoPreflush { page_journal::Bug::NoPreflush } else { page_journal::Bug::None }
     }
 }
 
 struct ToyFsComponent {
-    bug: Bug,
+    design: Design,
     mounted: Option<Rc<ToyFs>>,
 }
 
@@ -81,18 +128,29 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
             ("data-after-commit", Bug::DataAfterCommit),
             ("fsync-in-place", Bug::FsyncInPlace),
             ("no-preflush", Bug::NoPreflush),
+            ("inode-reuse", Bug::InodeReuse),
+            ("block-reuse", Bug::BlockReuse),
         ],
     )?;
-    Ok(Box::new(ToyFsComponent { bug, mounted: None }))
+    let designs = [
+        ("journal", Metadata::Journal),
+        ("versions", Metadata::Versions),
+        ("in-place", Metadata::InPlace),
+    ];
+    let metadata = options.one_of("metadata", &designs)?;
+    if !bug.fits(metadata) {
+        return Err(UsageError("this bug is one of another design; see its option 'metadata'".to_owned()));
+    }
+    Ok(Box::new(ToyFsComponent { design: Design { metadata, bug }, mounted: None }))
 }
 
 impl Component for ToyFsComponent {
     fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
-        Ok(Volume::format(below.disk(0)?, self.bug)?)
+        Ok(Volume::format(below.disk(0)?, self.design)?)
     }
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
-        self.mounted = Some(Rc::new(ToyFs::new(Volume::open(below.disk(0)?, self.bug)?)));
+        self.mounted = Some(Rc::new(ToyFs::new(Volume::open(below.disk(0)?, self.design)?)));
         Ok(())
     }
 
@@ -104,7 +162,11 @@ impl Component for ToyFsComponent {
     }
 
     fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
-        fsck::repair(&mut Volume::open(below.disk(0)?, self.bug)?)
+        fsck::repair(&mut Volume::open(below.disk(0)?, self.design)?)
+    }
+
+    fn whose(&self, device: u32, sector: u64) -> Option<String> {
+        self.mounted.as_ref().filter(|_| device == 0).map(|mounted| mounted.whose(sector))
     }
 
     fn surface(&self) -> Surface {

@@ -1,7 +1,7 @@
 //! The blocks of a mounted file system: a journal, the running transaction, contents on their way, and what is free.
 //!
-//! Invariants: metadata reaches its place through the journal alone; a block is in `used` as long as an inode has it; it is given
-//! out again only when it neither is in `used` nor rests.
+//! Invariants: metadata reaches its place through the journal alone, but for what `in_place.rs` does; a block is in `used` as long
+//! as an inode has it; it is given out again only when it neither is in `used` nor rests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,42 +10,44 @@ use explode_ramdisk::files::{Kind, Result};
 use explode_ramdisk::{Flags, Payload, RamDisk};
 use nix::errno::Errno;
 
-use super::Bug;
+use super::in_place::{APART, COUNT_APART, newer_inodes};
 use super::inode::{INODE, Inode};
+use super::{Bug, Design, Metadata};
 use crate::broken::page_journal::{BLOCK, Page, PageJournal, SECTORS};
 use crate::engine::{Durability, EngineError};
 
 /// Two or three transactions fit in, so that there are checkpoints soon.
 const JOURNAL: std::ops::Range<u64> = 0..14;
 const INODES: std::ops::Range<u64> = 14..15;
-const PER_BLOCK: u32 = (BLOCK / INODE) as u32;
-/// How many inodes there are.
-pub const COUNT: u32 = PER_BLOCK * (INODES.end - INODES.start) as u32;
+/// Inodes of a block, side by side.
+pub const PER_BLOCK: u32 = (BLOCK / INODE) as u32;
 /// The root directory.
 pub const ROOT: u32 = 0;
 
 /// A mounted volume.
 #[derive(Debug)]
 pub struct Volume {
-    disk: RamDisk,
-    bug: Bug,
-    journal: PageJournal,
+    pub(super) disk: RamDisk,
+    design: Design,
+    pub(super) journal: PageJournal,
     /// Metadata that the running transaction has changed.
-    running: BTreeMap<u64, Page>,
+    pub(super) running: BTreeMap<u64, Page>,
+    /// Without a journal, the buffers of it that are not written: their first sectors, and the ones behind their last.
+    pub(super) buffers: BTreeMap<u64, u64>,
     /// Blocks of contents that have changed since the last commit.
-    data: BTreeSet<u64>,
+    pub(super) data: BTreeSet<u64>,
     used: BTreeSet<u64>,
     /// Given back by the running transaction.
-    freed: BTreeSet<u64>,
+    pub(super) freed: BTreeSet<u64>,
     /// Given back by one that is committed, and still in the journal.
     resting: BTreeSet<u64>,
 }
 
 impl Volume {
     /// Makes an empty file system.
-    pub fn format(disk: RamDisk, bug: Bug) -> std::result::Result<(), EngineError> {
-        PageJournal::format(disk.clone(), bug.of_journal(), JOURNAL);
-        let mut volume = Volume::open(disk, bug)?;
+    pub fn format(disk: RamDisk, design: Design) -> std::result::Result<(), EngineError> {
+        PageJournal::format(disk.clone(), design.bug.of_journal(), JOURNAL);
+        let mut volume = Volume::open(disk, design)?;
         volume.set_inode(ROOT, &Inode { links: 1, ..Inode::new(Kind::Directory) });
         volume.commit();
         volume.checkpoint();
@@ -53,21 +55,36 @@ impl Volume {
     }
 
     /// Opens one: what is in its journal is in place then.
-    pub fn open(disk: RamDisk, bug: Bug) -> std::result::Result<Volume, EngineError> {
-        let journal = PageJournal::open(disk.clone(), bug.of_journal(), JOURNAL)?;
+    pub fn open(disk: RamDisk, design: Design) -> std::result::Result<Volume, EngineError> {
+        let (clone, bug) = (disk.clone(), design.bug.of_journal());
+        let journal = match design.metadata {
+            Metadata::Versions => PageJournal::open_merging(clone, bug, JOURNAL, Some(newer_inodes)),
+            Metadata::Journal | Metadata::InPlace => PageJournal::open(clone, bug, JOURNAL),
+        }?;
         let mut volume = Volume {
             disk,
-            bug,
+            design,
             journal,
             running: BTreeMap::new(),
+            buffers: BTreeMap::new(),
             data: BTreeSet::new(),
             used: BTreeSet::new(),
             freed: BTreeSet::new(),
             resting: BTreeSet::new(),
         };
-        let inodes = (0..COUNT).map(|number| volume.inode(number)).filter(|inode| inode.kind.is_some());
+        let inodes = (0..volume.count()).map(|number| volume.inode(number)).filter(|inode| inode.kind.is_some());
         volume.used = inodes.flat_map(|inode| inode.blocks(&volume)).collect();
         Ok(volume)
+    }
+
+    /// How many inodes there are.
+    pub fn count(&self) -> u32 {
+        if self.has_journal() { PER_BLOCK } else { COUNT_APART }
+    }
+
+    /// Is there a journal?
+    pub fn has_journal(&self) -> bool {
+        self.design.metadata != Metadata::InPlace
     }
 
     /// Does a block belong to contents, directories or indirect blocks?
@@ -88,6 +105,9 @@ impl Volume {
     /// Changes metadata.
     pub fn write_metadata(&mut self, block: u64, page: Page) {
         self.running.insert(block, page);
+        if !self.has_journal() {
+            self.dirty_buffer(block * SECTORS..(block + 1) * SECTORS);
+        }
     }
 
     /// Contents of a file as they are now.
@@ -128,14 +148,15 @@ impl Volume {
             self.disk.forget(block * SECTORS, BLOCK as u64);
         }
         self.running.remove(&block);
-        if self.bug != Bug::EarlyReuse {
+        self.forget_buffer(block);
+        if !matches!(self.design.bug, Bug::EarlyReuse | Bug::BlockReuse) {
             self.freed.insert(block);
         }
     }
 
     /// An inode as it is now.
     pub fn inode(&self, number: u32) -> Inode {
-        let (block, at) = place(number);
+        let (block, at) = self.place(number);
         let mut bytes = [0; INODE];
         match self.running.get(&block) {
             Some(page) => bytes.copy_from_slice(&page[at..at + INODE]),
@@ -144,23 +165,43 @@ impl Volume {
         Inode::decode(&bytes)
     }
 
-    /// Changes an inode.
+    /// Changes an inode. Its version, where it has one, is one more than that of whatever had this number before.
     pub fn set_inode(&mut self, number: u32, inode: &Inode) {
-        let (block, at) = place(number);
+        let (block, at) = self.place(number);
+        let mut inode = inode.clone();
+        if self.design.metadata == Metadata::Versions {
+            let before = self.inode(number);
+            let begins_anew = self.design.bug == Bug::InodeReuse && before.kind.is_none();
+            inode.version = if begins_anew { 1 } else { before.version + 1 };
+        }
         let mut page = self.read(block);
         page[at..at + INODE].copy_from_slice(&inode.encode());
-        self.write_metadata(block, page);
+        self.running.insert(block, page);
+        if !self.has_journal() {
+            let sector = self.inode_sector(number);
+            self.dirty_buffer(sector..sector + 1);
+        }
+    }
+
+    /// The names of a directory have changed: so has the directory, where changes are counted.
+    pub fn touch(&mut self, directory: u32) {
+        if self.design.metadata == Metadata::Versions {
+            self.set_inode(directory, &self.inode(directory));
+        }
     }
 
     /// Is the running transaction so large that it should end before the next operation?
     pub fn is_full(&self) -> bool {
-        self.running.len() > self.journal.most_pages() / 2
+        self.has_journal() && self.running.len() > self.journal.most_pages() / 2
     }
 
     /// Makes everything durable: contents first, then the transaction that makes them reachable.
     pub fn commit(&mut self) {
+        if !self.has_journal() {
+            return self.sync_in_place();
+        }
         let data = std::mem::take(&mut self.data);
-        if self.bug != Bug::DataAfterCommit {
+        if self.design.bug != Bug::DataAfterCommit {
             self.write_out(&data);
         }
         let running = std::mem::take(&mut self.running);
@@ -175,10 +216,10 @@ impl Volume {
             self.journal.commit(0, running, Durability::Synced);
         }
         let freed = std::mem::take(&mut self.freed);
-        if self.bug != Bug::NoRevoke {
+        if self.design.bug != Bug::NoRevoke {
             self.resting.extend(freed);
         }
-        if self.bug == Bug::DataAfterCommit {
+        if self.design.bug == Bug::DataAfterCommit {
             self.write_out(&data);
         }
     }
@@ -189,32 +230,46 @@ impl Volume {
         self.resting.clear();
     }
 
-    /// Makes one file durable: with all others, unless [`Bug::FsyncInPlace`].
+    /// Makes one file durable: with all others, unless there is a shorter way.
     pub fn commit_file(&mut self, number: u32) {
-        if self.bug != Bug::FsyncInPlace {
-            return self.commit();
+        match (self.design.metadata, self.design.bug) {
+            (Metadata::InPlace, _) => self.sync_one_in_place(number),
+            (Metadata::Versions, _) => self.sync_one_past_journal(number),
+            (Metadata::Journal, Bug::FsyncInPlace) => {
+                let data = std::mem::take(&mut self.data);
+                self.write_out(&data);
+                let (block, _) = self.place(number);
+                let indirect = u64::from(self.inode(number).indirect);
+                for block in [indirect, block].into_iter().filter(|block| *block != 0) {
+                    self.disk.write(block * SECTORS, &self.read(block), Flags::NONE);
+                }
+                self.disk.flush();
+            }
+            (Metadata::Journal, _) => self.commit(),
         }
-        let data = std::mem::take(&mut self.data);
-        self.write_out(&data);
-        let (block, _) = place(number);
-        let indirect = u64::from(self.inode(number).indirect);
-        for block in [indirect, block].into_iter().filter(|block| *block != 0) {
-            self.disk.write(block * SECTORS, &self.read(block), Flags::NONE);
-        }
-        self.disk.flush();
+    }
+
+    /// Makes the names of a directory durable: with everything, if there is a journal.
+    pub fn commit_directory(&mut self, number: u32) {
+        if self.has_journal() { self.commit() } else { self.sync_one_in_place(number) }
     }
 
     /// Writes contents and waits for them.
-    fn write_out(&self, blocks: &BTreeSet<u64>) {
+    pub(super) fn write_out(&self, blocks: &BTreeSet<u64>) {
         let submit = |block: &u64| {
             self.disk.submit(block * SECTORS, Payload::Data(self.read_data(*block).into()), Flags::NONE)
         };
         let requests: Vec<_> = blocks.iter().map(submit).collect();
         requests.into_iter().for_each(|request| self.disk.complete(request));
     }
+
+    /// Where an inode is: its block, and its first byte there.
+    pub(super) fn place(&self, number: u32) -> (u64, usize) {
+        (INODES.start, number as usize * if self.has_journal() { INODE } else { APART })
+    }
 }
 
-/// Where an inode is: its block, and its first byte there.
-fn place(number: u32) -> (u64, usize) {
-    (INODES.start + u64::from(number / PER_BLOCK), (number % PER_BLOCK) as usize * INODE)
+/// Does a block hold inodes?
+pub fn is_of_inodes(block: u64) -> bool {
+    INODES.contains(&block)
 }

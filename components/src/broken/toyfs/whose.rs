@@ -1,0 +1,45 @@
+//! What stands in a sector, in words.
+
+use super::directory::entries;
+use super::volume::{ROOT, Volume, is_of_inodes};
+use crate::broken::page_journal::SECTORS;
+
+impl Volume {
+    /// What a sector is part of, as the file system is now.
+    pub fn whose(&self, sector: u64) -> String {
+        let block = sector / SECTORS;
+        if is_of_inodes(block) {
+            let inodes = (0..self.count()).filter(|number| self.inode_sector(*number) == sector);
+            let named = inodes.filter_map(|number| Some(format!("inode {number}, {}", self.path(number)?)));
+            let names: Vec<String> = named.collect();
+            return if names.is_empty() { "free inodes".to_owned() } else { names.join("; ") };
+        }
+        if !self.is_for_files(block) {
+            return "the journal".to_owned();
+        }
+        let owner = (0..self.count()).find(|number| self.inode(*number).blocks(self).contains(&block));
+        match owner.and_then(|number| Some((self.inode(number), self.path(number)?))) {
+            Some((inode, path)) if u64::from(inode.indirect) == block => format!("the indirect block of {path}"),
+            Some((_, path)) => format!("a block of {path}"),
+            None => "a free block".to_owned(),
+        }
+    }
+
+    /// The first path that leads to an inode.
+    fn path(&self, wanted: u32) -> Option<String> {
+        let mut open = vec![(ROOT, String::new())];
+        let mut met = vec![ROOT];
+        while let Some((directory, path)) = open.pop() {
+            if directory == wanted {
+                return Some(if path.is_empty() { "/".to_owned() } else { path });
+            }
+            for (name, number) in entries(self, directory) {
+                if !met.contains(&number) {
+                    met.push(number);
+                    open.push((number, format!("{path}/{name}")));
+                }
+            }
+        }
+        None
+    }
+}
