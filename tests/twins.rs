@@ -106,7 +106,7 @@ impl Audience for Observer<'_> {
 }
 
 /// Explores a target within its bounds: so many states, these kinds of events, so many versions of one range.
-fn meets(target: &str, states: u64, kinds: &[&str], versions: usize) {
+fn meets(target: &str, states: u64, kinds: &[&'static str], versions: usize) {
     let registry = explode::registry();
     let mut plan = Plan::of(&registry, registry.target(target).unwrap()).unwrap();
     (plan.settings.limit, plan.settings.samples, plan.settings.crash_depth) = (2, 2, 0);
@@ -148,4 +148,23 @@ fn the_store_with_a_journal_meets_them() {
 fn the_file_system_meets_them() {
     let flagged = ["write, FUA", "write, PREFLUSH FUA"];
     meets("toyfs", 1165, &[&["clean", "complete", "dirty", "flush", "write"], &flagged[..]].concat(), 2);
+}
+
+/// An fsync writes an inode with FUA.
+#[test]
+fn the_file_system_with_versions_meets_them() {
+    let flagged = ["write, FUA", "write, PREFLUSH FUA"];
+    meets(
+        "toyfs-versions",
+        1165,
+        &[&["clean", "complete", "dirty", "flush", "write"], &flagged[..]].concat(),
+        2,
+    );
+}
+
+/// Without a journal nothing is written with a flag. The block of the root directory gets a version with each name: made for `/a`
+/// (two), renamed (two), and for `/d`.
+#[test]
+fn the_file_system_without_a_journal_meets_them() {
+    meets("toyfs-in-place", 1165, &["clean", "complete", "dirty", "flush", "write"], 5);
 }

@@ -98,18 +98,22 @@ fn op() -> impl Strategy<Value = Op> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
     #[test]
-    fn answers_as_simulated_files_do(ops in prop::collection::vec(op(), 1..40)) {
+    fn answers_as_simulated_files_do(
+        metadata in prop::sample::select(vec!["journal", "versions", "in-place"]),
+        ops in prop::collection::vec(op(), 1..40),
+    ) {
+        let options = Options::none().with("metadata", metadata);
         let storage = Storage::new(Image::new(), Recording::Off);
         let simulated = Storage::new(Image::new(), Recording::Off);
         let simulated = SimFiles::mount(simulated, 0, Granule::default()).unwrap();
-        let mut toy = toyfs::DEF.make(&Options::none()).unwrap();
+        let mut toy = toyfs::DEF.make(&options).unwrap();
         on(&storage, |below| toy.init(below)).unwrap();
         on(&storage, |below| toy.mount(below)).unwrap();
         for op in &ops {
             prop_assert_eq!(take(files(toy.as_ref()).as_ref(), op), take(&simulated, op), "{:?}", op);
             if let Op::Remount = op {
                 on(&storage, |below| toy.unmount(below)).unwrap();
-                toy = toyfs::DEF.make(&Options::none()).unwrap();
+                toy = toyfs::DEF.make(&options).unwrap();
                 let recovery = on(&storage, |below| toy.recover(below)).unwrap();
                 prop_assert_eq!(recovery, Recovery::Clean, "its fsck has found something to repair");
                 on(&storage, |below| toy.mount(below)).unwrap();

@@ -69,7 +69,8 @@ impl Journaled {
 fn read(journal: &PageJournal) -> Result<Contents, EngineError> {
     let bytes = journal.note() as usize;
     let pages = bytes.div_ceil(BLOCK) as u64;
-    let mut encoded: Vec<u8> = (0..pages).map(|page| journal.read(JOURNAL.end + page)).collect::<Vec<Page>>().concat();
+    let mut encoded: Vec<u8> =
+        (0..pages).map(|page| journal.read(JOURNAL.end + page)).collect::<Vec<Page>>().concat();
     encoded.truncate(bytes);
     let damaged = || EngineError::Corrupt("the pages are damaged".to_owned());
     let mut contents = Contents::new();

@@ -6,7 +6,7 @@ use explode_ramdisk::files::Kind;
 use explode_runtime::recover::{Fault, Recovery};
 
 use super::directory::{entries, point};
-use super::inode::Inode;
+use super::inode::{Inode, block_number};
 use super::volume::{ROOT, Volume};
 
 /// Repairs a file system: clears inodes with a block that cannot be theirs or is another's too, takes away names that lead
@@ -22,14 +22,13 @@ pub fn repair(volume: &mut Volume) -> Result<Recovery, Fault> {
     let mut claimed = BTreeSet::new();
     let mut repaired = false;
     for number in 0..count {
-        let inode = volume.inode(number);
-        if inode.kind.is_none() {
+        if volume.inode(number).kind.is_none() {
             continue;
         }
         if !volume.has_journal() {
-            repaired |= mend_indirect(volume, &inode, &claimed);
+            repaired |= mend(volume, number, &claimed)?;
         }
-        let blocks = inode.blocks(volume);
+        let blocks = volume.inode(number).blocks(volume);
         let illegal = |block: &u64| !volume.is_for_files(*block) || claimed.contains(block);
         if blocks.iter().any(illegal) {
             volume.set_inode(number, &Inode::default());
@@ -75,24 +74,38 @@ pub fn repair(volume: &mut Volume) -> Result<Recovery, Fault> {
     Ok(if repaired { Recovery::Repaired } else { Recovery::Clean })
 }
 
-/// Without a journal an indirect block may be older or newer than its inode: takes out of it what cannot be the file's, or is
-/// another's already. Whatever else it may have been, it is this inode's now.
-fn mend_indirect(volume: &mut Volume, inode: &Inode, claimed: &BTreeSet<u64>) -> bool {
-    let block = u64::from(inode.indirect);
-    if !volume.is_for_files(block) || claimed.contains(&block) {
-        return false;
-    }
-    let mut page = volume.read(block);
-    let mut mended = false;
-    for number in page.chunks_exact_mut(4).filter(|number| **number != [0; 4]) {
-        let at = u64::from(u32::from_le_bytes([number[0], number[1], number[2], number[3]]));
-        if !volume.is_for_files(at) || claimed.contains(&at) {
-            number.fill(0);
+/// Without a journal an inode and its indirect block may be of different times, and a block may be in two files: a number in the
+/// indirect block that cannot be one is taken out, whatever the block may have been before, and of a block that is another's
+/// already there is a copy.
+fn mend(volume: &mut Volume, number: u32, claimed: &BTreeSet<u64>) -> Result<bool, Fault> {
+    let mut inode = volume.inode(number);
+    let indirect = u64::from(inode.indirect);
+    let is_there = volume.is_for_files(indirect) && !claimed.contains(&indirect);
+    let page = if is_there { volume.read(indirect) } else { Vec::new() };
+    let mut numbers: Vec<u32> = page.chunks_exact(4).map(block_number).collect();
+    let (mut mended, mut copied) = (false, false);
+    for number in &mut numbers {
+        if *number != 0 && !volume.is_for_files(u64::from(*number)) {
+            *number = 0;
             mended = true;
         }
     }
-    if mended {
-        volume.write_metadata(block, page);
+    for number in inode.direct.iter_mut().chain(&mut numbers) {
+        if claimed.contains(&u64::from(*number)) {
+            let copy = volume.allocate()?;
+            volume.write_data(copy, volume.read_data(u64::from(*number)));
+            *number = copy as u32;
+            copied = true;
+        }
     }
-    mended
+    if copied {
+        // The copies are there before anything leads to them.
+        volume.commit();
+        volume.set_inode(number, &inode);
+    }
+    if mended || copied && is_there {
+        let page = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        volume.write_metadata(indirect, page);
+    }
+    Ok(mended || copied)
 }

@@ -90,8 +90,12 @@ impl Volume {
 
     /// Writes the buffers that are wanted, by their first sectors, and waits for them.
     fn write_buffers(&mut self, wanted: impl Fn(u64) -> bool) {
-        let chosen: Vec<Range<u64>> =
-            self.buffers.iter().filter(|(first, _)| wanted(**first)).map(|(first, end)| *first..*end).collect();
+        let chosen: Vec<Range<u64>> = self
+            .buffers
+            .iter()
+            .filter(|(first, _)| wanted(**first))
+            .map(|(first, end)| *first..*end)
+            .collect();
         let submit = |sectors: &Range<u64>| {
             self.disk.submit(sectors.start, Payload::Data(self.buffer(sectors)), Flags::NONE)
         };

@@ -34,7 +34,8 @@ pub struct Inode {
     pub indirect: u32,
 }
 
-fn number(bytes: &[u8]) -> u32 {
+/// The number that 4 bytes are.
+pub fn block_number(bytes: &[u8]) -> u32 {
     u32::from_le_bytes(bytes.try_into().expect("4 bytes"))
 }
 
@@ -47,14 +48,17 @@ impl Inode {
     pub fn decode(bytes: &[u8]) -> Inode {
         let kind = [None, Some(Kind::File), Some(Kind::Directory)];
         let mut direct = [0; DIRECT as usize];
-        direct.iter_mut().zip(bytes[16..48].chunks(4)).for_each(|(block, bytes)| *block = number(bytes));
+        direct
+            .iter_mut()
+            .zip(bytes[16..48].chunks(4))
+            .for_each(|(block, bytes)| *block = block_number(bytes));
         Inode {
             kind: kind.get(usize::from(bytes[0])).copied().flatten(),
             links: u16::from_le_bytes([bytes[2], bytes[3]]),
-            version: number(&bytes[4..8]),
+            version: block_number(&bytes[4..8]),
             size: u64::from_le_bytes(bytes[8..16].try_into().expect("8 bytes")),
             direct,
-            indirect: number(&bytes[48..52]),
+            indirect: block_number(&bytes[48..52]),
         }
     }
 
@@ -81,7 +85,7 @@ impl Inode {
             None => self.direct[index as usize],
             Some(index) if self.indirect != 0 && index < INDIRECT => {
                 let at = 4 * index as usize;
-                number(&volume.read(self.indirect.into())[at..at + 4])
+                block_number(&volume.read(self.indirect.into())[at..at + 4])
             }
             Some(_) => 0,
         };
@@ -120,7 +124,7 @@ impl Inode {
             blocks.push(self.indirect.into());
             let page = volume.read(self.indirect.into());
             let used = page.chunks(4).filter(|bytes| **bytes != [0; 4]);
-            blocks.extend(used.map(|bytes| u64::from(number(bytes))));
+            blocks.extend(used.map(|bytes| u64::from(block_number(bytes))));
         }
         blocks.retain(|block| *block != 0);
         blocks
@@ -136,7 +140,7 @@ impl Inode {
         }
         let kept = 4 * first.saturating_sub(DIRECT).min(INDIRECT) as usize;
         let mut page = volume.read(self.indirect.into());
-        page[kept..].chunks(4).for_each(|bytes| volume.free(number(bytes).into()));
+        page[kept..].chunks(4).for_each(|bytes| volume.free(block_number(bytes).into()));
         if kept == 0 {
             volume.free(std::mem::take(&mut self.indirect).into());
         } else {

@@ -132,11 +132,8 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
             ("block-reuse", Bug::BlockReuse),
         ],
     )?;
-    let designs = [
-        ("journal", Metadata::Journal),
-        ("versions", Metadata::Versions),
-        ("in-place", Metadata::InPlace),
-    ];
+    let designs =
+        [("journal", Metadata::Journal), ("versions", Metadata::Versions), ("in-place", Metadata::InPlace)];
     let metadata = options.one_of("metadata", &designs)?;
     if !bug.fits(metadata) {
         return Err(UsageError("this bug is one of another design; see its option 'metadata'".to_owned()));

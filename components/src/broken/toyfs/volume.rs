@@ -72,7 +72,8 @@ impl Volume {
             freed: BTreeSet::new(),
             resting: BTreeSet::new(),
         };
-        let inodes = (0..volume.count()).map(|number| volume.inode(number)).filter(|inode| inode.kind.is_some());
+        let inodes =
+            (0..volume.count()).map(|number| volume.inode(number)).filter(|inode| inode.kind.is_some());
         volume.used = inodes.flat_map(|inode| inode.blocks(&volume)).collect();
         Ok(volume)
     }

@@ -19,7 +19,9 @@ impl Volume {
         }
         let owner = (0..self.count()).find(|number| self.inode(*number).blocks(self).contains(&block));
         match owner.and_then(|number| Some((self.inode(number), self.path(number)?))) {
-            Some((inode, path)) if u64::from(inode.indirect) == block => format!("the indirect block of {path}"),
+            Some((inode, path)) if u64::from(inode.indirect) == block => {
+                format!("the indirect block of {path}")
+            }
             Some((_, path)) => format!("a block of {path}"),
             None => "a free block".to_owned(),
         }
