@@ -122,3 +122,28 @@ proptest! {
         }
     }
 }
+
+/// A bug belongs to one design; another refuses it.
+#[test]
+fn a_bug_of_another_design_is_refused() {
+    let make = |metadata: &str, bug: &str| {
+        toyfs::DEF.make(&Options::none().with("metadata", metadata).with("bug", bug)).map(drop)
+    };
+    for (metadata, bug) in [
+        ("journal", "no-revoke"),
+        ("versions", "inode-reuse"),
+        ("in-place", "block-reuse"),
+        ("in-place", "none"),
+    ] {
+        make(metadata, bug).unwrap();
+    }
+    for (metadata, bug) in [
+        ("journal", "inode-reuse"),
+        ("journal", "block-reuse"),
+        ("versions", "no-revoke"),
+        ("in-place", "inode-reuse"),
+    ] {
+        let refused = make(metadata, bug).unwrap_err().to_string();
+        assert!(refused.contains("another design"), "{refused}");
+    }
+}
