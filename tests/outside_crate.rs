@@ -1,5 +1,8 @@
 //! A crate outside the workspace, with explode as its only dependency: `outside_crate/example` has a component, a checker and
 //! targets of its own. They run in process and, unchanged, in a guest; and a bug in them is found and replayed.
+//!
+//! It is the crate of `docs/writing-a-component.md` and `docs/writing-a-checker.md`, which show each of its files and what comes of
+//! each command.
 
 mod common;
 
@@ -13,7 +16,14 @@ use std::sync::OnceLock;
 use serde_json::json;
 use tempfile::tempdir;
 
-use common::{Ran, guest, ran};
+use common::{Ran, explode_in, guest, ran};
+
+/// The crate's files.
+const SOURCES: [&str; 3] = ["src/component.rs", "src/checker.rs", "src/main.rs"];
+
+/// The pages that tell how it is made.
+const COMPONENT_PAGE: &str = include_str!("../docs/writing-a-component.md");
+const CHECKER_PAGE: &str = include_str!("../docs/writing-a-checker.md");
 
 /// The crate's program, built once.
 fn program() -> &'static Path {
@@ -38,7 +48,9 @@ fn build() -> PathBuf {
     let manifest = format!("{before}{}{after}\n[workspace]\n{}", workspace.display(), profile(&lock));
     fs::write(copy.join("Cargo.toml"), manifest).unwrap();
     fs::write(copy.join("Cargo.lock"), lock).unwrap();
-    fs::copy(example.join("src/main.rs"), copy.join("src/main.rs")).unwrap();
+    for name in SOURCES {
+        fs::copy(example.join(name), copy.join(name)).unwrap();
+    }
     let target = temporary.parent().expect("a folder of the target folder");
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--offline", "--target-dir"]).arg(target).current_dir(&copy);
@@ -70,29 +82,74 @@ fn clean(args: &str) {
     assert!(summary["checked"].as_u64().unwrap() > 0, "{summary}");
 }
 
-/// A run that must find a lost line; each command that it prints shows its finding again.
-fn lost(target: &str) {
+/// A run that must find a lost line, in these words; each command that it prints shows its finding again.
+fn lost(target: &str, found: &str) {
     let folder = tempdir().unwrap();
     let text = run(folder.path(), ["run", target, "--depth", "1"]).expect(1).out;
-    let said = text.lines().find_map(|line| line.strip_prefix("        FAIL ")).expect("a finding");
-    assert!(said.starts_with("lost: "), "{text}");
+    assert!(text.lines().any(|line| line == found), "{text}");
     // Of each finding where it is told, and again at the end.
     let commands: BTreeSet<&str> =
         text.lines().filter_map(|line| line.strip_prefix("             replay    ")).collect();
     assert!(!commands.is_empty(), "{text}");
     for command in commands {
         let replayed = ran(Command::new("sh").args(["-c", command]).current_dir(folder.path())).expect(1);
-        assert!(replayed.out.contains("reproduced log-lines/lost/synced-line"), "{command}: {replayed:#?}");
+        assert!(replayed.out.contains("reproduced log-lines/lost/appended-line"), "{command}: {replayed:#?}");
     }
+}
+
+/// The page's blocks of code in this language.
+fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
+    let begin = format!("```{language}\n");
+    let blocks = page.split(&begin).skip(1);
+    blocks.map(|block| block.split("```").next().unwrap()).collect()
+}
+
+/// The arguments of the page's commands that begin like this.
+fn commands<'a>(page: &'a str, begin: &str) -> Vec<&'a str> {
+    page.lines().filter_map(|line| line.strip_prefix("    ")?.strip_prefix(begin)).collect()
+}
+
+/// What the page says is found.
+fn shown(page: &str) -> Vec<&str> {
+    page.lines().filter(|line| line.starts_with("            FAIL ")).map(|line| &line[4..]).collect()
+}
+
+#[test]
+fn the_pages_show_the_files() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/outside_crate/example");
+    let file = |name: &str| fs::read_to_string(example.join(name)).unwrap();
+    let [component, checker, main] = SOURCES.map(file);
+    assert_eq!(blocks(COMPONENT_PAGE, "rust"), [component, main]);
+    assert_eq!(blocks(CHECKER_PAGE, "rust"), [checker]);
+    assert_eq!(blocks(COMPONENT_PAGE, "toml")[1..], [file("Cargo.toml")]);
 }
 
 #[test]
 fn in_process_on_simulated_files() {
-    clean("log-lines --stack log-file --in mem");
-    clean("log");
-    lost("log+no-fsync");
     let folder = tempdir().unwrap();
-    let unknown = run(folder.path(), ["run", "log-line", "--stack", "log-file"]);
+    let typed = |command: &str| run(folder.path(), command.split_whitespace());
+    let [list, log, seeded, _on_ext4] = commands(COMPONENT_PAGE, "cargo run -- ")[..] else {
+        panic!("the commands of the page on components");
+    };
+    assert!(typed(list).expect(0).out.contains("a log of lines in one file"));
+    let silent = |command: &str| {
+        let out = typed(command).expect(0).out;
+        assert!(out.contains(" 0 findings; ") && !out.contains("FAIL"), "{command}: {out}");
+    };
+    silent(log);
+    assert_eq!(seeded, "run log+no-fsync");
+    let [found] = shown(COMPONENT_PAGE)[1..] else { panic!("what the page finds in process") };
+    lost("log+no-fsync", found);
+
+    let [clean, bug] = commands(CHECKER_PAGE, "cargo run -- ")[..] else {
+        panic!("the commands of the page on checkers");
+    };
+    silent(clean);
+    let out = typed(bug).expect(1).out;
+    let [found] = shown(CHECKER_PAGE)[..] else { panic!("what the page on checkers finds") };
+    assert!(out.contains(found), "{out}");
+
+    let unknown = typed("run log-line --stack line-log");
     unknown.refused(&["unknown checker 'log-line'", "did you mean 'log-lines'?"]);
 }
 
@@ -101,6 +158,27 @@ fn unchanged_on_ext4_in_a_guest() {
     if !guest::required() {
         return;
     }
+    assert_eq!(commands(COMPONENT_PAGE, "cargo run -- ")[3], "run log-ext4");
     clean("log-ext4 --in vm --depth 1");
-    lost("log-ext4+no-fsync");
+    lost("log-ext4+no-fsync", shown(COMPONENT_PAGE)[1]);
+}
+
+/// The counter of the page, and what is found if its folder is not synced.
+#[test]
+fn a_component_of_shell_commands_in_a_guest() {
+    if !guest::required() {
+        return;
+    }
+    let folder = tempdir().unwrap();
+    let stack = blocks(COMPONENT_PAGE, "toml")[0];
+    assert_eq!(commands(COMPONENT_PAGE, "explode "), ["run counter.toml"]);
+    fs::write(folder.path().join("counter.toml"), stack).unwrap();
+    let out = explode_in(folder.path(), ["run", "counter.toml"]).expect(0).out;
+    assert!(out.contains(" 0 findings; "), "{out}");
+
+    let bug = stack.replace(" && sync {path}\"", "\"");
+    assert!(bug.len() < stack.len() && COMPONENT_PAGE.contains("Take out `&& sync {path}`"));
+    fs::write(folder.path().join("counter.toml"), bug).unwrap();
+    let out = explode_in(folder.path(), ["run", "counter.toml"]).expect(1).out;
+    assert!(out.contains(shown(COMPONENT_PAGE)[0]), "{out}");
 }

@@ -1,0 +1,57 @@
+//! What a log of lines promises: a line that was appended is there, whole and in its place.
+
+use explode::runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode::runtime::crash::Epoch;
+use explode::runtime::recover::Stack;
+use explode::runtime::run::CheckerDef;
+
+use crate::component::Log;
+
+pub const DEF: CheckerDef = CheckerDef {
+    name: "log-lines",
+    about: "a line that was appended is in the log",
+    options: &[],
+    build: |_| Ok(Box::new(LogLines { lines: Vec::new(), durable: 0 })),
+};
+
+struct LogLines {
+    /// All that was appended, the last one perhaps not yet to its end.
+    lines: Vec<String>,
+    /// How many of them were, when the last one was begun.
+    durable: usize,
+}
+
+impl Checker for LogLines {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        let line = ["short", &"x".repeat(5000)][cx.choose(2)].to_owned();
+        let log = cx.stack().engine::<Log>()?;
+        self.lines.push(line.clone());
+        cx.check_crashes_start(&[]);
+        log.append(&line)?;
+        cx.check_crashes_end(self, &[])?;
+        self.durable = self.lines.len();
+        Ok(())
+    }
+
+    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        let durable = if epoch == Epoch::End { self.lines.len() } else { self.durable };
+        let found = stack.engine::<Log>()?.lines()?;
+        if found.len() < durable {
+            let message = format!("{durable} lines were appended, {} are there", found.len());
+            return Err(Violation::new(Verdict::Lost, "appended-line", message).into());
+        }
+        if !self.lines.starts_with(&found) {
+            let message = format!("line {} is not what was appended", found.len());
+            return Err(Violation::new(Verdict::Corrupt, "whole-lines", message).into());
+        }
+        Ok(())
+    }
+
+    fn get_sig(&self) -> Option<Vec<u8>> {
+        Some(self.lines.join("\n").into_bytes())
+    }
+
+    fn check_key(&self) -> Option<Vec<u8>> {
+        Some(format!("{} {}", self.durable, self.lines.join("\n")).into_bytes())
+    }
+}
