@@ -220,6 +220,11 @@ impl Stack {
         }
     }
 
+    /// How many devices it stands on: their numbers are 0 and so on.
+    pub fn device_count(&self) -> u32 {
+        self.levels.iter().map(|level| level.component.devices()).sum()
+    }
+
     /// What the stack promises: the profile of the topmost component that has one.
     pub fn profile(&self) -> Option<Profile> {
         self.levels.iter().rev().find_map(|level| level.component.profile())
