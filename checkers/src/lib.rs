@@ -24,6 +24,7 @@ pub fn register(registry: &mut Registry) {
     registry.targets.extend(fs::sync::targets());
     registry.targets.extend(fs::toyfs::targets());
     registry.targets.extend(vdisk::targets::targets());
+    registry.targets.extend(vdisk::targets::systems());
     registry.targets.extend(vcs::merge::targets());
     registry.targets.extend(fs::kernel::targets());
 }

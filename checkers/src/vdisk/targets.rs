@@ -1,26 +1,37 @@
-//! The targets: our arrays of disks, and each of their bugs (`docs/seeded-bugs.md`).
+//! The targets: our arrays of disks, and each of their bugs (`docs/seeded-bugs.md`); and other systems of ours on them.
 
 use explode_runtime::recover::{Layer, StackSpec};
 use explode_runtime::run::{Bounds, Options, Target};
 
 use super::blocks;
+use crate::{fs, kv};
 
 /// The disks of an array, in sectors: room for the bitmap and seven rows.
 const DISK_SECTORS: u64 = 64;
+/// The same where another system stands on the array.
+const LARGE_SECTORS: u64 = 2048;
+
+/// How many blocks are written: in an array with parity these are one row.
+const BLOCKS: u64 = 2;
 
 /// `mirror`, `parity`, and `<array>+<bug>`.
 pub(crate) fn targets() -> Vec<Target> {
-    let plain = Bounds { depth: 5, limit: 10_000, samples: 2_000, crash_depth: 1 };
-    let seeded = Bounds { depth: 3, ..plain };
+    // An array with parity has three disks that can fail, a mirror two.
+    let plain = |array| Bounds {
+        depth: if array == "mirror" { 5 } else { 4 },
+        limit: 10_000,
+        samples: 2_000,
+        crash_depth: 1,
+    };
     let target = |name: &'static str, about, expect| {
         let (array, bug) = name.split_once('+').unwrap_or((name, "none"));
         Target {
             name,
             about,
-            stack: array_of(array, Options::none().with("bug", bug), faults_for(bug)),
+            stack: array_of(array, bug, DISK_SECTORS),
             checker: blocks::DEF.name,
-            checker_options: Options::none(),
-            bounds: if bug == "none" { plain } else { seeded },
+            checker_options: Options::none().with("blocks", BLOCKS),
+            bounds: if bug == "none" { plain(array) } else { Bounds { depth: 2, ..plain(array) } },
             seeded: bug != "none",
             expect,
         }
@@ -43,24 +54,45 @@ pub(crate) fn targets() -> Vec<Target> {
     ]
 }
 
-/// What a bug needs of its disks.
-fn faults_for(bug: &str) -> &'static str {
-    match bug {
-        "evicts" | "resync-ignores-errors" => "unreadable",
-        _ => "none",
-    }
+/// Systems that stand on one disk, on an array under the checker that they have there (EX-109).
+pub(crate) fn systems() -> Vec<Target> {
+    let target = |name: &'static str, about, array, system: &str, checker, crash_depth| Target {
+        name,
+        about,
+        stack: array_of(array, "none", LARGE_SECTORS).plug(system, Options::none()),
+        checker,
+        checker_options: Options::none(),
+        bounds: Bounds { depth: 2, limit: 10_000, samples: 2_000, crash_depth },
+        seeded: false,
+        expect: "clean",
+    };
+    let store = "a key-value store on two disks that hold the same";
+    let files = "a file system on three disks, any of which can be had from the others";
+    vec![
+        target("journal-kv-mirror", store, "mirror", "journal-kv", kv::commits::DEF.name, 1),
+        // Its recovery writes much, and is crashed often enough elsewhere.
+        target("toyfs-parity", files, "parity", "toyfs", fs::sync::DEF.name, 0),
+    ]
 }
 
-/// An array on disks of its own.
-fn array_of(array: &str, options: Options, faults: &str) -> StackSpec {
+/// An array on disks of its own, of so many sectors; with the faults that its bug needs.
+fn array_of(array: &str, bug: &str, sectors: u64) -> StackSpec {
     let names = if array == "mirror" { &["d0", "d1"][..] } else { &["d0", "d1", "d2"] };
+    let faults = match bug {
+        "evicts" | "resync-ignores-errors" => "unreadable",
+        _ => "none",
+    };
     let disk = |name: &&str| Layer {
         name: (*name).to_owned(),
         component: "ramdisk".to_owned(),
         children: Vec::new(),
-        options: Options::none().with("sectors", DISK_SECTORS).with("faults", faults),
+        options: Options::none().with("sectors", sectors).with("faults", faults),
     };
-    let children = names.iter().map(|name| (*name).to_owned()).collect();
-    let layer = Layer { name: array.to_owned(), component: array.to_owned(), children, options };
+    let layer = Layer {
+        name: array.to_owned(),
+        component: array.to_owned(),
+        children: names.iter().map(|name| (*name).to_owned()).collect(),
+        options: Options::none().with("bug", bug),
+    };
     StackSpec(names.iter().map(disk).chain([layer]).collect())
 }

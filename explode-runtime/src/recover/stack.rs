@@ -59,6 +59,11 @@ impl StackSpec {
     pub fn names(&self) -> Vec<&str> {
         self.0.iter().map(|layer| layer.name.as_str()).collect()
     }
+
+    /// Which components they are, bottom first.
+    pub fn components(&self) -> Vec<&str> {
+        self.0.iter().map(|layer| layer.component.as_str()).collect()
+    }
 }
 
 /// A stack on some devices.

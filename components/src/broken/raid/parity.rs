@@ -99,7 +99,7 @@ impl Parity {
         let mut one = vec![0; sum.len()];
         disks.try_for_each(|at| {
             self.disks[at].try_read(sector, &mut one)?;
-            sum.iter_mut().zip(&one).for_each(|(sum, byte)| *sum ^= byte);
+            add(sum, &one);
             Ok(())
         })
     }
@@ -116,7 +116,7 @@ impl Parity {
             }
             others.or_else(|_| self.sum_of([data, parity].into_iter(), sector, sum))
         });
-        sum.iter_mut().zip(new).for_each(|(sum, byte)| *sum ^= byte);
+        add(&mut sum, new);
         others.ok().map(|()| sum)
     }
 
@@ -143,6 +143,13 @@ impl Parity {
             self.disks[parity].write(sector, &right, Flags::NONE);
         }
         Ok(differed)
+    }
+}
+
+/// The exclusive or of whole sectors, in the first.
+fn add(sum: &mut [u8], other: &[u8]) {
+    for (sum, other) in sum.as_chunks_mut().0.iter_mut().zip(other.as_chunks().0) {
+        *sum = (u64::from_ne_bytes(*sum) ^ u64::from_ne_bytes(*other)).to_ne_bytes();
     }
 }
 
