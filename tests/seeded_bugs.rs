@@ -10,7 +10,7 @@ use serde_json::Value;
 use common::{explode, explode_in, of_type};
 
 /// The systems; each bug is a target `<system>+<bug>`.
-const SYSTEMS: [&str; 4] = ["wal-kv", "rename-kv", "journal-kv", "toyfs"];
+const SYSTEMS: [&str; 6] = ["wal-kv", "rename-kv", "journal-kv", "toyfs", "mirror", "parity"];
 
 fn run(target: &str, more: &[&str], code: i32) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
@@ -30,7 +30,7 @@ fn seeded() -> Vec<(String, String)> {
 #[test]
 fn each_bug_is_found_and_replays() {
     let seeded = seeded();
-    assert_eq!(seeded.len(), 23);
+    assert_eq!(seeded.len(), 35);
     for (target, verdict) in seeded {
         let lines = run(&target, &[], 1);
         let findings = of_type(&lines, "finding");
@@ -77,10 +77,21 @@ fn the_store_with_a_journal_is_silent() {
     is_silent("journal-kv", STATES, 38_070, 24_985, 9003);
 }
 
+#[test]
+fn the_disks_that_hold_the_same_are_silent() {
+    is_silent("mirror", 2729, 74_634, 90_392, 75_788);
+}
+
+#[test]
+fn the_disks_with_parity_are_silent() {
+    is_silent("parity", 1021, 17_979, 20_820, 46_470);
+}
+
 /// Each of these bugs takes one feature to be found: without it the same exploration, complete, is silent.
 #[test]
 fn without_the_feature_that_finds_it_a_bug_is_missed() {
-    let without: [(&str, &[&str]); 10] = [
+    let sound_disks = ["--set", "d0.faults=none", "--set", "d1.faults=none"];
+    let without: [(&str, &[&str]); 20] = [
         ("toyfs+no-preflush", &["--completion", "durable"]),
         ("toyfs+no-revoke", &["--depth", "3"]),
         ("wal-kv+recovery-not-idempotent", &["--crash-depth", "0"]),
@@ -91,6 +102,16 @@ fn without_the_feature_that_finds_it_a_bug_is_missed() {
         ("journal-kv+no-wait", &["--completion", "durable"]),
         ("journal-kv+checkpoint-no-flush", &["--completion", "durable"]),
         ("wal-kv+log-reused", &["--depth", "1"]),
+        ("mirror+resync-clears-first", &["--crash-depth", "0"]),
+        ("mirror+intent-not-durable", &["--completion", "durable"]),
+        ("mirror+clears-before-flush", &["--completion", "durable"]),
+        ("mirror+flushes-one-disk", &["--completion", "durable"]),
+        ("mirror+evicts", &sound_disks),
+        ("mirror+resync-ignores-errors", &sound_disks),
+        ("parity+resync-clears-first", &["--crash-depth", "0"]),
+        ("parity+intent-not-durable", &["--completion", "durable"]),
+        ("parity+clears-before-flush", &["--completion", "durable"]),
+        ("parity+flushes-data-only", &["--completion", "durable"]),
     ];
     for (target, off) in without {
         let options = [off, &["--require-complete"]].concat();
