@@ -14,11 +14,11 @@ const LARGE_SECTORS: u64 = 2048;
 /// How many blocks are written: in an array with parity these are one row.
 const BLOCKS: u64 = 2;
 
-/// `mirror`, `parity`, and `<array>+<bug>`.
+/// `mirror`, `parity`, `parity-journal`, and `<array>+<bug>`.
 pub(crate) fn targets() -> Vec<Target> {
     // An array with parity has three disks that can fail, a mirror two.
     let plain = |array| Bounds {
-        depth: if array == "mirror" { 5 } else { 4 },
+        depth: if array == "mirror" { 5 } else { 4 }
         limit: 10_000,
         samples: 2_000,
         crash_depth: 1,
@@ -51,6 +51,13 @@ pub(crate) fn targets() -> Vec<Target> {
         target("parity+intent-not-durable", "the bitmap may stay in the disks' caches", "lost"),
         target("parity+clears-before-flush", "the bitmap is cleared before the disks are flushed", "lost"),
         target("parity+flushes-data-only", "a flush leaves out the disk that has the parity", "lost"),
+        target("parity-journal", "the same with a journal that closes the write hole", "clean"),
+        target(
+            "parity-journal+no-resync",
+            "recovery does not make the write again that a crash has divided",
+            "lost",
+        ),
+        target("parity-journal+torn-record", "a record that a crash has divided counts", "lost"),
     ]
 }
 
@@ -77,11 +84,13 @@ pub(crate) fn systems() -> Vec<Target> {
 
 /// An array on disks of its own, of so many sectors; with the faults that its bug needs.
 fn array_of(array: &str, bug: &str, sectors: u64) -> StackSpec {
-    let names = if array == "mirror" { &["d0", "d1"][..] } else { &["d0", "d1", "d2"] };
+    let (component, journal) = array.split_once('-').map_or((array, false), |(array, _)| (array, true));
+    let names = if component == "mirror" { &["d0", "d1"][..] } else { &["d0", "d1", "d2"] };
     let faults = match bug {
         "evicts" | "resync-ignores-errors" => "unreadable",
         _ => "none",
     };
+    let options = Options::none().with("bug", bug);
     let disk = |name: &&str| Layer {
         name: (*name).to_owned(),
         component: "ramdisk".to_owned(),
@@ -89,10 +98,10 @@ fn array_of(array: &str, bug: &str, sectors: u64) -> StackSpec {
         options: Options::none().with("sectors", sectors).with("faults", faults),
     };
     let layer = Layer {
-        name: array.to_owned(),
-        component: array.to_owned(),
+        name: component.to_owned(),
+        component: component.to_owned(),
         children: names.iter().map(|name| (*name).to_owned()).collect(),
-        options: Options::none().with("bug", bug),
+        options: if journal { options.with("writes", "journal") } else { options },
     };
     StackSpec(names.iter().map(disk).chain([layer]).collect())
 }

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 
 use explode_ramdisk::{Flags, RamDisk, SECTOR_BYTES};
 
-use super::{Bug, rows};
+use super::Bug;
 
 type Bits = [u8; SECTOR_BYTES];
 
@@ -18,6 +18,7 @@ const BITS: u64 = SECTOR_BYTES as u64 * 8;
 pub(super) struct Intent {
     disks: Vec<RamDisk>,
     bits: RefCell<Bits>,
+    rows: u64,
     rows_per_bit: u64,
     bug: Bug,
 }
@@ -28,16 +29,15 @@ impl Intent {
         disks.iter().for_each(|disk| disk.write(0, &[u8::MAX; SECTOR_BYTES], Flags::FUA));
     }
 
-    /// The one that is there.
-    pub(super) fn read(disks: Vec<RamDisk>, bug: Bug) -> Intent {
+    /// The one that is there, of an array with so many rows.
+    pub(super) fn read(disks: Vec<RamDisk>, rows: u64, bug: Bug) -> Intent {
         let read = |disk: &RamDisk| {
             let mut bits = [0; SECTOR_BYTES];
             disk.try_read(0, &mut bits).ok().map(|()| bits)
         };
         let union = |one: Bits, other: Bits| std::array::from_fn(|at| one[at] | other[at]);
         let bits = disks.iter().filter_map(read).reduce(union).unwrap_or([u8::MAX; SECTOR_BYTES]);
-        let rows_per_bit = rows(&disks).div_ceil(BITS).max(1);
-        Intent { disks, bits: RefCell::new(bits), rows_per_bit, bug }
+        Intent { disks, bits: RefCell::new(bits), rows, rows_per_bit: rows.div_ceil(BITS).max(1), bug }
     }
 
     /// The rows in which the disks may differ, in order.
@@ -47,7 +47,7 @@ impl Intent {
             let (byte, mask) = self.place(*row);
             bits[byte] & mask != 0
         };
-        (0..rows(&self.disks)).filter(set).collect()
+        (0..self.rows).filter(set).collect()
     }
 
     /// A row is about to be written.

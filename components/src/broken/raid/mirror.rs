@@ -13,7 +13,7 @@ use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 use nix::errno::Errno;
 
 use super::intent::Intent;
-use super::{Array, ArrayComponent, Bug, Part, SECTORS, each_as_it_can, parts, row_start, rows};
+use super::{Array, ArrayComponent, Bug, Part, SECTORS, blocks_of, each_as_it_can, parts};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -44,11 +44,19 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
             ("resync-ignores-errors", Bug::ResyncIgnoresErrors),
         ],
     )?;
-    let make = |disks: Vec<RamDisk>, intent, bug| {
-        let used = disks.iter().map(|_| Cell::new(true)).collect();
-        Mirror { disks, used, intent, bug, turn: Cell::new(0) }
+    let open = move |disks: Vec<RamDisk>| Mirror {
+        used: disks.iter().map(|_| Cell::new(true)).collect(),
+        intent: Intent::read(disks.clone(), blocks_of(&disks) - 1, bug),
+        disks,
+        bug,
+        turn: Cell::new(0),
     };
-    Ok(Box::new(ArrayComponent { least: 2, make, bug, array: None }))
+    Ok(Box::new(ArrayComponent { least: 2, open: Box::new(open), array: None }))
+}
+
+/// Where row `row` begins on each disk, in sectors.
+fn row_start(row: u64) -> u64 {
+    (row + 1) * SECTORS
 }
 
 #[derive(Debug)]
@@ -142,7 +150,7 @@ impl Device for Mirror {
 
 impl Array for Mirror {
     fn sectors(&self) -> u64 {
-        rows(&self.disks) * SECTORS
+        (blocks_of(&self.disks) - 1) * SECTORS
     }
 
     fn resync(&self) -> Recovery {

@@ -6,12 +6,13 @@
 //! | [`parity`] | everything once, and what it takes to have one disk's part back | one disk |
 //!
 //! A crash can divide a write: one disk has it, the other has not. So a [bitmap](intent) says where that may be, and recovery makes
-//! the disks agree there. In memory the arrays have nothing but the bitmap.
+//! the disks agree there; or a [journal] has the write, and recovery makes it again.
 //!
-//! Row r of an array are the blocks r + 1 of its disks; the first block of each disk has the bitmap. Correct by default; the bugs
-//! that can be put in are in `docs/seeded-bugs.md`.
+//! The first block of each disk has the bitmap, the next ones the journal if there is one; a *row* of an array is what its disks
+//! have in one block behind that. Correct by default; the bugs that can be put in are in `docs/seeded-bugs.md`.
 
 mod intent;
+mod journal;
 pub mod mirror;
 pub mod parity;
 
@@ -45,6 +46,8 @@ enum Bug {
     FlushesInPart,
     /// A disk with a bad sector is not used any more.
     Evicts,
+    /// A record of the journal counts whatever its checksum.
+    TornRecord,
     /// Recovery takes what a read that has failed leaves behind for what was read.
     ResyncIgnoresErrors,
 }
@@ -61,8 +64,8 @@ trait Array: Device {
 struct ArrayComponent<A> {
     /// How many disks it needs at least.
     least: usize,
-    make: fn(Vec<RamDisk>, Intent, Bug) -> A,
-    bug: Bug,
+    /// Opens the one that is on some disks.
+    open: Box<dyn Fn(Vec<RamDisk>) -> A>,
     array: Option<Rc<A>>,
 }
 
@@ -79,8 +82,7 @@ impl<A: Array> ArrayComponent<A> {
     }
 
     fn open(&self, below: &Below<'_>) -> Result<A, Fault> {
-        let disks = self.disks(below)?;
-        Ok((self.make)(disks.clone(), Intent::read(disks, self.bug), self.bug))
+        Ok((self.open)(self.disks(below)?))
     }
 }
 
@@ -147,12 +149,7 @@ fn each_as_it_can(
     whole.or_else(|_| (sector..).zip(buf.chunks_mut(SECTOR_BYTES)).try_for_each(|(at, buf)| read(at, buf)))
 }
 
-/// Where row `row` begins on each disk, in sectors.
-fn row_start(row: u64) -> u64 {
-    (row + 1) * SECTORS
-}
-
-/// How many rows the smallest of some disks has.
-fn rows(disks: &[RamDisk]) -> u64 {
-    disks.iter().map(|disk| disk.sectors() / SECTORS - 1).min().unwrap_or(0)
+/// How many blocks each of some disks has.
+fn blocks_of(disks: &[RamDisk]) -> u64 {
+    disks.iter().map(|disk| disk.sectors() / SECTORS).min().unwrap_or(0)
 }

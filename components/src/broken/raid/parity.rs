@@ -3,7 +3,7 @@
 //! So a block that cannot be read is had from all others of its row, and is written again. A write changes its block and the row's
 //! parity, and a crash can divide the two: that is the write hole. Recovery computes the parity anew where the bitmap says that it
 //! may be stale, from the blocks as they are. Where one of them cannot be read then, nobody knows any more what it held: reading it
-//! is an error until it is written.
+//! is an error until it is written. With a journal that does not happen, and every write is durable when it is answered.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -15,7 +15,8 @@ use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 use nix::errno::Errno;
 
 use super::intent::Intent;
-use super::{Array, ArrayComponent, Bug, Part, SECTORS, each_as_it_can, parts, row_start, rows};
+use super::journal::{self, Journal};
+use super::{Array, ArrayComponent, Bug, Part, SECTORS, blocks_of, each_as_it_can, parts};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -23,11 +24,18 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "three or more disks of which any can be had from the others, as one; with a bug, if one is named",
     modes: &[Mode::Mem],
     on: None,
-    options: &[OptionDef {
-        name: "bug",
-        about: "none, no-resync, resync-clears-first, intent-not-durable, clears-before-flush, flushes-data-only",
-        default: "none",
-    }],
+    options: &[
+        OptionDef {
+            name: "writes",
+            about: "what says which of them a crash may have divided: bitmap, journal",
+            default: "bitmap",
+        },
+        OptionDef {
+            name: "bug",
+            about: "none, no-resync, resync-clears-first, intent-not-durable, clears-before-flush, flushes-data-only, torn-record",
+            default: "none",
+        },
+    ],
     build,
 };
 
@@ -41,19 +49,28 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
             ("intent-not-durable", Bug::IntentNotDurable),
             ("clears-before-flush", Bug::ClearsBeforeFlush),
             ("flushes-data-only", Bug::FlushesInPart),
+            ("torn-record", Bug::TornRecord),
         ],
     )?;
-    let make = |disks: Vec<RamDisk>, intent: Intent, bug| {
+    let has_journal = options.one_of("writes", &[("bitmap", false), ("journal", true)])?;
+    let open = move |disks: Vec<RamDisk>| {
+        let journal = has_journal.then(|| Journal::open(disks.clone(), bug));
+        let first = 1 + if has_journal { journal::BLOCKS } else { 0 };
+        let intent = Intent::read(disks.clone(), blocks_of(&disks) - first, bug);
         let stale = RefCell::new(intent.rows().into_iter().collect());
-        Parity { written: RefCell::new(vec![false; disks.len()]), disks, intent, bug, stale }
+        let written = RefCell::new(vec![false; disks.len()]);
+        Parity { disks, first, intent, journal, bug, stale, written }
     };
-    Ok(Box::new(ArrayComponent { least: 3, make, bug, array: None }))
+    Ok(Box::new(ArrayComponent { least: 3, open: Box::new(open), array: None }))
 }
 
 #[derive(Debug)]
 struct Parity {
     disks: Vec<RamDisk>,
+    /// The block that row 0 is in.
+    first: u64,
     intent: Intent,
+    journal: Option<Journal>,
     bug: Bug,
     /// Rows whose parity is not to be trusted.
     stale: RefCell<BTreeSet<u64>>,
@@ -77,6 +94,11 @@ impl Parity {
         let (row, at) = (block / (disks - 1), block % (disks - 1));
         let parity = self.parity_of(row);
         Place { row, data: (parity + 1 + at as usize) % self.disks.len(), parity }
+    }
+
+    /// Where a row begins on each disk, in sectors.
+    fn row_start(&self, row: u64) -> u64 {
+        (self.first + row) * SECTORS
     }
 
     fn parity_of(&self, row: u64) -> usize {
@@ -120,6 +142,19 @@ impl Parity {
         others.ok().map(|()| sum)
     }
 
+    /// These writes to a row are about to be made; with which flags?
+    fn announce(&self, row: u64, sector: u64, writes: &[journal::Write], flags: Flags) -> Flags {
+        let Some(journal) = &self.journal else {
+            self.intent.announce(row);
+            return flags;
+        };
+        if self.stale.borrow().contains(&row) {
+            self.intent.announce(row);
+        }
+        journal.record(sector, writes);
+        Flags::FUA
+    }
+
     /// A block that cannot be read is had from the others of its row, and written again.
     fn read_part(&self, place: Place, sector: u64, buf: &mut [u8]) -> Result<(), Errno> {
         self.disks[place.data].try_read(sector, buf).or_else(|errno| {
@@ -134,7 +169,7 @@ impl Parity {
 
     /// Computes the parity of a row anew; was it another? If a block cannot be read it is left as it is.
     fn resync_row(&self, row: u64) -> Result<bool, Errno> {
-        let (parity, sector) = (self.parity_of(row), row_start(row));
+        let (parity, sector) = (self.parity_of(row), self.row_start(row));
         let mut right = vec![0; SECTORS as usize * SECTOR_BYTES];
         self.sum_without(&[parity], sector, &mut right)?;
         let mut found = vec![0; right.len()];
@@ -157,7 +192,7 @@ impl Device for Parity {
     fn read(&self, sector: u64, buf: &mut [u8]) -> Result<(), Errno> {
         parts(sector, buf.len()).try_for_each(|Part { block, first, bytes }| {
             let place = self.place(block);
-            let sector = row_start(place.row) + first;
+            let sector = self.row_start(place.row) + first;
             each_as_it_can(sector, &mut buf[bytes], |sector, buf| self.read_part(place, sector, buf))
         })
     }
@@ -169,7 +204,7 @@ impl Device for Parity {
         let flags = Flags { preflush: false, ..flags };
         for Part { block, first, bytes } in parts(sector, data.len()) {
             let place = self.place(block);
-            let sector = row_start(place.row) + first;
+            let sector = self.row_start(place.row) + first;
             let new = data.slice(bytes);
             let parity = self.parity_with(place, sector, &new);
             match parity {
@@ -179,14 +214,14 @@ impl Device for Parity {
                 Some(_) => false,
                 None => self.stale.borrow_mut().insert(place.row),
             };
-            self.intent.announce(place.row);
             self.written.borrow_mut()[place.data] = true;
             let parity = parity.map(|parity| (place.parity, Bytes::from(parity)));
-            let requests: Vec<_> = [(place.data, new)]
-                .into_iter()
-                .chain(parity)
-                .map(|(at, bytes)| (at, self.disks[at].submit(sector, Payload::Data(bytes), flags)))
-                .collect();
+            let writes: Vec<_> = [(place.data, new)].into_iter().chain(parity).collect();
+            let flags = self.announce(place.row, sector, &writes, flags);
+            let submit = |(at, bytes): journal::Write| {
+                (at, self.disks[at].submit(sector, Payload::Data(bytes), flags))
+            };
+            let requests: Vec<_> = writes.into_iter().map(submit).collect();
             requests.into_iter().for_each(|(at, request)| self.disks[at].complete(request));
         }
     }
@@ -205,12 +240,13 @@ impl Device for Parity {
 
 impl Array for Parity {
     fn sectors(&self) -> u64 {
-        rows(&self.disks) * (self.disks.len() as u64 - 1) * SECTORS
+        (blocks_of(&self.disks) - self.first) * (self.disks.len() as u64 - 1) * SECTORS
     }
 
     fn resync(&self) -> Recovery {
-        let rows = if self.bug == Bug::NoResync { Vec::new() } else { self.intent.rows() };
-        let mut differed = false;
+        let resyncs = self.bug != Bug::NoResync;
+        let mut differed = resyncs && self.journal.as_ref().is_some_and(Journal::redo);
+        let rows = if resyncs { self.intent.rows() } else { Vec::new() };
         let settle = || {
             let resync = |row: &u64| self.resync_row(*row).inspect(|other| differed |= other).is_err();
             let stale = rows.into_iter().filter(resync).collect();
