@@ -10,7 +10,8 @@ use serde_json::Value;
 use common::{explode, explode_in, of_type};
 
 /// The systems; each bug is a target `<system>+<bug>`.
-const SYSTEMS: [&str; 6] = ["wal-kv", "rename-kv", "journal-kv", "toyfs", "mirror", "parity"];
+const SYSTEMS: [&str; 7] =
+    ["wal-kv", "rename-kv", "journal-kv", "toyfs", "mirror", "parity", "parity-journal"];
 
 fn run(target: &str, more: &[&str], code: i32) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
@@ -30,7 +31,7 @@ fn seeded() -> Vec<(String, String)> {
 #[test]
 fn each_bug_is_found_and_replays() {
     let seeded = seeded();
-    assert_eq!(seeded.len(), 35);
+    assert_eq!(seeded.len(), 37);
     for (target, verdict) in seeded {
         let lines = run(&target, &[], 1);
         let findings = of_type(&lines, "finding");
@@ -85,13 +86,14 @@ fn the_disks_that_hold_the_same_are_silent() {
 #[test]
 fn the_disks_with_parity_are_silent() {
     is_silent("parity", 1021, 17_979, 20_820, 46_470);
+    is_silent("parity-journal", 1021, 23_970, 16_056, 25_920);
 }
 
 /// Each of these bugs takes one feature to be found: without it the same exploration, complete, is silent.
 #[test]
 fn without_the_feature_that_finds_it_a_bug_is_missed() {
     let sound_disks = ["--set", "d0.faults=none", "--set", "d1.faults=none"];
-    let without: [(&str, &[&str]); 20] = [
+    let without: [(&str, &[&str]); 21] = [
         ("toyfs+no-preflush", &["--completion", "durable"]),
         ("toyfs+no-revoke", &["--depth", "3"]),
         ("wal-kv+recovery-not-idempotent", &["--crash-depth", "0"]),
@@ -112,6 +114,7 @@ fn without_the_feature_that_finds_it_a_bug_is_missed() {
         ("parity+intent-not-durable", &["--completion", "durable"]),
         ("parity+clears-before-flush", &["--completion", "durable"]),
         ("parity+flushes-data-only", &["--completion", "durable"]),
+        ("parity-journal+torn-record", &["--atom", "request"]),
     ];
     for (target, off) in without {
         let options = [off, &["--require-complete"]].concat();

@@ -18,7 +18,7 @@ const BLOCKS: u64 = 2;
 pub(crate) fn targets() -> Vec<Target> {
     // An array with parity has three disks that can fail, a mirror two.
     let plain = |array| Bounds {
-        depth: if array == "mirror" { 5 } else { 4 }
+        depth: if array == "mirror" { 5 } else { 4 },
         limit: 10_000,
         samples: 2_000,
         crash_depth: 1,
