@@ -65,6 +65,17 @@ fn systems_on_arrays_are_as_on_one_disk() {
     }
 }
 
+/// What is no array has nothing to go on with; but it must keep what it flushes.
+#[test]
+fn a_disk_alone_is_held_to_its_flushes() {
+    let ran = |more: &str, code| {
+        counts(&run(&format!("disk-blocks --stack ramdisk --depth 2 {more}"), code), ["findings", "broken"])
+    };
+    assert_eq!(ran("", 0), [0, 0]);
+    assert_eq!(ran("--set ramdisk.faults=unreadable", 0), [0, 0]);
+    assert_eq!(ran("--set ramdisk.flushes=dropped", 1), [1, 0]);
+}
+
 /// An array in a stack file, on disks of other sizes: it is as large as the smallest.
 #[test]
 fn an_array_in_a_stack_file() {

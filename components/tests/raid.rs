@@ -174,9 +174,17 @@ fn a_block_whose_parity_is_stale_is_not_made_up() {
 
 #[test]
 fn an_array_needs_its_disks() {
-    let storage = Storage::new(Image::new(), Recording::Off);
-    let disks = vec![Surface::Disk(RamDisk::new(storage.clone(), 0, SECTORS))];
-    let mut array = Array { storage, disks, component: mirror::DEF.make(&Options::none()).unwrap() };
-    let fault = array.call(|component, below| component.mount(below)).unwrap_err();
-    assert!(fault.to_string().starts_with("needs 2 disks below it, and has 1"), "{fault}");
+    let refused = |def: ComponentDef, disks: u32, sectors: u64, options: Options| {
+        let storage = Storage::new(Image::new(), Recording::Off);
+        let disks =
+            (0..disks).map(|dev| Surface::Disk(RamDisk::new(storage.clone(), dev, sectors))).collect();
+        let mut array = Array { storage, disks, component: def.make(&options).unwrap() };
+        array.call(|component, below| component.mount(below)).unwrap_err().to_string()
+    };
+    let none = Options::none;
+    let fault = refused(mirror::DEF, 1, SECTORS, none());
+    assert!(fault.starts_with("needs 2 disks below it, and has 1"), "{fault}");
+    assert_eq!(refused(mirror::DEF, 2, 8, none()), "needs disks of 16 sectors at least");
+    let journal = none().with("writes", "journal");
+    assert_eq!(refused(parity::DEF, 3, 32, journal), "needs disks of 40 sectors at least");
 }

@@ -4,12 +4,14 @@
 //! disk that is going to fail, too. On a crash disk each sector must hold one of the versions that it could have, and
 //!
 //! * two reads of a block agree, whichever disk they come from;
-//! * a block can be read unless two disks have a bad sector at the same place;
+//! * a bad sector costs nothing, and two at the same place of two disks no more than is there;
 //! * when the disk that was chosen is pulled out all blocks hold the same as before. Where a disk has bad sectors, each block is
 //!   read and written again before that: then nothing may be left of them.
 //!
-//! One disk a path, because an array need not take back a disk that was gone.
+//! One disk a path, because an array need not take back a disk that was gone. Of a disk that is not made of others only the versions
+//! are checked.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hash as _;
 
 use explode_ramdisk::{Flags, RamDisk, Storage};
@@ -43,14 +45,14 @@ const SECTOR: usize = 512;
 const BLOCK: usize = 4096;
 
 /// The versions that a block may hold, oldest first: the number of the mutate that has written it.
-type Versions = Vec<u8>;
+type Versions = Vec<u32>;
 
 #[derive(Clone)]
 struct Blocks {
     before: Vec<Versions>,
     after: Vec<Versions>,
     /// Mutates so far.
-    steps: u8,
+    steps: u32,
     /// The device that is pulled out of a crash disk, once that is chosen.
     fails: u32,
 }
@@ -63,9 +65,14 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     Ok(Box::new(Blocks { before: blocks.clone(), after: blocks, steps: 0, fails: 0 }))
 }
 
-/// What a block of this version holds.
-fn contents(version: u8) -> [u8; BLOCK] {
-    [version; BLOCK]
+/// What a block of this version holds: its number, all over.
+fn contents(version: u32) -> Vec<u8> {
+    version.to_le_bytes().repeat(BLOCK / 4)
+}
+
+/// The version that bytes begin with.
+fn version(bytes: &[u8]) -> u32 {
+    u32::from_le_bytes(bytes[..4].try_into().expect("4 bytes"))
 }
 
 fn read(disk: &RamDisk, block: usize) -> Option<Vec<u8>> {
@@ -73,38 +80,58 @@ fn read(disk: &RamDisk, block: usize) -> Option<Vec<u8>> {
     disk.try_read(block as u64 * SECTORS, &mut bytes).ok().map(|()| bytes)
 }
 
-/// The sectors of each device that cannot be read.
-fn bad_sectors(storage: &Storage, devices: u32) -> Vec<u64> {
-    (0..devices).flat_map(|dev| storage.unreadable(dev)).collect()
+/// What cannot be read of the devices below.
+struct Bad {
+    /// Does any of them have such a sector?
+    any: bool,
+    /// How many blocks may be lost with them.
+    most_lost: usize,
 }
 
-impl Blocks {
-    /// Reads each block twice; what they hold, if each is one of its versions.
-    fn read_all(&self, disk: &RamDisk, lost: bool, versions: &[Versions]) -> Result<Vec<Vec<u8>>, Failure> {
-        let read_one = |(block, versions): (usize, &Versions)| {
-            let [first, second] = [(); 2].map(|()| read(disk, block));
-            let Some((first, second)) = first.zip(second) else {
-                let message = format!("block {block} cannot be read");
-                return Err(match lost {
-                    true => Failure::Broken(message),
-                    false => Violation::new(Verdict::Lost, READABLE, message).into(),
-                });
-            };
-            if first != second {
-                let message =
-                    format!("block {block} begins with {}, and when read again with {}", first[0], second[0]);
-                return Err(Violation::new(Verdict::Corrupt, AGREE, message).into());
-            }
-            let is_version = |sector: &[u8]| versions.iter().any(|version| sector == [*version; SECTOR]);
-            match first.chunks(SECTOR).find(|sector| !is_version(sector)) {
-                None => Ok(first),
-                Some(sector) => {
-                    let message = format!("block {block} holds {}, and may hold {versions:?}", sector[0]);
-                    Err(Violation::new(Verdict::Lost, DURABLE, message).into())
-                }
-            }
-        };
-        versions.iter().enumerate().map(read_one).collect()
+/// Where two devices have lost a sector at the same place, or the only one has, what all but one of them hold there may be gone.
+fn bad(storage: &Storage, devices: u32) -> Bad {
+    let mut disks: BTreeMap<u64, u32> = BTreeMap::new();
+    (0..devices)
+        .flat_map(|dev| storage.unreadable(dev))
+        .for_each(|sector| *disks.entry(sector).or_default() += 1);
+    let lost =
+        disks.iter().filter(|(_, disks)| **disks >= devices.min(2)).map(|(sector, _)| sector / SECTORS);
+    let places = lost.collect::<BTreeSet<u64>>().len();
+    Bad { any: !disks.is_empty(), most_lost: places * devices.saturating_sub(1).max(1) as usize }
+}
+
+/// Reads a block twice, if it can be read; what it holds, if that is one of its versions.
+fn read_twice(disk: &RamDisk, block: usize, versions: &Versions) -> Result<Option<Vec<u8>>, Violation> {
+    let Some((first, second)) = read(disk, block).zip(read(disk, block)) else { return Ok(None) };
+    if first != second {
+        let [first, second] = [first, second].map(|bytes| version(&bytes));
+        let message = format!("block {block} begins with {first}, and when read again with {second}");
+        return Err(Violation::new(Verdict::Corrupt, AGREE, message));
+    }
+    let is_version =
+        |sector: &[u8]| sector[4..] == sector[..SECTOR - 4] && versions.contains(&version(sector));
+    match first.chunks(SECTOR).find(|sector| !is_version(sector)) {
+        None => Ok(Some(first)),
+        Some(sector) => {
+            let found = version(sector);
+            let message = format!("block {block} holds {found}, and may hold {versions:?}");
+            Err(Violation::new(Verdict::Lost, DURABLE, message))
+        }
+    }
+}
+
+/// Reads all blocks twice.
+fn read_all(disk: &RamDisk, most_lost: usize, versions: &[Versions]) -> Result<Vec<Vec<u8>>, Failure> {
+    let read = |(block, versions)| read_twice(disk, block, versions);
+    let found: Vec<Option<Vec<u8>>> = versions.iter().enumerate().map(read).collect::<Result<_, _>>()?;
+    let lost: Vec<usize> = (0..found.len()).filter(|block| found[*block].is_none()).collect();
+    match lost.first() {
+        None => Ok(found.into_iter().flatten().collect()),
+        Some(_) if lost.len() <= most_lost => Err(Failure::Broken(format!("blocks {lost:?} are lost"))),
+        Some(block) => {
+            let message = format!("block {block} cannot be read");
+            Err(Violation::new(Verdict::Lost, READABLE, message).into())
+        }
     }
 }
 
@@ -164,12 +191,13 @@ impl Checker for Blocks {
             Epoch::InBetween => self.before.iter().zip(&self.after).map(either).collect(),
             Epoch::Now | Epoch::End | Epoch::Soft => self.after.clone(),
         };
-        let mut bad = bad_sectors(storage, stack.device_count());
-        let all = bad.len();
-        bad.sort_unstable();
-        bad.dedup();
-        let found = self.read_all(&disk, bad.len() < all, &versions)?;
-        if all > 0 {
+        let devices = stack.device_count();
+        let bad = bad(storage, devices);
+        let found = read_all(&disk, bad.most_lost, &versions)?;
+        if devices < 2 {
+            return Ok(());
+        }
+        if bad.any {
             for (block, bytes) in found.iter().enumerate() {
                 disk.write(block as u64 * SECTORS, bytes, Flags::NONE);
             }
@@ -178,9 +206,9 @@ impl Checker for Blocks {
         for (block, with) in found.iter().enumerate() {
             let without = read(&disk, block);
             if without.as_ref() != Some(with) {
-                let without =
-                    without.map_or("cannot be read".to_owned(), |bytes| format!("begins with {}", bytes[0]));
-                let (with, dev) = (with[0], self.fails);
+                let begins = |bytes: Vec<u8>| format!("begins with {}", version(&bytes));
+                let without = without.map_or("cannot be read".to_owned(), begins);
+                let (with, dev) = (version(with), self.fails);
                 let message = format!("block {block} begins with {with}; without disk {dev} it {without}");
                 return Err(Violation::new(Verdict::Lost, REDUNDANT, message).into());
             }

@@ -51,7 +51,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         bug,
         turn: Cell::new(0),
     };
-    Ok(Box::new(ArrayComponent { least: 2, open: Box::new(open), array: None }))
+    Ok(Box::new(ArrayComponent { least: 2, head: 1, open: Box::new(open), array: None }))
 }
 
 /// Where row `row` begins on each disk, in sectors.

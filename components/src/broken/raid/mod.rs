@@ -64,6 +64,8 @@ trait Array: Device {
 struct ArrayComponent<A> {
     /// How many disks it needs at least.
     least: usize,
+    /// How many blocks of each disk are before row 0.
+    head: u64,
     /// Opens the one that is on some disks.
     open: Box<dyn Fn(Vec<RamDisk>) -> A>,
     array: Option<Rc<A>>,
@@ -77,6 +79,10 @@ impl<A: Array> ArrayComponent<A> {
             let (least, has) = (self.least, disks.len());
             let hint = "a stack file or a target names them as its children";
             return Err(Fault::new(format!("needs {least} disks below it, and has {has}; {hint}")));
+        }
+        if blocks_of(&disks) <= self.head {
+            let least = (self.head + 1) * SECTORS;
+            return Err(Fault::new(format!("needs disks of {least} sectors at least")));
         }
         Ok(disks)
     }

@@ -53,15 +53,15 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         ],
     )?;
     let has_journal = options.one_of("writes", &[("bitmap", false), ("journal", true)])?;
+    let first = 1 + if has_journal { journal::BLOCKS } else { 0 };
     let open = move |disks: Vec<RamDisk>| {
         let journal = has_journal.then(|| Journal::open(disks.clone(), bug));
-        let first = 1 + if has_journal { journal::BLOCKS } else { 0 };
         let intent = Intent::read(disks.clone(), blocks_of(&disks) - first, bug);
         let stale = RefCell::new(intent.rows().into_iter().collect());
         let written = RefCell::new(vec![false; disks.len()]);
         Parity { disks, first, intent, journal, bug, stale, written }
     };
-    Ok(Box::new(ArrayComponent { least: 3, open: Box::new(open), array: None }))
+    Ok(Box::new(ArrayComponent { least: 3, head: first, open: Box::new(open), array: None }))
 }
 
 #[derive(Debug)]
