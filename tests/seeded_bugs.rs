@@ -11,7 +11,17 @@ use serde_json::Value;
 use common::{explode, explode_in, of_type};
 
 /// The systems; each bug is a target `<system>+<bug>`.
-const SYSTEMS: [&str; 6] = ["wal-kv", "rename-kv", "journal-kv", "toyfs", "toyfs-versions", "toyfs-in-place"];
+const SYSTEMS: [&str; 9] = [
+    "wal-kv",
+    "rename-kv",
+    "journal-kv",
+    "toyfs",
+    "toyfs-versions",
+    "toyfs-in-place",
+    "mirror",
+    "parity",
+    "parity-journal",
+];
 
 fn run(target: &str, more: &[&str], code: i32) -> Vec<Value> {
     run_in(tempfile::tempdir().unwrap().path(), target, more, code)
@@ -34,7 +44,7 @@ fn seeded() -> Vec<(String, String)> {
 #[test]
 fn each_bug_is_found_and_replays_and_is_minimised() {
     let seeded = seeded();
-    assert_eq!(seeded.len(), 25);
+    assert_eq!(seeded.len(), 39);
     let minima: BTreeSet<&str> = MINIMA.iter().map(|(target, ..)| *target).collect();
     assert_eq!(minima.difference(&seeded.iter().map(|(name, _)| name.as_str()).collect()).next(), None);
     for (target, verdict) in seeded {
@@ -182,10 +192,22 @@ fn the_store_with_a_journal_is_silent() {
     is_silent("journal-kv", STATES, 158_891, 99_399, 9003);
 }
 
+#[test]
+fn the_disks_that_hold_the_same_are_silent() {
+    is_silent("mirror", 2729, 74_634, 90_392, 75_788);
+}
+
+#[test]
+fn the_disks_with_parity_are_silent() {
+    is_silent("parity", 1021, 17_979, 20_820, 46_470);
+    is_silent("parity-journal", 1021, 23_970, 16_056, 25_920);
+}
+
 /// Each of these bugs takes one feature to be found: without it the same exploration, complete, is silent.
 #[test]
 fn without_the_feature_that_finds_it_a_bug_is_missed() {
-    let without: [(&str, &[&str]); 24] = [
+    let sound_disks = ["--set", "d0.faults=none", "--set", "d1.faults=none"];
+    let without: [(&str, &[&str]); 35] = [
         ("wal-kv+no-log-sync", &["--soft"]),
         ("wal-kv+no-checksum", &["--atom", "request"]),
         ("wal-kv+no-table-sync", &["--soft"]),
@@ -210,6 +232,17 @@ fn without_the_feature_that_finds_it_a_bug_is_missed() {
         ("toyfs+no-preflush", &["--completion", "durable"]),
         ("toyfs-versions+inode-reuse", &["--depth", "2"]),
         ("toyfs-in-place+block-reuse", &["--depth", "2"]),
+        ("mirror+resync-clears-first", &["--crash-depth", "0"]),
+        ("mirror+intent-not-durable", &["--completion", "durable"]),
+        ("mirror+clears-before-flush", &["--completion", "durable"]),
+        ("mirror+flushes-one-disk", &["--completion", "durable"]),
+        ("mirror+evicts", &sound_disks),
+        ("mirror+resync-ignores-errors", &sound_disks),
+        ("parity+resync-clears-first", &["--crash-depth", "0"]),
+        ("parity+intent-not-durable", &["--completion", "durable"]),
+        ("parity+clears-before-flush", &["--completion", "durable"]),
+        ("parity+flushes-data-only", &["--completion", "durable"]),
+        ("parity-journal+torn-record", &["--atom", "request"]),
     ];
     for (target, off) in without {
         let options = [off, &["--require-complete"]].concat();

@@ -168,3 +168,11 @@ fn the_file_system_with_versions_meets_them() {
 fn the_file_system_without_a_journal_meets_them() {
     meets("toyfs-in-place", 1165, &["clean", "complete", "dirty", "flush", "write"], 5);
 }
+
+/// They pass on what is written to them at once, and keep none of it.
+#[test]
+fn the_arrays_meet_them() {
+    meets("mirror", 2729, &["complete", "flush", "write"], 2);
+    meets("parity", 1021, &["complete", "flush", "write"], 2);
+    meets("parity-journal", 1021, &["complete", "flush", "write"], 2);
+}

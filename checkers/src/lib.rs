@@ -4,6 +4,7 @@ pub mod db;
 pub mod fs;
 pub mod kv;
 pub mod vcs;
+pub mod vdisk;
 
 use explode_runtime::run::Registry;
 
@@ -15,12 +16,15 @@ pub fn register(registry: &mut Registry) {
         fs::sync::DEF,
         kv::commits::DEF,
         vcs::merge::DEF,
+        vdisk::blocks::DEF,
     ]);
     registry.targets.extend(db::targets::sqlite());
     registry.targets.extend(kv::targets::targets());
     registry.targets.extend(fs::basic::targets());
     registry.targets.extend(fs::sync::targets());
     registry.targets.extend(fs::toyfs::targets());
+    registry.targets.extend(vdisk::targets::targets());
+    registry.targets.extend(vdisk::targets::systems());
     registry.targets.extend(vcs::merge::targets());
     registry.targets.extend(fs::kernel::targets());
 }

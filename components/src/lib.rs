@@ -24,6 +24,8 @@ pub fn register(registry: &mut Registry) {
         broken::kv::wal::DEF,
         broken::kv::rename::DEF,
         broken::kv::journal::DEF,
+        broken::raid::mirror::DEF,
+        broken::raid::parity::DEF,
         broken::merge::DEF,
         db::sqlite::DEF,
     ]);

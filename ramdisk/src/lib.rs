@@ -21,6 +21,6 @@ pub use fault::ReadFault;
 pub use files::{Files, SimFiles};
 pub use identity::{Identity, sector_identity};
 pub use image::Image;
-pub use ramdisk::{Flushes, RamDisk, Request};
+pub use ramdisk::{Device, Flushes, RamDisk, Request};
 pub use reads::{Read, Values};
 pub use storage::{Recording, Storage, operation_mark, operation_of};

@@ -1,20 +1,45 @@
 //! A block device in process: every write is a request, unless its user keeps a cache of buffers above it and says so.
 //!
 //! It advertises a volatile write cache, FUA, flush, discard and write-zeroes; which of them a caller uses, and when, is what
-//! is being checked.
+//! is being checked. What it stands on is a device of a [`Storage`], or a [`Device`] that is made of other block devices.
+
+use std::fmt;
+use std::rc::Rc;
 
 use bytes::Bytes;
 use nix::errno::Errno;
 
 use crate::{Flags, Payload, SECTOR_BYTES, Storage};
 
-/// A block device of a [`Storage`].
+/// A block device; its clones are the same one.
 #[derive(Clone, Debug)]
 pub struct RamDisk {
-    storage: Storage,
-    dev: u32,
+    on: On,
     sectors: u64,
     flushes: Flushes,
+}
+
+#[derive(Clone, Debug)]
+enum On {
+    Storage { storage: Storage, dev: u32 },
+    Device(Rc<dyn Device>),
+}
+
+/// A block device that is made of others: a mirror, a stripe. All reads and writes are whole sectors within its size.
+///
+/// Its requests have been answered when a call returns; what it asks of the devices that it is made of is what a crash can divide.
+pub trait Device: fmt::Debug {
+    /// Fills `buf` from `sector` on.
+    ///
+    /// # Errors
+    /// A sector cannot be read, and cannot be had otherwise (`EIO`).
+    fn read(&self, sector: u64, buf: &mut [u8]) -> Result<(), Errno>;
+
+    /// Writes from `sector` on.
+    fn write(&self, sector: u64, data: Bytes, flags: Flags);
+
+    /// What was written before is durable when this returns.
+    fn flush(&self);
 }
 
 /// What a disk does when it is told to flush its cache, or to write through it.
@@ -35,7 +60,12 @@ pub struct Request(Option<u64>);
 impl RamDisk {
     /// Device `dev` of `storage`, `sectors` sectors large.
     pub fn new(storage: Storage, dev: u32, sectors: u64) -> RamDisk {
-        RamDisk { storage, dev, sectors, flushes: Flushes::Kept }
+        RamDisk { on: On::Storage { storage, dev }, sectors, flushes: Flushes::Kept }
+    }
+
+    /// A device that is made of others, `sectors` sectors large.
+    pub fn made_of(device: Rc<dyn Device>, sectors: u64) -> RamDisk {
+        RamDisk { on: On::Device(device), sectors, flushes: Flushes::Kept }
     }
 
     /// The same disk, which may lie about flushes.
@@ -54,9 +84,9 @@ impl RamDisk {
     /// # Panics
     /// Beyond the end of the device, or where a sector cannot be read: who allows for that calls [`RamDisk::try_read`].
     pub fn read(&self, sector: u64, buf: &mut [u8]) {
-        let (bytes, dev) = (buf.len(), self.dev);
+        let bytes = buf.len();
         let read = self.try_read(sector, buf);
-        assert!(read.is_ok(), "sector {sector} and {bytes} bytes of device {dev} cannot be read");
+        assert!(read.is_ok(), "sector {sector} and {bytes} bytes of {} cannot be read", self.on);
     }
 
     /// The same, unless a sector of these cannot be read (`EIO`).
@@ -65,7 +95,16 @@ impl RamDisk {
     /// Beyond the end of the device.
     pub fn try_read(&self, sector: u64, buf: &mut [u8]) -> Result<(), Errno> {
         self.bounds(sector, buf.len() as u64);
-        self.storage.try_read(self.dev, sector * SECTOR_BYTES as u64, buf)
+        match &self.on {
+            On::Storage { storage, dev } => storage.try_read(*dev, sector * SECTOR_BYTES as u64, buf),
+            On::Device(device) if buf.len().is_multiple_of(SECTOR_BYTES) => device.read(sector, buf),
+            On::Device(device) => {
+                let mut whole = vec![0; buf.len().next_multiple_of(SECTOR_BYTES)];
+                device.read(sector, &mut whole)?;
+                buf.copy_from_slice(&whole[..buf.len()]);
+                Ok(())
+            }
+        }
     }
 
     /// Writes whole sectors and waits for the answer.
@@ -77,22 +116,28 @@ impl RamDisk {
         self.complete(request);
     }
 
-    /// Changes whole sectors in a cache above the device: from now on they are what is read, and may be written at any time.
+    /// Changes whole sectors in a cache above the device: from now on they are what is read, and may be written at any time. To a
+    /// device that is made of others they are written at once.
     ///
     /// # Panics
     /// Beyond the end of the device, or if `data` is not whole sectors.
     pub fn dirty(&self, sector: u64, data: Bytes) {
         self.bounds(sector, data.len() as u64);
-        self.storage.dirty(self.dev, sector, data);
+        match &self.on {
+            On::Storage { storage, dev } => storage.dirty(*dev, sector, data),
+            On::Device(_) => self.write(sector, &data, Flags::NONE),
+        }
     }
 
-    /// Forgets `len` bytes of changes in the cache above the device: they will not be written any more.
+    /// Forgets `len` bytes of changes in the cache above the device: they will not be written any more, if they were not yet.
     ///
     /// # Panics
     /// Beyond the end of the device.
     pub fn forget(&self, sector: u64, len: u64) {
         self.bounds(sector, len);
-        self.storage.clean(self.dev, sector, len);
+        if let On::Storage { storage, dev } = &self.on {
+            storage.clean(*dev, sector, len);
+        }
     }
 
     /// Sends a flush and waits for the answer.
@@ -101,29 +146,49 @@ impl RamDisk {
         self.complete(request);
     }
 
-    /// Hands a request to the device.
+    /// Hands a request to the device. One that is made of others has answered it then.
     ///
     /// # Panics
     /// Beyond the end of the device, or if the payload is not whole sectors.
     pub fn submit(&self, sector: u64, payload: Payload, flags: Flags) -> Request {
         self.bounds(sector, payload.len());
         let flags = if self.flushes == Flushes::Dropped { Flags::NONE } else { flags };
+        let (storage, dev) = match &self.on {
+            On::Storage { storage, dev } => (storage, *dev),
+            On::Device(device) => {
+                let data = match payload {
+                    Payload::Data(data) => data,
+                    Payload::Zeroes(len) | Payload::Discard(len) => vec![0; len as usize].into(),
+                };
+                assert!(
+                    data.len().is_multiple_of(SECTOR_BYTES),
+                    "{} bytes are not whole sectors",
+                    data.len()
+                );
+                device.write(sector, data, flags);
+                return Request(None);
+            }
+        };
         let operation = match &payload {
             _ if payload.is_empty() => None,
             Payload::Data(_) => Some("write"),
             Payload::Zeroes(_) => Some("write-zeroes"),
             Payload::Discard(_) => Some("discard"),
         };
-        let request = self.storage.submit(self.dev, sector, payload, flags);
-        operation.into_iter().for_each(|name| self.storage.request_is_operation(name));
+        let request = storage.submit(dev, sector, payload, flags);
+        operation.into_iter().for_each(|name| storage.request_is_operation(name));
         Request(Some(request))
     }
 
     /// Hands a flush to the device.
     pub fn submit_flush(&self) -> Request {
-        match self.flushes {
-            Flushes::Kept => Request(Some(self.storage.flush(self.dev))),
-            Flushes::Dropped => Request(None),
+        match (self.flushes, &self.on) {
+            (Flushes::Kept, On::Storage { storage, dev }) => Request(Some(storage.flush(*dev))),
+            (Flushes::Kept, On::Device(device)) => {
+                device.flush();
+                Request(None)
+            }
+            (Flushes::Dropped, _) => Request(None),
         }
     }
 
@@ -138,8 +203,8 @@ impl RamDisk {
     }
 
     fn answer(&self, request: &Request, error: bool) {
-        if let Some(id) = request.0 {
-            self.storage.complete(id, error);
+        if let (Some(id), On::Storage { storage, .. }) = (request.0, &self.on) {
+            storage.complete(id, error);
         }
     }
 
@@ -148,8 +213,17 @@ impl RamDisk {
         let fits = sector.checked_add(sectors).is_some_and(|end| end <= self.sectors);
         assert!(
             fits,
-            "sector {sector} and {len} bytes are beyond a device of {} sectors (device {})",
-            self.sectors, self.dev
+            "sector {sector} and {len} bytes are beyond a device of {} sectors ({})",
+            self.sectors, self.on
         );
+    }
+}
+
+impl fmt::Display for On {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            On::Storage { dev, .. } => write!(f, "device {dev}"),
+            On::Device(_) => f.write_str("a device that is made of others"),
+        }
     }
 }

@@ -9,6 +9,7 @@
 //! After [`fence`](Storage::fence) writes are discarded and nothing is logged: a crashed system's destructors repair nothing.
 
 use std::cell::{RefCell, RefMut};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -44,7 +45,12 @@ struct Devices {
     reads: Option<Reads>,
     /// Was a buffer changed since the last mark of an operation?
     changed: bool,
+    /// Devices that were pulled out.
+    out: BTreeSet<u32>,
 }
+
+/// The id of a request that went nowhere.
+const NOWHERE: u64 = 0;
 
 impl Storage {
     /// Devices that hold `image`, with an empty log.
@@ -57,6 +63,7 @@ impl Storage {
             next_id: 1,
             reads: None,
             changed: false,
+            out: BTreeSet::new(),
         };
         Storage(Rc::new(RefCell::new(devices)))
     }
@@ -102,8 +109,11 @@ impl Storage {
         devices.seen.read(dev, offset, buf);
     }
 
-    /// The same, unless one of the bytes cannot be read (`EIO`); `buf` is as it was then.
+    /// The same, unless one of the bytes cannot be read, or the device was pulled out (`EIO`); `buf` is as it was then.
     pub fn try_read(&self, dev: u32, offset: u64, buf: &mut [u8]) -> Result<(), Errno> {
+        if self.0.borrow().out.contains(&dev) {
+            return Err(Errno::EIO);
+        }
         self.0.borrow().seen.disk(dev).map_or(Ok(()), |disk| disk.readable(offset, buf.len()))?;
         self.read(dev, offset, buf);
         Ok(())
@@ -114,12 +124,28 @@ impl Storage {
         self.0.borrow_mut().seen.disk_mut(dev).spoil(sectors, fault);
     }
 
+    /// Pulls a device out: what wants to read it is told `EIO`, and what is written to it goes nowhere, until it is
+    /// [put back](Storage::put_back) with what it held. No event: it is nothing that the system does.
+    pub fn pull_out(&self, dev: u32) {
+        self.0.borrow_mut().out.insert(dev);
+    }
+
+    /// Puts back a device that was pulled out.
+    pub fn put_back(&self, dev: u32) {
+        self.0.borrow_mut().out.remove(&dev);
+    }
+
+    /// The sectors of a device that cannot be read, in order.
+    pub fn unreadable(&self, dev: u32) -> Vec<u64> {
+        self.0.borrow().seen.disk(dev).map_or_else(Vec::new, |disk| disk.unreadable().collect())
+    }
+
     /// Changes a cached buffer: whole sectors, the first at `sector`.
     ///
     /// # Panics
     /// If `data` is not whole sectors.
     pub fn dirty(&self, dev: u32, sector: u64, data: Bytes) {
-        let Some(mut devices) = self.unfenced() else { return };
+        let Some(mut devices) = self.reached(dev) else { return };
         devices.written(dev, sector, data.len() as u64);
         devices.seen.disk_mut(dev).write(sector, &data);
         devices.changed = true;
@@ -128,7 +154,7 @@ impl Storage {
 
     /// Forgets cached changes of `len` bytes; what the system sees stays until it writes again.
     pub fn clean(&self, dev: u32, sector: u64, len: u64) {
-        let Some(mut devices) = self.unfenced() else { return };
+        let Some(mut devices) = self.reached(dev) else { return };
         devices.record(Event::Clean { dev, sector, len });
     }
 
@@ -139,7 +165,7 @@ impl Storage {
     pub fn submit(&self, dev: u32, sector: u64, payload: Payload, flags: Flags) -> u64 {
         let len = payload.len();
         assert!(len.is_multiple_of(SECTOR_BYTES as u64), "{len} bytes are not whole sectors");
-        let Some(mut devices) = self.unfenced() else { return 0 };
+        let Some(mut devices) = self.reached(dev) else { return NOWHERE };
         devices.written(dev, sector, len);
         match &payload {
             Payload::Data(data) => devices.seen.disk_mut(dev).write(sector, data),
@@ -155,7 +181,7 @@ impl Storage {
 
     /// Hands a flush to a device and returns its id.
     pub fn flush(&self, dev: u32) -> u64 {
-        let Some(mut devices) = self.unfenced() else { return 0 };
+        let Some(mut devices) = self.reached(dev) else { return NOWHERE };
         let id = devices.take_id();
         devices.record(Event::Flush { id, dev });
         id
@@ -164,7 +190,9 @@ impl Storage {
     /// The device answers a request or a flush.
     pub fn complete(&self, id: u64, error: bool) {
         let Some(mut devices) = self.unfenced() else { return };
-        devices.record(Event::Complete { id, error });
+        if id != NOWHERE {
+            devices.record(Event::Complete { id, error });
+        }
     }
 
     /// A call of the system ends that may have changed buffers; if it has, the log says so with a mark ([`operation_mark`]).
@@ -190,6 +218,11 @@ impl Storage {
     /// The events since the last call, or since the beginning.
     pub fn take_log(&self) -> Vec<Event> {
         std::mem::take(&mut self.0.borrow_mut().log)
+    }
+
+    /// What is written to this device is written.
+    fn reached(&self, dev: u32) -> Option<RefMut<'_, Devices>> {
+        self.unfenced().filter(|devices| !devices.out.contains(&dev))
     }
 
     fn unfenced(&self) -> Option<RefMut<'_, Devices>> {

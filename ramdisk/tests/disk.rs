@@ -240,3 +240,25 @@ fn a_read_that_ends_within_a_sector_behind_the_device() {
     let disk = RamDisk::new(Storage::new(Image::new(), Recording::On), 0, 8);
     disk.read(8, &mut [0; 100]);
 }
+
+/// A device that was pulled out gives nothing and takes nothing, and is as it was when it is put back.
+#[test]
+fn a_device_that_was_pulled_out() {
+    let storage = Storage::new(Image::new(), Recording::On);
+    let disk = RamDisk::new(storage.clone(), 1, 8);
+    disk.write(0, &[1; SECTOR_BYTES], Flags::NONE);
+    let before = (storage.image(), storage.take_log().len());
+    storage.pull_out(1);
+    let mut sector = [7; SECTOR_BYTES];
+    assert_eq!(disk.try_read(0, &mut sector), Err(nix::errno::Errno::EIO));
+    disk.write(0, &[2; SECTOR_BYTES], Flags::FUA);
+    disk.dirty(1, vec![2; SECTOR_BYTES].into());
+    disk.forget(1, SECTOR_BYTES as u64);
+    disk.flush();
+    assert_eq!((storage.take_log().len(), before.1), (0, 2));
+    RamDisk::new(storage.clone(), 0, 8).try_read(0, &mut sector).unwrap();
+    storage.put_back(1);
+    assert_eq!(storage.image().identity(), before.0.identity());
+    disk.read(0, &mut sector);
+    assert_eq!(sector, [1; SECTOR_BYTES]);
+}

@@ -50,7 +50,7 @@ fn target(registry: &Registry, target: &Target) -> Value {
         "about": target.about,
         "seeded": target.seeded,
         "expect": target.expect,
-        "stack": target.stack.names(),
+        "stack": target.stack.components(),
         "checker": target.checker,
         "depth": bounds.depth,
         "limit": bounds.limit,
@@ -78,7 +78,7 @@ fn stacks(registry: &Registry) -> Vec<Value> {
             "name": if plain { top } else { targets[0] },
             "in": registry.mode_of(stack).map_or("", Mode::as_str),
             "about": layers.join(" < "),
-            "stack": stack.names(),
+            "stack": stack.components(),
             "targets": targets,
         })
     };

@@ -4,5 +4,6 @@ pub mod kv;
 pub mod lying_sync;
 pub mod merge;
 mod page_journal;
+pub mod raid;
 mod record;
 pub mod toyfs;

@@ -59,6 +59,11 @@ impl StackSpec {
     pub fn names(&self) -> Vec<&str> {
         self.0.iter().map(|layer| layer.name.as_str()).collect()
     }
+
+    /// Which components they are, bottom first.
+    pub fn components(&self) -> Vec<&str> {
+        self.0.iter().map(|layer| layer.component.as_str()).collect()
+    }
 }
 
 /// A stack on some devices.
@@ -218,6 +223,11 @@ impl Stack {
             Surface::Engine(engine) => engine.downcast().map_err(|engine| wrong(&Surface::Engine(engine))),
             other => Err(wrong(&other)),
         }
+    }
+
+    /// How many devices it stands on: their numbers are 0 and so on.
+    pub fn device_count(&self) -> u32 {
+        self.levels.iter().map(|level| level.component.devices()).sum()
     }
 
     /// What the stack promises: the profile of the topmost component that has one.

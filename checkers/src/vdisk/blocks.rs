@@ -1,0 +1,233 @@
+//! Blocks of a disk (EX-112, for a disk that is made of others): what was flushed is there, whatever one of the others has lost.
+//!
+//! Every mutate writes a block, or writes one through the caches, or flushes; no two writes write the same. The first chooses the
+//! disk that is going to fail, too. On a crash disk each sector must hold one of the versions that it could have, and
+//!
+//! * two reads of a block agree, whichever disk they come from;
+//! * a bad sector costs nothing, and two at the same place of two disks no more than is there;
+//! * when the disk that was chosen is pulled out all blocks hold the same as before. Where a disk has bad sectors, each block is
+//!   read and written again before that: then nothing may be left of them.
+//!
+//! One disk a path, because an array need not take back a disk that was gone. Of a disk that is not made of others only the versions
+//! are checked.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::Hash as _;
+
+use explode_ramdisk::{Flags, RamDisk, Storage};
+use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::crash::Epoch;
+use explode_runtime::recover::{Fault, Stack};
+use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
+use xxhash_rust::xxh3::Xxh3;
+
+/// As it stands in the registry.
+pub const DEF: CheckerDef = CheckerDef {
+    name: "disk-blocks",
+    about: "a disk made of others keeps what was flushed, and goes on without any one of them",
+    options: &[OptionDef { name: "blocks", about: "how many blocks are written", default: "3" }],
+    build,
+};
+
+/// A block holds what was written last before a flush, or something newer.
+const DURABLE: &str = "durable";
+/// A live disk gives back what was written last.
+const CURRENT: &str = "current";
+/// Two reads of a block agree.
+const AGREE: &str = "agree";
+/// What one disk cannot read, the others have.
+const READABLE: &str = "readable";
+/// With one disk pulled out the blocks hold the same.
+const REDUNDANT: &str = "redundant";
+
+const SECTORS: u64 = 8;
+const SECTOR: usize = 512;
+const BLOCK: usize = 4096;
+
+/// The versions that a block may hold, oldest first: the number of the mutate that has written it.
+type Versions = Vec<u32>;
+
+#[derive(Clone)]
+struct Blocks {
+    before: Vec<Versions>,
+    after: Vec<Versions>,
+    /// Mutates so far.
+    steps: u32,
+    /// The device that is pulled out of a crash disk, once that is chosen.
+    fails: u32,
+}
+
+fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
+    let blocks = match options.int("blocks", 3)? {
+        blocks @ 1..=64 => vec![vec![0]; blocks as usize],
+        blocks => return Err(UsageError(format!("{blocks} blocks; use 1 to 64"))),
+    };
+    Ok(Box::new(Blocks { before: blocks.clone(), after: blocks, steps: 0, fails: 0 }))
+}
+
+/// What a block of this version holds: its number, all over.
+fn contents(version: u32) -> Vec<u8> {
+    version.to_le_bytes().repeat(BLOCK / 4)
+}
+
+/// The version that bytes begin with.
+fn version(bytes: &[u8]) -> u32 {
+    u32::from_le_bytes(bytes[..4].try_into().expect("4 bytes"))
+}
+
+fn read(disk: &RamDisk, block: usize) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; BLOCK];
+    disk.try_read(block as u64 * SECTORS, &mut bytes).ok().map(|()| bytes)
+}
+
+/// What cannot be read of the devices below.
+struct Bad {
+    /// Does any of them have such a sector?
+    any: bool,
+    /// How many blocks may be lost with them.
+    most_lost: usize,
+}
+
+/// Where two devices have lost a sector at the same place, or the only one has, what all but one of them hold there may be gone.
+fn bad(storage: &Storage, devices: u32) -> Bad {
+    let mut disks: BTreeMap<u64, u32> = BTreeMap::new();
+    (0..devices)
+        .flat_map(|dev| storage.unreadable(dev))
+        .for_each(|sector| *disks.entry(sector).or_default() += 1);
+    let lost =
+        disks.iter().filter(|(_, disks)| **disks >= devices.min(2)).map(|(sector, _)| sector / SECTORS);
+    let places = lost.collect::<BTreeSet<u64>>().len();
+    Bad { any: !disks.is_empty(), most_lost: places * devices.saturating_sub(1).max(1) as usize }
+}
+
+/// Reads a block twice, if it can be read; what it holds, if that is one of its versions.
+fn read_twice(disk: &RamDisk, block: usize, versions: &Versions) -> Result<Option<Vec<u8>>, Violation> {
+    let Some((first, second)) = read(disk, block).zip(read(disk, block)) else { return Ok(None) };
+    if first != second {
+        let [first, second] = [first, second].map(|bytes| version(&bytes));
+        let message = format!("block {block} begins with {first}, and when read again with {second}");
+        return Err(Violation::new(Verdict::Corrupt, AGREE, message));
+    }
+    let is_version =
+        |sector: &[u8]| sector[4..] == sector[..SECTOR - 4] && versions.contains(&version(sector));
+    match first.chunks(SECTOR).find(|sector| !is_version(sector)) {
+        None => Ok(Some(first)),
+        Some(sector) => {
+            let found = version(sector);
+            let message = format!("block {block} holds {found}, and may hold {versions:?}");
+            Err(Violation::new(Verdict::Lost, DURABLE, message))
+        }
+    }
+}
+
+/// Reads all blocks twice.
+fn read_all(disk: &RamDisk, most_lost: usize, versions: &[Versions]) -> Result<Vec<Vec<u8>>, Failure> {
+    let read = |(block, versions)| read_twice(disk, block, versions);
+    let found: Vec<Option<Vec<u8>>> = versions.iter().enumerate().map(read).collect::<Result<_, _>>()?;
+    let lost: Vec<usize> = (0..found.len()).filter(|block| found[*block].is_none()).collect();
+    match lost.first() {
+        None => Ok(found.into_iter().flatten().collect()),
+        Some(_) if lost.len() <= most_lost => Err(Failure::Broken(format!("blocks {lost:?} are lost"))),
+        Some(block) => {
+            let message = format!("block {block} cannot be read");
+            Err(Violation::new(Verdict::Lost, READABLE, message).into())
+        }
+    }
+}
+
+impl Checker for Blocks {
+    fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
+        let disk = stack.disk()?;
+        let blocks = self.after.len() as u64;
+        if disk.sectors() < blocks * SECTORS {
+            return Err(Fault::new(format!(
+                "{blocks} blocks do not fit; the disk has {} sectors",
+                disk.sectors()
+            )));
+        }
+        Ok(())
+    }
+
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        let disk = cx.stack().disk()?;
+        let blocks = self.after.len();
+        if self.steps == 0 {
+            self.fails = cx.choose(cx.stack().device_count() as usize) as u32;
+        }
+        let step = cx.choose(blocks + 2);
+        self.steps += 1;
+        self.before = self.after.clone();
+        cx.check_crashes_start(&[]);
+        match step.checked_sub(blocks) {
+            None => {
+                self.after[step].push(self.steps);
+                disk.write(step as u64 * SECTORS, &contents(self.steps), Flags::NONE);
+            }
+            Some(0) => {
+                self.after.iter_mut().for_each(|versions| drop(versions.drain(..versions.len() - 1)));
+                disk.flush();
+            }
+            Some(_) => {
+                self.after[0] = vec![self.steps];
+                disk.write(0, &contents(self.steps), Flags::FUA);
+            }
+        }
+        for (block, versions) in self.after.iter().enumerate() {
+            let newest = versions.last().copied().unwrap_or_default();
+            if read(&disk, block).is_some_and(|found| found != contents(newest)) {
+                let message =
+                    format!("block {block} was written by mutate {newest}, and holds something else");
+                return Err(Violation::new(Verdict::Corrupt, CURRENT, message).into());
+            }
+        }
+        cx.check_crashes_end(self, &[])
+    }
+
+    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        let (disk, storage) = (stack.disk()?, stack.devices().storage()?);
+        let either = |(before, after): (&Versions, &Versions)| [before.clone(), after.clone()].concat();
+        let versions = match epoch {
+            Epoch::Begin => self.before.clone(),
+            Epoch::InBetween => self.before.iter().zip(&self.after).map(either).collect(),
+            Epoch::Now | Epoch::End | Epoch::Soft => self.after.clone(),
+        };
+        let devices = stack.device_count();
+        let bad = bad(storage, devices);
+        let found = read_all(&disk, bad.most_lost, &versions)?;
+        if devices < 2 {
+            return Ok(());
+        }
+        if bad.any {
+            for (block, bytes) in found.iter().enumerate() {
+                disk.write(block as u64 * SECTORS, bytes, Flags::NONE);
+            }
+        }
+        storage.pull_out(self.fails);
+        for (block, with) in found.iter().enumerate() {
+            let without = read(&disk, block);
+            if without.as_ref() != Some(with) {
+                let begins = |bytes: Vec<u8>| format!("begins with {}", version(&bytes));
+                let without = without.map_or("cannot be read".to_owned(), begins);
+                let (with, dev) = (version(with), self.fails);
+                let message = format!("block {block} begins with {with}; without disk {dev} it {without}");
+                return Err(Violation::new(Verdict::Lost, REDUNDANT, message).into());
+            }
+        }
+        Ok(())
+    }
+
+    fn check_key(&self) -> Option<Vec<u8>> {
+        let mut hasher = Xxh3::new();
+        (&self.before, &self.after, self.fails).hash(&mut hasher);
+        Some(hasher.digest128().to_le_bytes().to_vec())
+    }
+
+    fn chop(&mut self, _stack: &Stack) -> Result<(), Fault> {
+        self.after.iter_mut().for_each(|versions| drop(versions.drain(..versions.len() - 1)));
+        Ok(())
+    }
+
+    fn fork(&self) -> Option<Box<dyn Checker>> {
+        Some(Box::new(self.clone()))
+    }
+}

@@ -1,0 +1,4 @@
+//! Block devices.
+
+pub mod blocks;
+pub mod targets;

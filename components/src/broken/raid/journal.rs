@@ -1,0 +1,84 @@
+//! A journal of one write, which closes the write hole: what a crash has divided is written again.
+//!
+//! A record says what is about to be written to the disks of one row. It is durable on each disk before the first of these writes
+//! begins, and they are durable before the next record is written over it. So at most the write of the newest record is divided, and
+//! writing it again is always right.
+
+use std::cell::Cell;
+
+use bytes::Bytes;
+use explode_ramdisk::{Flags, RamDisk, SECTOR_BYTES};
+
+use super::{Bug, SECTORS};
+use crate::broken::record::{Frame, frame};
+
+/// The blocks that it takes of each disk, behind the bitmap.
+pub(super) const BLOCKS: u64 = 3;
+const BYTES: usize = BLOCKS as usize * SECTORS as usize * SECTOR_BYTES;
+
+#[derive(Debug)]
+pub(super) struct Journal {
+    disks: Vec<RamDisk>,
+    /// Of the newest record.
+    sequence: Cell<u64>,
+    bug: Bug,
+}
+
+/// What is written to a disk, and to which.
+pub(super) type Write = (usize, Bytes);
+
+impl Journal {
+    /// The one that is there; zeroes are an empty one.
+    pub(super) fn open(disks: Vec<RamDisk>, bug: Bug) -> Journal {
+        let journal = Journal { disks, sequence: Cell::new(0), bug };
+        journal.sequence.set(journal.newest().map_or(0, |(sequence, _)| sequence));
+        journal
+    }
+
+    /// These writes of equal length are about to be made, all at this sector.
+    pub(super) fn record(&self, sector: u64, writes: &[Write]) {
+        let mut body = [sector, writes.len() as u64].map(u64::to_le_bytes).concat();
+        for (disk, bytes) in writes {
+            body.extend((*disk as u64).to_le_bytes());
+            body.extend(bytes);
+        }
+        self.sequence.set(self.sequence.get() + 1);
+        let mut record = frame(self.sequence.get(), &body);
+        record.resize(BYTES, 0);
+        self.disks.iter().for_each(|disk| disk.write(SECTORS, &record, Flags::FUA));
+    }
+
+    /// The newest record: its number, where its writes go, and what they are.
+    fn newest(&self) -> Option<(u64, (u64, Vec<Write>))> {
+        let read = |disk: &RamDisk| {
+            let mut bytes = vec![0; BYTES];
+            disk.try_read(SECTORS, &mut bytes).ok()?;
+            let frame = Frame::read(&bytes).filter(|frame| frame.sound || self.bug == Bug::TornRecord)?;
+            Some((frame.sequence, decode(frame.body)?))
+        };
+        self.disks.iter().filter_map(read).max_by_key(|(sequence, _)| *sequence)
+    }
+
+    /// Makes the writes of the newest record again; whoever calls flushes. Was one of them not there?
+    pub(super) fn redo(&self) -> bool {
+        let Some((_, (sector, writes))) = self.newest() else { return false };
+        let mut divided = false;
+        for (disk, bytes) in writes {
+            let mut found = vec![0; bytes.len()];
+            if self.disks[disk].try_read(sector, &mut found).is_err() || found != bytes {
+                self.disks[disk].write(sector, &bytes, Flags::NONE);
+                divided = true;
+            }
+        }
+        divided
+    }
+}
+
+fn decode(body: &[u8]) -> Option<(u64, Vec<Write>)> {
+    let number = |bytes: &[u8]| Some(u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?));
+    let (sector, count) = (number(body)?, number(body.get(8..)?)?);
+    let rest = body.get(16..)?;
+    let each = rest.len().checked_div(count as usize)?;
+    let write = |bytes: &[u8]| Some((number(bytes)? as usize, Bytes::copy_from_slice(bytes.get(8..)?)));
+    Some((sector, rest.chunks_exact(each).map(write).collect::<Option<_>>()?))
+}

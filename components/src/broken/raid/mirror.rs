@@ -1,0 +1,169 @@
+//! A mirror: each block is once on each disk.
+//!
+//! A write goes to all disks; reads take turns. What one disk cannot read another can, and it is written there again. Recovery copies
+//! what the first disk has to the others, where the bitmap says that they may differ: any of the versions that a crash has left will
+//! do, but it must be one and the same.
+
+use std::cell::Cell;
+
+use bytes::Bytes;
+use explode_ramdisk::{Device, Flags, Payload, RamDisk, SECTOR_BYTES};
+use explode_runtime::recover::{Component, Recovery};
+use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+use nix::errno::Errno;
+
+use super::intent::Intent;
+use super::{Array, ArrayComponent, Bug, Part, SECTORS, blocks_of, each_as_it_can, parts};
+
+/// As it stands in the registry.
+pub const DEF: ComponentDef = ComponentDef {
+    name: "mirror",
+    about: "two or more disks that hold the same, as one; with a bug, if one is named",
+    modes: &[Mode::Mem],
+    on: None,
+    options: &[OptionDef {
+        name: "bug",
+        about: "none, no-resync, resync-clears-first, intent-not-durable, clears-before-flush, flushes-one-disk, evicts, \
+                resync-ignores-errors",
+        default: "none",
+    }],
+    build,
+};
+
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let bug = options.one_of(
+        "bug",
+        &[
+            ("none", Bug::None),
+            ("no-resync", Bug::NoResync),
+            ("resync-clears-first", Bug::ResyncClearsFirst),
+            ("intent-not-durable", Bug::IntentNotDurable),
+            ("clears-before-flush", Bug::ClearsBeforeFlush),
+            ("flushes-one-disk", Bug::FlushesInPart),
+            ("evicts", Bug::Evicts),
+            ("resync-ignores-errors", Bug::ResyncIgnoresErrors),
+        ],
+    )?;
+    let open = move |disks: Vec<RamDisk>| Mirror {
+        used: disks.iter().map(|_| Cell::new(true)).collect(),
+        intent: Intent::read(disks.clone(), blocks_of(&disks) - 1, bug),
+        disks,
+        bug,
+        turn: Cell::new(0),
+    };
+    Ok(Box::new(ArrayComponent { least: 2, head: 1, open: Box::new(open), array: None }))
+}
+
+/// Where row `row` begins on each disk, in sectors.
+fn row_start(row: u64) -> u64 {
+    (row + 1) * SECTORS
+}
+
+#[derive(Debug)]
+struct Mirror {
+    disks: Vec<RamDisk>,
+    /// Which of them are used: all, but for [`Bug::Evicts`].
+    used: Vec<Cell<bool>>,
+    intent: Intent,
+    bug: Bug,
+    /// The disk that the next read begins with.
+    turn: Cell<usize>,
+}
+
+impl Mirror {
+    fn used(&self) -> impl Iterator<Item = &RamDisk> {
+        self.disks.iter().zip(&self.used).filter(|(_, used)| used.get()).map(|(disk, _)| disk)
+    }
+
+    /// Reads from the first disk, counted from `from` on, that can; those before it get what it has.
+    fn read_from(&self, from: usize, sector: u64, buf: &mut [u8]) -> Result<(), Errno> {
+        let mut bad = Vec::new();
+        for at in (from..).take(self.disks.len()).map(|at| at % self.disks.len()) {
+            if !self.used[at].get() {
+                continue;
+            }
+            if self.disks[at].try_read(sector, buf).is_err() {
+                bad.push(at);
+                continue;
+            }
+            for at in bad {
+                match self.bug {
+                    Bug::Evicts => self.used[at].set(false),
+                    _ => self.disks[at].write(sector, buf, Flags::NONE),
+                }
+            }
+            return Ok(());
+        }
+        Err(Errno::EIO)
+    }
+
+    /// Gives all disks what the first has of a row; did they differ? A row that no disk can read is lost, and left alone.
+    fn resync_row(&self, row: u64) -> Result<bool, Errno> {
+        let sector = row_start(row);
+        let mut block = vec![0; SECTORS as usize * SECTOR_BYTES];
+        each_as_it_can(sector, &mut block, |sector, buf| match self.bug {
+            Bug::ResyncIgnoresErrors => self.disks[0].try_read(sector, buf).or(Ok(())),
+            _ => self.read_from(0, sector, buf),
+        })?;
+        let mut differed = false;
+        for disk in &self.disks {
+            let mut other = vec![0; block.len()];
+            if disk.try_read(sector, &mut other).is_err() || other != block {
+                disk.write(sector, &block, Flags::NONE);
+                differed = true;
+            }
+        }
+        Ok(differed)
+    }
+}
+
+impl Device for Mirror {
+    fn read(&self, sector: u64, buf: &mut [u8]) -> Result<(), Errno> {
+        parts(sector, buf.len()).try_for_each(|Part { block, first, bytes }| {
+            let turn = self.turn.replace((self.turn.get() + 1) % self.disks.len());
+            let sector = row_start(block) + first;
+            each_as_it_can(sector, &mut buf[bytes], |sector, buf| self.read_from(turn, sector, buf))
+        })
+    }
+
+    fn write(&self, sector: u64, data: Bytes, flags: Flags) {
+        if flags.preflush {
+            self.flush();
+        }
+        parts(sector, data.len()).for_each(|part| self.intent.announce(part.block));
+        let flags = Flags { preflush: false, ..flags };
+        let submit =
+            |disk| (disk, RamDisk::submit(disk, row_start(0) + sector, Payload::Data(data.clone()), flags));
+        let requests: Vec<_> = self.used().map(submit).collect();
+        requests.into_iter().for_each(|(disk, request)| disk.complete(request));
+    }
+
+    fn flush(&self) {
+        let disks = if self.bug == Bug::FlushesInPart { 1 } else { self.disks.len() };
+        let settle = || {
+            self.used().take(disks).for_each(RamDisk::flush);
+            Vec::new()
+        };
+        self.intent.settled(settle, Bug::ClearsBeforeFlush);
+    }
+}
+
+impl Array for Mirror {
+    fn sectors(&self) -> u64 {
+        (blocks_of(&self.disks) - 1) * SECTORS
+    }
+
+    fn resync(&self) -> Recovery {
+        let rows = if self.bug == Bug::NoResync { Vec::new() } else { self.intent.rows() };
+        let mut differed = false;
+        let settle = || {
+            for row in rows {
+                differed |= self.resync_row(row).unwrap_or(false);
+            }
+            self.disks.iter().for_each(RamDisk::flush);
+            Vec::new()
+        };
+        self.intent.settled(settle, Bug::ResyncClearsFirst);
+        if differed { Recovery::Repaired } else { Recovery::Clean }
+    }
+}

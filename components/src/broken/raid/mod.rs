@@ -1,0 +1,161 @@
+//! Several disks as one, as components: what one disk of them has lost, the others still have.
+//!
+//! | array | holds | goes on without |
+//! | --- | --- | --- |
+//! | [`mirror`] | everything once on each disk | all disks but one |
+//! | [`parity`] | everything once, and what it takes to have one disk's part back | one disk |
+//!
+//! A crash can divide a write: one disk has it, the other has not. So a [bitmap](intent) says where that may be, and recovery makes
+//! the disks agree there; or a [journal] has the write, and recovery makes it again.
+//!
+//! The first block of each disk has the bitmap, the next ones the journal if there is one; a *row* of an array is what its disks
+//! have in one block behind that. Correct by default; the bugs that can be put in are in `docs/seeded-bugs.md`.
+
+mod intent;
+mod journal;
+pub mod mirror;
+pub mod parity;
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use explode_ramdisk::{Device, RamDisk, SECTOR_BYTES};
+use explode_runtime::recover::{Below, Component, Fault, Recovery, Surface};
+use nix::errno::Errno;
+
+use intent::Intent;
+
+/// Sectors of a block.
+const SECTORS: u64 = 8;
+
+/// What is wrong with an array.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Bug {
+    /// Nothing.
+    #[default]
+    None,
+    /// Recovery leaves the disks as they are.
+    NoResync,
+    /// Recovery clears the bitmap, and then makes the disks agree.
+    ResyncClearsFirst,
+    /// The bitmap may stay in the disks' caches when what it announces is written.
+    IntentNotDurable,
+    /// A flush clears the bitmap, and then flushes the disks.
+    ClearsBeforeFlush,
+    /// A flush goes to the first disk only, or not to the one that has the parity.
+    FlushesInPart,
+    /// A disk with a bad sector is not used any more.
+    Evicts,
+    /// A record of the journal counts whatever its checksum.
+    TornRecord,
+    /// Recovery takes what a read that has failed leaves behind for what was read.
+    ResyncIgnoresErrors,
+}
+
+/// An array: a device, and what it does at its ends.
+trait Array: Device {
+    /// Its size in sectors.
+    fn sectors(&self) -> u64;
+    /// Makes the disks agree wherever the bitmap says that they may not.
+    fn resync(&self) -> Recovery;
+}
+
+/// An array as a component.
+struct ArrayComponent<A> {
+    /// How many disks it needs at least.
+    least: usize,
+    /// How many blocks of each disk are before row 0.
+    head: u64,
+    /// Opens the one that is on some disks.
+    open: Box<dyn Fn(Vec<RamDisk>) -> A>,
+    array: Option<Rc<A>>,
+}
+
+impl<A: Array> ArrayComponent<A> {
+    fn disks(&self, below: &Below<'_>) -> Result<Vec<RamDisk>, Fault> {
+        let disks: Vec<RamDisk> =
+            (0..below.children.len()).map(|index| below.disk(index)).collect::<Result<_, _>>()?;
+        if disks.len() < self.least {
+            let (least, has) = (self.least, disks.len());
+            let hint = "a stack file or a target names them as its children";
+            return Err(Fault::new(format!("needs {least} disks below it, and has {has}; {hint}")));
+        }
+        if blocks_of(&disks) <= self.head {
+            let least = (self.head + 1) * SECTORS;
+            return Err(Fault::new(format!("needs disks of {least} sectors at least")));
+        }
+        Ok(disks)
+    }
+
+    fn open(&self, below: &Below<'_>) -> Result<A, Fault> {
+        Ok((self.open)(self.disks(below)?))
+    }
+}
+
+impl<A: Array + 'static> Component for ArrayComponent<A> {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        Intent::format(&self.disks(below)?);
+        self.open(below)?.resync();
+        Ok(())
+    }
+
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        self.array = Some(Rc::new(self.open(below)?));
+        Ok(())
+    }
+
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+        if let Some(array) = self.array.take() {
+            array.flush();
+        }
+        Ok(())
+    }
+
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+        Ok(self.open(below)?.resync())
+    }
+
+    fn surface(&self) -> Surface {
+        self.array.clone().map_or(Surface::Child, |array| {
+            let sectors = array.sectors();
+            Surface::Disk(RamDisk::made_of(array, sectors))
+        })
+    }
+}
+
+/// Sectors of one block of an array.
+struct Part {
+    block: u64,
+    /// The first of them, counted from the block's beginning.
+    first: u64,
+    /// Where their bytes are in what is read or written.
+    bytes: Range<usize>,
+}
+
+/// Cuts so many bytes from `sector` on at the borders of blocks.
+fn parts(sector: u64, bytes: usize) -> impl Iterator<Item = Part> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        let at = sector + (done / SECTOR_BYTES) as u64;
+        let (block, first) = (at / SECTORS, at % SECTORS);
+        let len = ((SECTORS - first) as usize * SECTOR_BYTES).min(bytes - done);
+        let part = Part { block, first, bytes: done..done + len };
+        done += len;
+        (len > 0).then_some(part)
+    })
+}
+
+/// Reads with `read`, whole or, if that fails, sector by sector: each may be had from another disk.
+fn each_as_it_can(
+    sector: u64,
+    buf: &mut [u8],
+    read: impl Fn(u64, &mut [u8]) -> Result<(), Errno>,
+) -> Result<(), Errno> {
+    let whole = read(sector, buf);
+    whole.or_else(|_| (sector..).zip(buf.chunks_mut(SECTOR_BYTES)).try_for_each(|(at, buf)| read(at, buf)))
+}
+
+/// How many blocks each of some disks has.
+fn blocks_of(disks: &[RamDisk]) -> u64 {
+    disks.iter().map(|disk| disk.sectors() / SECTORS).min().unwrap_or(0)
+}
