@@ -15,8 +15,11 @@ use crate::common::call::{valid, Plain, UserAddress};
 use crate::common::control::Control;
 use crate::log::{Event, LOG};
 use crate::watch::WATCHES;
-use crate::wire::{self, Buffers, Clock, LogSize, Mark, Random, Reset, Switch, Watch};
-use crate::{clock, random};
+use crate::wire::{self, Buffers, Clock, LogSize, Mark, Random, Reset, Switch, Symbol, Watch};
+use crate::{choices, clock, random, symbols};
+
+/// The first page of the choices, as mmap counts.
+const CHOICES_PAGE: u64 = wire::CHOICES_MMAP / bindings::K_PAGE_SIZE as u64;
 
 /// The control device.
 pub(crate) struct Ekm {
@@ -95,6 +98,7 @@ impl Control for Ekm {
         WATCHES.clear();
         clock::run();
         random::release();
+        choices::CHOICES.disarm();
         LOG.clear();
         self.open.store(false, Ordering::Release);
     }
@@ -110,6 +114,7 @@ impl Control for Ekm {
             wire::EKM_CLOCK => self.exchange(address, |clock: &mut Clock| clock::set(clock)),
             wire::EKM_RANDOM => self.exchange(address, |random: &mut Random| random::exchange(random)),
             wire::EKM_LOG => self.exchange(address, Self::make_log),
+            wire::EKM_SYMBOL => self.exchange(address, |symbol: &mut Symbol| symbols::name(symbol)),
             _ => Err(ENOTTY),
         }
     }
@@ -118,9 +123,14 @@ impl Control for Ekm {
         let _calls = self.calls.lock();
         // SAFETY: The caller's promise.
         unsafe {
-            valid((*vma).vm_pgoff == 0)?;
-            LOG.require()?;
-            LOG.map(vma)
+            match (*vma).vm_pgoff as u64 {
+                0 => {
+                    LOG.require()?;
+                    LOG.map(vma)
+                }
+                CHOICES_PAGE => choices::CHOICES.map(vma),
+                _ => Err(EINVAL),
+            }
         }
     }
 }
