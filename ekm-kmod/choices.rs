@@ -103,6 +103,11 @@ impl Choices {
         (!area.is_null()).then(|| unsafe { &*(*area).base().cast::<Header>() })
     }
 
+    /// May a function of this kind fail, in a call of this thread?
+    pub(crate) fn may_fail(&self, kind: u32) -> bool {
+        self.header().is_some_and(|header| header.may_fail(kind))
+    }
+
     /// A function of this kind is entered, that works on this device: does it fail?
     ///
     /// # Safety
@@ -110,15 +115,8 @@ impl Choices {
     /// `regs` is what its probe's handler got.
     pub(crate) unsafe fn fails(&self, regs: *mut pt_regs, kind: u32, device: u32) -> bool {
         let Some(header) = self.header() else { return false };
-        if header.armed.load(Ordering::Acquire) != 1
-            || header.kinds.load(Ordering::Relaxed) & kind == 0
-            || header.failures.load(Ordering::Relaxed) == 0
-            || header.task.load(Ordering::Relaxed) != kernel::current!().pid() as u32
-        {
-            return false;
-        }
         // SAFETY: The caller's promise.
-        if !unsafe { in_call_on_files((*regs).sp as u64) } {
+        if !header.may_fail(kind) || !unsafe { in_call_on_files((*regs).sp as u64) } {
             return false;
         }
         let mut frames = [0; FRAMES_MAX];
@@ -190,6 +188,16 @@ struct Header {
     taken: AtomicU32,
     lost: AtomicU32,
     reserved: AtomicU32,
+}
+
+impl Header {
+    /// Is it armed for this kind, and for the running thread?
+    fn may_fail(&self, kind: u32) -> bool {
+        self.armed.load(Ordering::Acquire) == 1
+            && self.kinds.load(Ordering::Relaxed) & kind != 0
+            && self.failures.load(Ordering::Relaxed) != 0
+            && self.task.load(Ordering::Relaxed) == kernel::current!().pid() as u32
+    }
 }
 
 const _: () = assert!(size_of::<Header>() == size_of::<ChoiceHeader>());

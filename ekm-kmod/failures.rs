@@ -6,15 +6,14 @@
 //! | `FAIL_SLAB` | `should_failslab`, which every slab allocation asks | `-ENOMEM` |
 //! | `FAIL_PAGE` | `should_fail_alloc_page`, which every page allocation asks | true |
 //! | `FAIL_COPY` | `fault_in_iov_iter_readable`, before a write copies | all bytes left |
-//! | `FAIL_BUFFER` | `__bread_gfp` | null |
-//! | | `ext4_read_bh`, by its own argument for that | `-EIO` |
-//! | `FAIL_CACHE` | `read_cache_folio` | `-EIO` |
-//! | | `filemap_read_folio` | `-EIO` |
+//! | `FAIL_BUFFER` | `__bread_gfp`, if the block is not in the cache | null |
+//! | | `ext4_read_bh`, likewise, by its own argument for that | `-EIO` |
+//! | `FAIL_CACHE` | `filemap_read_folio`, which `read_cache_folio` and read(2) call for what is not in the cache | `-EIO` |
 //! | `FAIL_REQUEST` | `should_fail_bio` of a watched device | `-EIO` |
 
 use kernel::{c_str, ffi};
 
-use crate::bindings::{self, bio, buffer_head, file, folio, kprobe, pt_regs};
+use crate::bindings::{self, bio, block_device, buffer_head, file, folio, kprobe, pt_regs};
 use crate::choices::CHOICES;
 use crate::kprobe::{answer, Probe};
 use crate::watch::WATCHES;
@@ -23,13 +22,12 @@ use crate::wire::{
 };
 
 /// To be registered. A kernel without one of them has fewer choices.
-pub(crate) const PROBES: [Probe; 8] = [
+pub(crate) const PROBES: [Probe; 7] = [
     Probe { symbol: c_str!("should_failslab"), handler: slab, required: false },
     Probe { symbol: c_str!("should_fail_alloc_page"), handler: page, required: false },
     Probe { symbol: c_str!("fault_in_iov_iter_readable"), handler: copy, required: false },
     Probe { symbol: c_str!("__bread_gfp"), handler: bread, required: false },
     Probe { symbol: c_str!("ext4_read_bh"), handler: ext4_read, required: false },
-    Probe { symbol: c_str!("read_cache_folio"), handler: read_cache, required: false },
     Probe { symbol: c_str!("filemap_read_folio"), handler: read_folio, required: false },
     Probe { symbol: c_str!("should_fail_bio"), handler: request, required: false },
 ];
@@ -85,7 +83,41 @@ unsafe extern "C" fn copy(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
 /// `struct buffer_head *(struct block_device *, sector_t, unsigned, gfp_t)`.
 unsafe extern "C" fn bread(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: The handler's registers; without the function there is no buffer that anybody would have to give back.
-    unsafe { ask(regs, FAIL_BUFFER, number((*regs).di as *const _), 0) }
+    unsafe {
+        let device = (*regs).di as *mut block_device;
+        if !CHOICES.may_fail(FAIL_BUFFER) || is_cached(device, (*regs).si as u64, (*regs).dx as u32) {
+            return 0;
+        }
+        ask(regs, FAIL_BUFFER, number(device), 0)
+    }
+}
+
+/// Is the block in the buffer cache, so that nothing is read? (`__find_get_block`, which takes spin locks only.)
+///
+/// # Safety
+///
+/// `device` is valid, and the caller holds none of its buffer cache's locks.
+unsafe fn is_cached(device: *mut block_device, block: u64, bytes: u32) -> bool {
+    // SAFETY: The caller's promise; the reference that it gives is given back.
+    unsafe {
+        let head = bindings::__find_get_block(device, block, bytes);
+        if head.is_null() {
+            return false;
+        }
+        let is_cached = is_uptodate(head);
+        bindings::__brelse(head);
+        is_cached
+    }
+}
+
+/// Has the buffer been read?
+///
+/// # Safety
+///
+/// `head` is valid.
+unsafe fn is_uptodate(head: *const buffer_head) -> bool {
+    // SAFETY: The caller's promise.
+    unsafe { (*head).b_state & (1 << bindings::bh_state_bits_BH_Uptodate) != 0 }
 }
 
 /// `int (struct buffer_head *, blk_opf_t, bh_end_io_t *, bool simu_fail)`: the buffer is locked, and unlocked by the function.
@@ -93,18 +125,11 @@ unsafe extern "C" fn ext4_read(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int
     // SAFETY: The handler's registers; the buffer is valid and locked.
     unsafe {
         let head = (*regs).di as *const buffer_head;
-        let is_read = (*head).b_state & (1 << bindings::bh_state_bits_BH_Uptodate) != 0;
-        if !is_read && CHOICES.fails(regs, FAIL_BUFFER, number((*head).b_bdev)) {
+        if !is_uptodate(head) && CHOICES.fails(regs, FAIL_BUFFER, number((*head).b_bdev)) {
             (*regs).cx = 1;
         }
     }
     0
-}
-
-/// `struct folio *(struct address_space *, pgoff_t, filler_t *, struct file *)`.
-unsafe extern "C" fn read_cache(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
-    // SAFETY: The handler's registers; without the function there is no folio that anybody would have to give back.
-    unsafe { ask(regs, FAIL_CACHE, NO_DEVICE, -EIO) }
 }
 
 /// `int (struct file *, filler_t *, struct folio *)`: the folio is locked, and the filler unlocks it.
@@ -141,7 +166,7 @@ unsafe extern "C" fn request(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
 /// # Safety
 ///
 /// `device` is valid, or null.
-unsafe fn number(device: *const bindings::block_device) -> u32 {
+unsafe fn number(device: *const block_device) -> u32 {
     // SAFETY: The caller's promise.
     unsafe { WATCHES.recorded(device, WATCH_REQUESTS) }.unwrap_or(NO_DEVICE)
 }

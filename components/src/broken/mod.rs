@@ -5,4 +5,5 @@ pub mod lying_sync;
 pub mod merge;
 mod page_journal;
 mod record;
+pub mod rename_in_steps;
 pub mod toyfs;

@@ -14,7 +14,7 @@ use nix::unistd::gettid;
 
 use super::map::Map;
 use crate::choose::{Choice, Kind};
-use crate::failures::label;
+use crate::failures::{label, path};
 use crate::recover::{Blame, Fault};
 
 /// The shared memory, and the names of addresses that were met.
@@ -92,7 +92,8 @@ impl Choices {
         }
         let label = label(word, &frames, (device != NO_DEVICE).then_some(device));
         let value = self.word(at(offset_of!(ChoiceSlot, answer)));
-        Ok(Choice { kind, options: 2, value, name: (value == 0).then(|| "fail".to_owned()), label })
+        let name = (value == 0).then(|| format!("fail: {}", path(&frames)));
+        Ok(Choice { kind, options: 2, value, name, label })
     }
 
     /// What stands at an address of the kernel.

@@ -9,7 +9,7 @@
 mod frames;
 mod turn;
 
-pub(crate) use frames::label;
+pub(crate) use frames::{label, path};
 pub(crate) use turn::HandOver;
 pub use turn::Turn;
 

@@ -38,6 +38,18 @@ pub enum Ended {
     Failed(&'static str, Errno),
 }
 
+impl Ended {
+    /// What is promised of it.
+    pub fn promise(&self) -> String {
+        let (Ended::Done(what) | Ended::Failed(what, _)) = self;
+        let call = what.split(' ').next().unwrap_or_default();
+        match self {
+            Ended::Done(_) => format!("{call}-has-its-effect"),
+            Ended::Failed(..) => format!("failed-{call}-has-no-effect"),
+        }
+    }
+}
+
 impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

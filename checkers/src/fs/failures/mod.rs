@@ -9,9 +9,9 @@
 //!
 //! | promise | what |
 //! | --- | --- |
-//! | `failed-call-has-no-effect` | of a call that has said so |
-//! | `call-has-its-effect` | of one that has succeeded |
-//! | `failed-call-has-no-effect-on-disk`, `call-has-its-effect-on-disk` | the same after the sync, recovered and mounted |
+//! | `failed-CALL-has-no-effect` | of a call that has failed: mkdir, create, open, write, fsync, rename, truncate, link, unlink, rmdir |
+//! | `CALL-has-its-effect` | of one that has succeeded |
+//! | `failed-CALL-has-no-effect-on-disk`, `CALL-has-its-effect-on-disk` | the same after the sync, recovered and mounted |
 
 mod call;
 mod targets;
@@ -46,15 +46,14 @@ pub const DEF: CheckerDef = CheckerDef {
 #[derive(Debug)]
 struct Failures {
     model: SimFiles,
-    last: String,
-    has_failed: bool,
+    last: Ended,
 }
 
 fn build(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     let storage = Storage::new(Image::new(), Recording::Off);
     let model = SimFiles::mount(storage, 0, Granule::default())
         .map_err(|errno| UsageError(format!("no simulated files: {errno}")))?;
-    Ok(Box::new(Failures { model, last: String::new(), has_failed: false }))
+    Ok(Box::new(Failures { model, last: Ended::Done("nothing") }))
 }
 
 impl Failures {
@@ -66,14 +65,10 @@ impl Failures {
             Err(error) => Some(error),
         };
         let Some(difference) = difference else { return Ok(()) };
-        let promise = if self.has_failed { "failed-call-has-no-effect" } else { "call-has-its-effect" };
+        let on_disk = if disk.is_empty() { "" } else { "-on-disk" };
         let message = format!("{}, and{disk} {difference}", self.last);
-        Err(Violation::new(Verdict::Corrupt, format!("{promise}{}", suffix(disk)), message).into())
+        Err(Violation::new(Verdict::Corrupt, format!("{}{on_disk}", self.last.promise()), message).into())
     }
-}
-
-fn suffix(disk: &str) -> &'static str {
-    if disk.is_empty() { "" } else { "-on-disk" }
 }
 
 impl Checker for Failures {
@@ -99,19 +94,22 @@ impl Checker for Failures {
             return Err(Failure::Broken(format!("{what}: {errno}, and no function of the kernel had failed")));
         }
         cx.undisturbed(|_| {
-            self.last = ended.to_string();
-            self.has_failed = matches!(ended, Ended::Failed(..));
+            self.last = ended.clone();
             let followed = call.follow(&ended, files.as_ref(), &self.model)?;
             followed.map_or(Ok(()), |difference| {
                 let message = format!("{}, and {difference}", self.last);
-                Err(Violation::new(Verdict::Corrupt, "failed-call-has-no-effect", message))
+                Err(Violation::new(Verdict::Corrupt, self.last.promise(), message))
             })?;
             self.compare(files.as_ref(), "")
         })?;
-        // A file system that has given up says so; what is on its disk then is what fsync has promised, and no more.
+        // After an fsync that has failed nobody says what of the file is on the disk, whatever a later one says (fsync(2), EIO).
+        if matches!(ended, Ended::Failed("fsync /file", _)) {
+            return Ok(());
+        }
+        // A file system that has given up says so; what is on its disk then is what was synced before.
         match cx.undisturbed(|_| files.sync()) {
             Ok(()) => cx.check_soft_crash(self, &[]),
-            Err(_) if self.has_failed => Ok(()),
+            Err(_) if matches!(ended, Ended::Failed(..)) => Ok(()),
             Err(errno) => Err(Failure::Broken(format!("sync: {errno}"))),
         }
     }
@@ -123,7 +121,7 @@ impl Checker for Failures {
     fn check_key(&self) -> Option<Vec<u8>> {
         let tree = Tree::of(&self.model).ok()?;
         let mut hasher = Xxh3::new();
-        (tree, &self.last).hash(&mut hasher);
+        (tree, self.last.to_string()).hash(&mut hasher);
         Some(hasher.digest128().to_le_bytes().to_vec())
     }
 }
