@@ -55,8 +55,8 @@ impl Failures {
             };
         }
         let most = options.int("most_failures", 1)?;
-        let most =
-            u32::try_from(most).map_err(|_| UsageError(format!("most_failures of {most}; use less than 2^32")))?;
+        let most = u32::try_from(most)
+            .map_err(|_| UsageError(format!("most_failures of {most}; use less than 2^32")))?;
         Ok(Failures { kinds, most })
     }
 

@@ -155,7 +155,12 @@ impl Call {
     }
 
     /// Brings the model to where the call has brought the file system; says what is wrong with a write that has failed.
-    pub fn follow(self, ended: &Ended, files: &dyn Files, model: &dyn Files) -> Result<Option<String>, Failure> {
+    pub fn follow(
+        self,
+        ended: &Ended,
+        files: &dyn Files,
+        model: &dyn Files,
+    ) -> Result<Option<String>, Failure> {
         match ended {
             Ended::Done(_) => match self.make(model) {
                 Ended::Done(_) => Ok(None),

@@ -91,7 +91,9 @@ impl Checker for Failures {
         if let Ended::Failed(what, errno) = &ended
             && !cx.has_failed()
         {
-            return Err(Failure::Broken(format!("{what}: {errno}, and no function of the kernel had failed")));
+            return Err(Failure::Broken(format!(
+                "{what}: {errno}, and no function of the kernel had failed"
+            )));
         }
         cx.undisturbed(|_| {
             self.last = ended.clone();

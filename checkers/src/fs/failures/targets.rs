@@ -21,7 +21,13 @@ pub(crate) fn targets() -> Vec<Target> {
         StackSpec::default().plug("ramdisk", Options::none()).plug(component, failing)
     };
     vec![
-        target("fs-failures-ext4", "a call that fails has no effect, on ext4", on_disk("ext4"), false, "corrupt"),
+        target(
+            "fs-failures-ext4",
+            "a call that fails has no effect, on ext4",
+            on_disk("ext4"),
+            false,
+            "corrupt",
+        ),
         target("fs-failures-ext2", "the same on ext2, by its own driver", on_disk("ext2"), false, "clean"),
         target(
             "ext2+rename-in-steps",

@@ -25,8 +25,9 @@ impl Tree {
         let mut waiting = vec![String::new()];
         while let Some(directory) = waiting.pop() {
             let path = if directory.is_empty() { "/" } else { &directory };
-            let names =
-                files.readdir(path).map_err(|errno| format!("the directory {path} cannot be read: {errno}"))?;
+            let names = files
+                .readdir(path)
+                .map_err(|errno| format!("the directory {path} cannot be read: {errno}"))?;
             for (name, kind) in names {
                 let path = format!("{directory}/{name}");
                 let failed = |errno| format!("{path} cannot be read: {errno}");
@@ -65,7 +66,9 @@ fn said(path: &str, found: Option<&Node>, wanted: Option<&Node>) -> String {
     let node = |node: Option<&Node>| match node {
         None => "not there".to_owned(),
         Some(Node::Directory) => "a directory".to_owned(),
-        Some(Node::File { links, contents }) => format!("a file of {} bytes and {links} links", contents.len()),
+        Some(Node::File { links, contents }) => {
+            format!("a file of {} bytes and {links} links", contents.len())
+        }
     };
     match (found, wanted) {
         (Some(Node::File { links, contents }), Some(Node::File { links: same, contents: other }))
@@ -91,7 +94,10 @@ mod tests {
         let expected = tree(&[("/a", file(1, b"abc")), ("/d", Node::Directory)]);
         let told = |found: &[(&str, Node)]| tree(found).difference(&expected);
         assert_eq!(told(&[("/a", file(1, b"abc")), ("/d", Node::Directory)]), None);
-        assert_eq!(told(&[("/d", Node::Directory)]).unwrap(), "/a is not there; expected: a file of 3 bytes and 1 links");
+        assert_eq!(
+            told(&[("/d", Node::Directory)]).unwrap(),
+            "/a is not there; expected: a file of 3 bytes and 1 links"
+        );
         assert_eq!(
             told(&[("/a", file(1, b"abd")), ("/d", Node::Directory)]).unwrap(),
             "/a has another byte 2: 100, not 99"

@@ -15,7 +15,12 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "the MINIX file system; fsck.minix repairs it",
     modes: MODES,
     on: Some("ramdisk"),
-    options: &[OptionDef { name: "version", about: "of the format: 1, 2, 3", default: "2" }, FSCK, FAIL, MOST_FAILURES],
+    options: &[
+        OptionDef { name: "version", about: "of the format: 1, 2, 3", default: "2" },
+        FSCK,
+        FAIL,
+        MOST_FAILURES,
+    ],
     build,
 };
 
