@@ -101,13 +101,13 @@ fn each_fails(cx: Cx<'_>, report: &mut Report, system: &str, call: &str, expecte
     let points = points(&runner, call);
     assert_eq!(points.len(), expected, "{points:#?}");
     let mut kept = BTreeSet::new();
-    for index in 0..points.len() {
+    for (index, point) in points.iter().enumerate() {
         let script = failure(&runner, call, index);
         let once = go(&runner, call, &script);
         // One may fail on a path: after it nothing is asked.
         let fails = once.choices.last().expect("something is chosen");
         assert_eq!((once.choices.len(), fails.value), (index + 2, 0), "{:#?}", once.choices);
-        assert_eq!(fails.label, points[index].label);
+        assert_eq!(fails.label, point.label);
         assert!(fails.name.as_ref().is_some_and(|name| name.starts_with("fail: ")), "{fails:?}");
         let again = go(&runner, call, &once.choices);
         assert_eq!(again.choices, once.choices);

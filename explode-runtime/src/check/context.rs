@@ -163,7 +163,13 @@ impl<'a> Cx<'a> {
         begin: &[String],
         args: &[String],
     ) -> Result<(), Failure> {
-        self.in_our_turn(|cx| (cx.ask)(cx.stack, &Ask { checker, when, begin, args, chooser: cx.chooser }))
+        self.take_back();
+        let asked = (self.ask)(self.stack, &Ask { checker, when, begin, args, chooser: self.chooser });
+        // Else there is nothing more to explore, whatever the checker does on its way out.
+        if asked.is_ok() {
+            self.hand_over();
+        }
+        asked
     }
 }
 
