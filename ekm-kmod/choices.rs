@@ -27,14 +27,14 @@ use crate::wire::{ChoiceHeader, ChoiceSlot, CHOICES_MAX, FRAMES_MAX, LOG_DATA};
 type SaveStack =
     unsafe extern "C" fn(*mut pt_regs, *mut ffi::c_ulong, ffi::c_uint, ffi::c_uint) -> ffi::c_uint;
 
-/// Functions below which nothing is a choice.
+/// Functions below which nothing is a choice: faults, and pages for slabs. The second of the latter may be inlined into the first.
 const OTHERS: [&CStr; 3] = [c_str!("handle_mm_fault"), c_str!("new_slab"), c_str!("allocate_slab")];
 
 /// All there is to choosing.
 pub(crate) struct Choices {
     /// The shared memory, once somebody has mapped it. A box, because probes have a pointer only.
     shared: AtomicPtr<Area>,
-    /// `stack_trace_save_regs`, 0 if this kernel has it not: then nothing is a choice.
+    /// `stack_trace_save_regs`; 0 if this kernel has it not, or not what there is of [`OTHERS`]: then nothing is a choice.
     save_stack: AtomicU64,
     /// First and last address of each of [`OTHERS`].
     others: [[AtomicU64; 2]; OTHERS.len()],
@@ -50,14 +50,19 @@ pub(crate) static CHOICES: Choices = Choices {
 impl Choices {
     /// Looks for what is not exported. Before any probe is registered.
     pub(crate) fn find_functions(&self) {
-        if let Ok(address) = address_of(c_str!("stack_trace_save_regs")) {
-            self.save_stack.store(address as u64, Ordering::Release);
-        }
         for (range, symbol) in self.others.iter().zip(OTHERS) {
-            // One that is not there is inlined into its callers, which are there under one of the other names.
             let Range { start, end } = symbols::range_of(symbol).unwrap_or(0..0);
             range[0].store(start, Ordering::Release);
             range[1].store(end, Ordering::Release);
+        }
+        let [faults, slabs @ ..] = &self.others;
+        let is_there = |range: &[AtomicU64; 2]| range[1].load(Ordering::Relaxed) != 0;
+        if let (true, true, Ok(address)) = (
+            is_there(faults),
+            slabs.iter().any(is_there),
+            address_of(c_str!("stack_trace_save_regs")),
+        ) {
+            self.save_stack.store(address as u64, Ordering::Release);
         }
     }
 
