@@ -32,7 +32,7 @@ const OTHERS: [&CStr; 3] = [c_str!("handle_mm_fault"), c_str!("new_slab"), c_str
 
 /// All there is to choosing.
 pub(crate) struct Choices {
-    /// The shared memory, once somebody has mapped it. A box, because probes have a pointer only.
+    /// The shared memory, once somebody has wanted it. A box, because probes have a pointer only.
     shared: AtomicPtr<Area>,
     /// `stack_trace_save_regs`; 0 if this kernel has it not, or not what there is of [`OTHERS`]: then nothing is a choice.
     save_stack: AtomicU64,
@@ -48,8 +48,23 @@ pub(crate) static CHOICES: Choices = Choices {
 };
 
 impl Choices {
-    /// Looks for what is not exported. Before any probe is registered.
-    pub(crate) fn find_functions(&self) {
+    /// Makes the shared memory and looks for what is not exported, the first time. One call at a time, while nothing is probed that
+    /// may fail. `ENODEV` if this kernel cannot say who calls.
+    pub(crate) fn make(&self) -> Result {
+        if !self.shared.load(Ordering::Acquire).is_null() {
+            return Ok(());
+        }
+        self.find_functions();
+        if self.save_stack.load(Ordering::Acquire) == 0 {
+            return Err(ENODEV);
+        }
+        let bytes = (LOG_DATA as usize).saturating_add(CHOICES_MAX * size_of::<ChoiceSlot>());
+        let area = KBox::new(Area::new(bytes)?, GFP_KERNEL)?;
+        self.shared.store(KBox::into_raw(area), Ordering::Release);
+        Ok(())
+    }
+
+    fn find_functions(&self) {
         for (range, symbol) in self.others.iter().zip(OTHERS) {
             let Range { start, end } = symbols::range_of(symbol).unwrap_or(0..0);
             range[0].store(start, Ordering::Release);
@@ -66,23 +81,18 @@ impl Choices {
         }
     }
 
-    /// Maps the shared memory, for reading and writing; the first time it is made. One call at a time. `ENODEV` if this
-    /// kernel cannot say who calls.
+    /// Maps the shared memory, for reading and writing. `EINVAL` if there is none.
     ///
     /// # Safety
     ///
     /// `vma` is what the `mmap` file operation got.
     pub(crate) unsafe fn map(&self, vma: *mut bindings::vm_area_struct) -> Result {
-        if self.save_stack.load(Ordering::Acquire) == 0 {
-            return Err(ENODEV);
-        }
-        if self.shared.load(Ordering::Acquire).is_null() {
-            let bytes = (LOG_DATA as usize).saturating_add(CHOICES_MAX * size_of::<ChoiceSlot>());
-            let area = KBox::new(Area::new(bytes)?, GFP_KERNEL)?;
-            self.shared.store(KBox::into_raw(area), Ordering::Release);
+        let area = self.shared.load(Ordering::Acquire);
+        if area.is_null() {
+            return Err(EINVAL);
         }
         // SAFETY: It is there until the module goes; the rest is the caller's promise.
-        unsafe { (*self.shared.load(Ordering::Acquire)).map(vma) }
+        unsafe { (*area).map(vma) }
     }
 
     /// Whatever the user has left there: nothing fails any more.
@@ -96,7 +106,7 @@ impl Choices {
     pub(crate) fn free(&self) {
         let area = self.shared.swap(ptr::null_mut(), Ordering::AcqRel);
         if !area.is_null() {
-            // SAFETY: From the box in `map`, and nobody uses it any more.
+            // SAFETY: From the box in `make`, and nobody uses it any more.
             drop(unsafe { KBox::from_raw(area) });
         }
     }
@@ -167,7 +177,7 @@ impl Choices {
     /// `regs` is what a probe's handler got.
     unsafe fn stack(&self, regs: *mut pt_regs, frames: &mut [u64; FRAMES_MAX]) -> Option<u32> {
         let save = self.save_stack.load(Ordering::Acquire) as *const ffi::c_void;
-        // SAFETY: `find_functions` has found it, or the memory could not have been mapped; it stores no more than there is room for.
+        // SAFETY: `find_functions` has found it, or nothing would be probed; it stores no more than there is room for.
         let depth = unsafe {
             let save = transmute::<*const ffi::c_void, SaveStack>(save);
             save(regs, frames.as_mut_ptr().cast(), FRAMES_MAX as ffi::c_uint, 0)

@@ -11,7 +11,8 @@
 //!   closed, whatever its user has set has ended.
 //! - The log has whole records, in the order in which things happened; nothing in it is written over. What found no room is
 //!   counted.
-//! - All probes are registered when the module is loaded, and gone before it is.
+//! - All probes are registered when the module is loaded, and gone before it is; but those of functions that may fail, of which some
+//!   are entered all the time, only while its user wants them.
 //!
 //! | file | what |
 //! |---|---|
@@ -85,8 +86,7 @@ impl Drop for FreeMemory {
 
 impl kernel::Module for Loaded {
     fn init(module: &'static ThisModule) -> Result<Self> {
-        choices::CHOICES.find_functions();
-        let probes = [&clock::PROBES[..], &random::PROBES[..], &forget::PROBES[..], &failures::PROBES[..]];
+        let probes = [&clock::PROBES[..], &random::PROBES[..], &forget::PROBES[..]];
         let kprobes = Kprobes::register(probes.into_iter().flatten())?;
         let tracepoints = Tracepoints::register()?;
         let device = Registered::new(Ekm::new()?, module)?;

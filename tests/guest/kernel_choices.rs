@@ -225,7 +225,7 @@ fn canary(cx: Cx<'_>) {
     let (summary, findings) = explore("slab", true);
     let signature = "fs-failures/corrupt/failed-rename-has-no-effect";
     assert!(findings.iter().all(|finding| finding.signature == signature), "{findings:?}");
-    // Three slab allocations of the link and of the last unlink fail it: said when it is found, and with its count at the end.
+    // The two names of the link and the one of the last unlink are copied: without memory for one of these it fails half-way.
     let last = findings.last().expect("it is found");
     assert!(last.replayed && last.count == 3.into() && summary.complete, "{last:?}");
     for (fail, steps) in [("none", true), ("slab", false)] {

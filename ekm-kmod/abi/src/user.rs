@@ -38,6 +38,7 @@ mod raw {
     ioctl!(readwrite ekm_random with EKM_TYPE, 0x17; Random);
     ioctl!(readwrite ekm_log with EKM_TYPE, 0x18; LogSize);
     ioctl!(readwrite ekm_symbol with EKM_TYPE, 0x19; Symbol);
+    ioctl!(readwrite ekm_choices with EKM_TYPE, 0x1a; Switch);
 }
 
 /// Why a device is not ready for us.
@@ -241,6 +242,16 @@ pub fn random(ekm: BorrowedFd<'_>, mut random: Random) -> Result<Random, Errno> 
     Ok(random)
 }
 
+/// Probes the functions that may fail, or no more; says how it was.
+///
+/// # Errors
+/// `ENODEV`: this kernel cannot say who calls them; `ENOMEM`: no room for choices.
+pub fn choices(ekm: BorrowedFd<'_>, on: bool) -> Result<bool, Errno> {
+    let mut switch = Switch { on: on.into(), reserved: 0 };
+    call(raw::ekm_choices, ekm, &mut switch)?;
+    Ok(switch.on != 0)
+}
+
 /// What stands at an address of the kernel: `name+0xoffset/0xsize`, and ` [module]`; the address itself if nothing has a name there.
 ///
 /// # Errors
@@ -292,6 +303,7 @@ mod tests {
             EKM_RANDOM: EKM_TYPE 0x17 Random,
             EKM_LOG: EKM_TYPE 0x18 LogSize,
             EKM_SYMBOL: EKM_TYPE 0x19 Symbol,
+            EKM_CHOICES: EKM_TYPE 0x1a Switch,
         ];
         for (ours, ioctl_sys, nix) in numbers {
             assert_eq!(ours, ioctl_sys, "{ours:#x}");

@@ -206,7 +206,7 @@ pub struct Random {
     pub drawn: u64,
 }
 
-/// The first page of the choices: `mmap` of `/dev/ekm` at offset [`CHOICES_MMAP`], then [`ChoiceSlot`]s from [`LOG_DATA`] on.
+/// The first page of the choices: after [`EKM_CHOICES`], `mmap` of `/dev/ekm` at offset [`CHOICES_MMAP`], then [`ChoiceSlot`]s from [`LOG_DATA`] on.
 ///
 /// The user writes which choices there are, the answers to the first of them, and `armed` last; as long as that is 1 the module
 /// takes slot after slot. The user sets `armed` to 0 and reads what was asked. Both sides are the same thread, `task`: one at a time.
@@ -397,6 +397,9 @@ pub const EKM_RANDOM: u32 = iowr::<Random>(EKM_TYPE, 0x17);
 pub const EKM_LOG: u32 = iowr::<LogSize>(EKM_TYPE, 0x18);
 /// [`Symbol`].
 pub const EKM_SYMBOL: u32 = iowr::<Symbol>(EKM_TYPE, 0x19);
+/// Functions that may fail are probed ([`Switch`]), or not; not when the device is closed. Without it the kernel runs as fast as it
+/// can, and has no choices to map. `ENODEV` if this kernel cannot say who calls them.
+pub const EKM_CHOICES: u32 = iowr::<Switch>(EKM_TYPE, 0x1a);
 
 // Both sides are built from this file; should either compiler lay it out another way, it does not compile.
 const _: () = {

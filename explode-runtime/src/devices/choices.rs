@@ -31,8 +31,10 @@ impl Choices {
     /// This kernel does not say who calls.
     pub fn open(ekm: &File) -> Result<Choices, Fault> {
         let bytes = LOG_DATA as usize + CHOICES_MAX * size_of::<ChoiceSlot>();
-        let map = Map::new(ekm, CHOICES_MMAP as i64, bytes, true)
-            .map_err(|errno| tool(format!("EKM has no choices in this kernel: {}", errno.desc())))?;
+        let map =
+            user::choices(ekm.as_fd(), true).and_then(|_| Map::new(ekm, CHOICES_MMAP as i64, bytes, true));
+        let map =
+            map.map_err(|errno| tool(format!("EKM has no choices in this kernel: {}", errno.desc())))?;
         Ok(Choices { map, names: RefCell::default() })
     }
 

@@ -80,6 +80,12 @@ fn slot(index: usize) -> usize {
 
 fn choices() -> Outcome {
     let ekm = Ekm::open();
+    assert!(
+        matches!(Map::new(&ekm.file, CHOICES_MMAP as i64, 4096, true), Err(Errno::EINVAL)),
+        "not probed yet"
+    );
+    assert_eq!(user::choices(ekm.fd(), true), Ok(false));
+    assert_eq!(user::choices(ekm.fd(), true), Ok(true));
     assert!(matches!(Map::new(&ekm.file, CHOICES_MMAP as i64 + 4096, 4096, true), Err(Errno::EINVAL)));
     let mut shared = Shared::of(&ekm);
     let folder: PathBuf = std::env::temp_dir().join("ekm-choices");
