@@ -108,7 +108,8 @@ fn selftest() {
         Command::new(loader).args(["--library-path", "/agent/lib", "/selftest"]).output().expect("it starts");
     let said = String::from_utf8_lossy(&ran.stdout).into_owned();
     let last = said.lines().last().unwrap_or_default();
-    assert!(ran.status.success() && last.ends_with(" 0 skipped, 0 failed"), "{said}");
+    let why = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success() && last.ends_with(" 0 skipped, 0 failed"), "{said}{why}");
 }
 
 /// Exact counts of every file system, one step deep: states, crash disks, distinct, and those of crashes during recovery (of
