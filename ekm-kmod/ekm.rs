@@ -3,12 +3,13 @@
 //!
 //! `/dev/ekm` has one log for all block devices that its user watches: buffers that become dirty or are forgotten, requests and
 //! their ends, each with the contents it had at that moment. It says which buffers are dirty now, stops the clock that file
-//! systems read, makes the kernel's random numbers the same at each run, and lets functions fail where its user says so. `wire.rs` describes the calls and the records.
+//! systems read, makes the kernel's random numbers the same at each run, and lets functions fail where its user says so. `wire.rs`
+//! describes the calls and the records.
 //!
 //! Invariants:
 //!
-//! - It only looks on, but for the clock, the random numbers and the failures, and these only while its user has armed them. When the device is
-//!   closed, whatever its user has set has ended.
+//! - It only looks on, but for the clock, the random numbers and the failures, and these only while its user has armed them. When
+//!   the device is closed, whatever its user has set has ended.
 //! - The log has whole records, in the order in which things happened; nothing in it is written over. What found no room is
 //!   counted.
 //! - All probes are registered when the module is loaded, and gone before it is; but those of functions that may fail, of which some

@@ -206,7 +206,8 @@ pub struct Random {
     pub drawn: u64,
 }
 
-/// The first page of the choices: after [`EKM_CHOICES`], `mmap` of `/dev/ekm` at offset [`CHOICES_MMAP`], then [`ChoiceSlot`]s from [`LOG_DATA`] on.
+/// The first page of the choices: after [`EKM_CHOICES`], `mmap` of `/dev/ekm` at offset [`CHOICES_MMAP`], then [`ChoiceSlot`]s from
+/// [`LOG_DATA`] on.
 ///
 /// The user writes which choices there are, the answers to the first of them, and `armed` last; as long as that is 1 the module
 /// takes slot after slot. The user sets `armed` to 0 and reads what was asked. Both sides are the same thread, `task`: one at a time.
