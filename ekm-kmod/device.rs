@@ -15,13 +15,18 @@ use crate::common::call::{valid, Plain, UserAddress};
 use crate::common::control::Control;
 use crate::log::{Event, LOG};
 use crate::watch::WATCHES;
-use crate::wire::{self, Buffers, Clock, LogSize, Mark, Random, Reset, Switch, Watch};
-use crate::{clock, random};
+use crate::wire::{self, Buffers, Clock, LogSize, Mark, Random, Reset, Switch, Symbol, Watch};
+use crate::kprobe::Kprobes;
+use crate::{choices, clock, failures, random, symbols};
+
+/// The first page of the choices, as mmap counts.
+const CHOICES_PAGE: u64 = wire::CHOICES_MMAP / bindings::K_PAGE_SIZE as u64;
 
 /// The control device.
 pub(crate) struct Ekm {
     open: AtomicBool,
-    calls: Pin<KBox<Mutex<()>>>,
+    /// The probes of functions that may fail, while anybody wants them.
+    calls: Pin<KBox<Mutex<Option<Kprobes>>>>,
     devices: Devices,
 }
 
@@ -30,7 +35,7 @@ impl Ekm {
     pub(crate) fn new() -> Result<Self> {
         Ok(Self {
             open: AtomicBool::new(false),
-            calls: KBox::pin_init(new_mutex!((), "ekm_calls"), GFP_KERNEL)?,
+            calls: KBox::pin_init(new_mutex!(None, "ekm_calls"), GFP_KERNEL)?,
             devices: Devices::new()?,
         })
     }
@@ -58,6 +63,25 @@ impl Ekm {
         LOG.require()?;
         LOG.append(&Event { kind: wire::KIND_MARK, sector: mark.value, ..Default::default() }, 0, |_| {});
         Ok(())
+    }
+
+    /// [`wire::EKM_CHOICES`].
+    fn choices(&self, address: UserAddress) -> Result {
+        address.exchange(|switch: &mut Switch| {
+            valid(switch.on <= 1 && switch.reserved == 0)?;
+            let mut probes = self.calls.lock();
+            let was = probes.is_some();
+            match (was, switch.on == 1) {
+                (false, true) => {
+                    choices::CHOICES.make()?;
+                    *probes = Some(Kprobes::register(failures::PROBES.iter())?);
+                }
+                (true, false) => *probes = None,
+                _ => {}
+            }
+            switch.on = was.into();
+            Ok(())
+        })
     }
 
     /// [`wire::EKM_BUFFERS`].
@@ -95,6 +119,10 @@ impl Control for Ekm {
         WATCHES.clear();
         clock::run();
         random::release();
+        choices::CHOICES.disarm();
+        // Taking probes away takes time: without the lock.
+        let probes = self.calls.lock().take();
+        drop(probes);
         LOG.clear();
         self.open.store(false, Ordering::Release);
     }
@@ -110,17 +138,24 @@ impl Control for Ekm {
             wire::EKM_CLOCK => self.exchange(address, |clock: &mut Clock| clock::set(clock)),
             wire::EKM_RANDOM => self.exchange(address, |random: &mut Random| random::exchange(random)),
             wire::EKM_LOG => self.exchange(address, Self::make_log),
+            wire::EKM_CHOICES => self.choices(address),
+            wire::EKM_SYMBOL => self.exchange(address, |symbol: &mut Symbol| symbols::name(symbol)),
             _ => Err(ENOTTY),
         }
     }
 
     unsafe fn map(&self, vma: *mut bindings::vm_area_struct) -> Result {
-        let _calls = self.calls.lock();
+        let calls = self.calls.lock();
         // SAFETY: The caller's promise.
         unsafe {
-            valid((*vma).vm_pgoff == 0)?;
-            LOG.require()?;
-            LOG.map(vma)
+            match (*vma).vm_pgoff as u64 {
+                0 => {
+                    LOG.require()?;
+                    LOG.map(vma)
+                }
+                CHOICES_PAGE if calls.is_some() => choices::CHOICES.map(vma),
+                _ => Err(EINVAL),
+            }
         }
     }
 }

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
-//! EKM: what goes on between file systems and disks, logged; and time and chance, controlled.
+//! EKM: what goes on between file systems and disks, logged; time and chance, controlled; functions of the kernel, made to fail.
 //!
 //! `/dev/ekm` has one log for all block devices that its user watches: buffers that become dirty or are forgotten, requests and
 //! their ends, each with the contents it had at that moment. It says which buffers are dirty now, stops the clock that file
-//! systems read, and makes the kernel's random numbers the same at each run. `wire.rs` describes the calls and the records.
+//! systems read, makes the kernel's random numbers the same at each run, and lets functions fail where its user says so. `wire.rs`
+//! describes the calls and the records.
 //!
 //! Invariants:
 //!
-//! - It only looks on, but for the clock and the random numbers, and these only while its user has armed them. When the device is
-//!   closed, whatever its user has set has ended.
+//! - It only looks on, but for the clock, the random numbers and the failures, and these only while its user has armed them. When
+//!   the device is closed, whatever its user has set has ended.
 //! - The log has whole records, in the order in which things happened; nothing in it is written over. What found no room is
 //!   counted.
-//! - All probes are registered when the module is loaded, and gone before it is.
+//! - All probes are registered when the module is loaded, and gone before it is; but those of functions that may fail, of which some
+//!   are entered all the time, only while its user wants them.
 //!
 //! | file | what |
 //! |---|---|
@@ -22,6 +24,9 @@
 //! | `forget` | kprobes: FORGET |
 //! | `buffers`, `pages`, `buffer` | dirty buffers: of a device, in a page cache, one |
 //! | `clock`, `random` | time and chance |
+//! | `failures` | kprobes: functions that may fail |
+//! | `choices` | whether they do: in whose system calls, and by whose answers |
+//! | `symbols` | names of addresses, and where functions lie |
 //! | `kprobe` | functions answered for by a handler |
 
 use kernel::prelude::*;
@@ -30,16 +35,19 @@ use kernel::prelude::*;
 mod bindings;
 mod buffer;
 mod buffers;
+mod choices;
 mod clock;
 #[allow(dead_code)]
 mod common;
 mod device;
+mod failures;
 mod forget;
 mod kprobe;
 mod lock;
 mod log;
 mod pages;
 mod random;
+mod symbols;
 mod trace;
 mod watch;
 #[path = "abi/src/wire.rs"]
@@ -64,15 +72,16 @@ struct Loaded {
     _device: KBox<Registered<Ekm>>,
     _tracepoints: Tracepoints,
     _kprobes: Kprobes,
-    _log: FreeLog,
+    _memory: FreeMemory,
 }
 
-/// Frees the log when nothing appends to it any more.
-struct FreeLog;
+/// Frees the log and the choices when no probe uses them any more.
+struct FreeMemory;
 
-impl Drop for FreeLog {
+impl Drop for FreeMemory {
     fn drop(&mut self) {
         log::LOG.free();
+        choices::CHOICES.free();
     }
 }
 
@@ -82,6 +91,6 @@ impl kernel::Module for Loaded {
         let kprobes = Kprobes::register(probes.into_iter().flatten())?;
         let tracepoints = Tracepoints::register()?;
         let device = Registered::new(Ekm::new()?, module)?;
-        Ok(Self { _device: device, _tracepoints: tracepoints, _kprobes: kprobes, _log: FreeLog })
+        Ok(Self { _device: device, _tracepoints: tracepoints, _kprobes: kprobes, _memory: FreeMemory })
     }
 }

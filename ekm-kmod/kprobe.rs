@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 //! Kprobes: handlers at the beginning of kernel functions, which may look on, or answer in the function's place.
 //!
-//! All are registered once, when the module is loaded, and armed by flags of their own: registering one takes longer than a whole
-//! test case. Handlers run with preemption off and must not call a function that is probed.
+//! They are registered once, and armed by flags of their own: registering one takes longer than a whole test case.
+//! Handlers run with preemption off and must not call a function that is probed.
 
 use core::arch::global_asm;
 use core::ptr;

@@ -14,6 +14,7 @@ pub fn register(registry: &mut Registry) {
         db::transactions::DEF,
         fs::basic::DEF,
         fs::sync::DEF,
+        fs::failures::DEF,
         kv::commits::DEF,
         vcs::merge::DEF,
         vdisk::blocks::DEF,
@@ -22,6 +23,7 @@ pub fn register(registry: &mut Registry) {
     registry.targets.extend(kv::targets::targets());
     registry.targets.extend(fs::basic::targets());
     registry.targets.extend(fs::sync::targets());
+    registry.targets.extend(fs::failures::targets());
     registry.targets.extend(fs::toyfs::targets());
     registry.targets.extend(vdisk::targets::targets());
     registry.targets.extend(vdisk::targets::systems());

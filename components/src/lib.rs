@@ -20,6 +20,7 @@ pub fn register(registry: &mut Registry) {
         fs::kernel::vfat::DEF,
         fs::kernel::minix::DEF,
         broken::lying_sync::DEF,
+        broken::rename_in_steps::DEF,
         broken::toyfs::DEF,
         broken::kv::wal::DEF,
         broken::kv::rename::DEF,

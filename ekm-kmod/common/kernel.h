@@ -7,6 +7,8 @@
 #include <linux/blkdev.h>
 #include <linux/buffer_head.h>
 #include <linux/fs.h>
+#include <linux/gfp.h>
+#include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
@@ -37,6 +39,7 @@ const gfp_t K_XA_FLAGS_DIRTY = XA_FLAGS_MARK(PAGECACHE_TAG_DIRTY);
 const xa_mark_t K_PAGECACHE_TAG_DIRTY = PAGECACHE_TAG_DIRTY;
 
 /* Memory. */
+const gfp_t K_GFP_NOFAIL = __GFP_NOFAIL;
 const unsigned long K_VM_WRITE = VM_WRITE;
 const unsigned long K_VM_MAYWRITE = VM_MAYWRITE;
 const unsigned long K_VM_SHARED = VM_SHARED;

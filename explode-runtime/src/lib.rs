@@ -8,6 +8,7 @@
 //! events -> writeset     what could be on disk, or not
 //! crash                  the crash disks: enumerated, de-duplicated, counted
 //! media                  blocks that go bad, as choices
+//! failures               functions of the kernel that fail, as choices
 //! devices                what stacks stand on: in process, or the kernel's
 //! recover -> check       stacks, checkers, verdicts
 //! skip                   verdicts that are known already
@@ -26,6 +27,7 @@ pub mod devices;
 pub mod events;
 pub mod explain;
 pub mod explore;
+pub mod failures;
 pub mod media;
 pub mod minimise;
 pub mod pipeline;

@@ -12,8 +12,8 @@ use explode_runtime::run::{Confirmation, Local, Mode, Plan, Registry, explore};
 use explode_runtime::trace::{Replay, Trace, replay};
 
 use crate::directed::{LAST, Seen, go, go_on};
-use crate::log_writes;
 use crate::report::{Line, Report};
+use crate::{kernel_choices, log_writes};
 
 /// Goes through the cases, and tells the host.
 pub fn all(port: &str) {
@@ -32,6 +32,7 @@ pub fn all(port: &str) {
     losses(cx, &mut report);
     media(cx, &mut report);
     log_writes::logs(&lab, &mut report);
+    kernel_choices::all(cx, &mut report);
     report.case("the same way gives the same events", |_| {
         let way = ["write /a behind a hole; fsync /a, /", "mkdir /d; write /d/c", "sync"];
         let mut plan = cx.plan("fs-sync-ext4");
@@ -64,7 +65,8 @@ pub struct Cx<'a> {
 }
 
 impl Cx<'_> {
-    fn plan(self, target: &str) -> Plan {
+    /// The target, with its own bounds.
+    pub fn plan(self, target: &str) -> Plan {
         let target = self.registry.target(target).expect("the target is there");
         Plan::of(self.registry, target).expect("so are its components")
     }
@@ -106,7 +108,8 @@ fn selftest() {
         Command::new(loader).args(["--library-path", "/agent/lib", "/selftest"]).output().expect("it starts");
     let said = String::from_utf8_lossy(&ran.stdout).into_owned();
     let last = said.lines().last().unwrap_or_default();
-    assert!(ran.status.success() && last.ends_with(" 0 skipped, 0 failed"), "{said}");
+    let why = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success() && last.ends_with(" 0 skipped, 0 failed"), "{said}{why}");
 }
 
 /// Exact counts of every file system, one step deep: states, crash disks, distinct, and those of crashes during recovery (of

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::IN_GUEST;
 use crate::common::explode_in;
+use crate::kernel_choices::POINTS;
 use crate::log_writes;
 use crate::report::Line;
 
@@ -34,7 +35,15 @@ pub fn main(only: Option<String>) -> ExitCode {
         }
     };
     let mut tally = Tally { only: only.unwrap_or_default(), passed: 0, failed: 0 };
-    let traces = in_guest(&spec, &mut tally);
+    let Found { traces, points } = in_guest(&spec, &mut tally);
+    if POINTS.contains(&tally.only) {
+        let fresh = self::spec(POINTS).map(|spec| in_guest(&spec, &mut tally).points);
+        tally.case("kernel choices: the same in a fresh guest", || match fresh {
+            Ok(fresh) if fresh == points && !points.is_empty() => Ok(()),
+            Ok(fresh) => Err(format!("{points:#?}\nand in a fresh guest {fresh:#?}")),
+            Err(error) => Err(error.to_string()),
+        });
+    }
     let folder = tempfile::tempdir().expect("a temporary folder");
     for (name, trace) in traces {
         tally.case(&format!("{name}: its trace replays in a fresh guest"), || {
@@ -113,23 +122,36 @@ impl Tally {
     }
 }
 
-/// Boots the guest, hears how its cases end, and sees it die; returns the traces that it has found.
-fn in_guest(spec: &GuestSpec, tally: &mut Tally) -> Vec<(String, String)> {
+/// What a guest has found.
+#[derive(Default)]
+struct Found {
+    /// Traces, each to be replayed in a fresh guest.
+    traces: Vec<(String, String)>,
+    /// The choices that the kernel had to make in each call.
+    points: Vec<(String, Vec<String>)>,
+}
+
+/// Boots the guest, hears how its cases end, and sees it die; returns what it has found.
+fn in_guest(spec: &GuestSpec, tally: &mut Tally) -> Found {
     let mut guest = match Guest::boot(spec) {
         Ok(guest) => guest,
         Err(error) => {
             tally.ended("a guest boots", Some(error.to_string()));
-            return Vec::new();
+            return Found::default();
         }
     };
     tally.ended("a guest boots", None);
     let (reader, _writer) = guest.take_stream().expect("nobody has it yet");
-    let mut traces = Vec::new();
+    let mut found = Found::default();
     let mut ended = false;
     for line in BufReader::new(reader).lines().map_while(Result::ok) {
         match serde_json::from_str(&line) {
             Ok(Line::Case(name, why)) => tally.ended(&name, why),
-            Ok(Line::Trace(name, trace)) => traces.push((name, trace)),
+            Ok(Line::Trace(name, trace)) => found.traces.push((name, trace)),
+            Ok(Line::Points(call, there)) => {
+                println!("{call}: {} points", there.len());
+                found.points.push((call, there));
+            }
             Ok(Line::Logged(name, log, device)) => {
                 tally.case(&format!("{name}: explode reads the log that dm-log-writes has made"), || {
                     let checked = catch_unwind(|| log_writes::check(&name, &log, &device));
@@ -145,7 +167,7 @@ fn in_guest(spec: &GuestSpec, tally: &mut Tally) -> Vec<(String, String)> {
     let lost = ended && died && panicked;
     let why = (!lost).then(|| format!("its console ends:\n{}", guest.console_tail(30)));
     tally.ended("the host sees a guest that panics, after its last case", why);
-    traces
+    found
 }
 
 /// The trace of a known bug, as it is kept for its readers.

@@ -11,6 +11,7 @@ mod common;
 mod cases;
 mod directed;
 mod host;
+mod kernel_choices;
 mod log_writes;
 mod report;
 mod skipping;

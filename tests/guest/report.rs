@@ -15,6 +15,8 @@ pub enum Line {
     Trace(String, String),
     /// A log of the kernel's dm-log-writes target, and what its device held in the end.
     Logged(String, Vec<u8>, Vec<u8>),
+    /// The choices that the kernel had to make in a workload: for each its label.
+    Points(String, Vec<String>),
     /// All cases have ended; the guest is about to be lost.
     End,
 }

@@ -1,6 +1,7 @@
 //! File systems.
 
 pub mod basic;
+pub mod failures;
 pub(crate) mod kernel;
 pub mod sync;
 pub mod toyfs;

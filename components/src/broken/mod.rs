@@ -6,4 +6,5 @@ pub mod merge;
 mod page_journal;
 pub mod raid;
 mod record;
+pub mod rename_in_steps;
 pub mod toyfs;

@@ -10,7 +10,7 @@ use nix::errno::Errno;
 
 use crate::wire::{
     ABI_VERSION, BlockList, Buffers, Clock, DiskSpec, FaultSpec, Hello, LogSize, Mark, RESET_ALL, Random,
-    Reset, Switch, Watch,
+    Reset, Switch, Symbol, Watch,
 };
 
 /// The bare calls, as `ioctl-sys` makes them.
@@ -20,7 +20,7 @@ mod raw {
 
     use crate::wire::{
         BlockList, Buffers, Clock, DiskSpec, EKM_TYPE, FaultSpec, Hello, LogSize, Mark, RDD_TYPE, Random,
-        Reset, Switch, Watch,
+        Reset, Switch, Symbol, Watch,
     };
 
     ioctl!(readwrite rdd_hello with RDD_TYPE, 0x10; Hello);
@@ -37,6 +37,8 @@ mod raw {
     ioctl!(readwrite ekm_clock with EKM_TYPE, 0x16; Clock);
     ioctl!(readwrite ekm_random with EKM_TYPE, 0x17; Random);
     ioctl!(readwrite ekm_log with EKM_TYPE, 0x18; LogSize);
+    ioctl!(readwrite ekm_symbol with EKM_TYPE, 0x19; Symbol);
+    ioctl!(readwrite ekm_choices with EKM_TYPE, 0x1a; Switch);
 }
 
 /// Why a device is not ready for us.
@@ -240,6 +242,28 @@ pub fn random(ekm: BorrowedFd<'_>, mut random: Random) -> Result<Random, Errno> 
     Ok(random)
 }
 
+/// Probes the functions that may fail, or no more; says how it was.
+///
+/// # Errors
+/// `ENODEV`: this kernel cannot say who calls them; `ENOMEM`: no room for choices.
+pub fn choices(ekm: BorrowedFd<'_>, on: bool) -> Result<bool, Errno> {
+    let mut switch = Switch { on: on.into(), reserved: 0 };
+    call(raw::ekm_choices, ekm, &mut switch)?;
+    Ok(switch.on != 0)
+}
+
+/// What stands at an address of the kernel: `name+0xoffset/0xsize`, and ` [module]`; the address itself if nothing has a name there.
+///
+/// # Errors
+/// Not EKM.
+pub fn symbol(ekm: BorrowedFd<'_>, address: u64) -> Result<String, Errno> {
+    let mut symbol = Symbol { address, ..Symbol::default() };
+    call(raw::ekm_symbol, ekm, &mut symbol)?;
+    let text = symbol.text.concat();
+    let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
+    Ok(String::from_utf8_lossy(&text[..end]).into_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use std::mem::{offset_of, size_of};
@@ -278,6 +302,8 @@ mod tests {
             EKM_CLOCK: EKM_TYPE 0x16 Clock,
             EKM_RANDOM: EKM_TYPE 0x17 Random,
             EKM_LOG: EKM_TYPE 0x18 LogSize,
+            EKM_SYMBOL: EKM_TYPE 0x19 Symbol,
+            EKM_CHOICES: EKM_TYPE 0x1a Switch,
         ];
         for (ours, ioctl_sys, nix) in numbers {
             assert_eq!(ours, ioctl_sys, "{ours:#x}");

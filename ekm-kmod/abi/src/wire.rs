@@ -10,7 +10,7 @@
 //! `ENODEV`), and then has changed nothing.
 
 /// Changes with every change of this file that matters to either side. [`Hello`] compares it.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 
 /// Bytes of a sector.
 pub const SECTOR: u64 = 512;
@@ -206,6 +206,80 @@ pub struct Random {
     pub drawn: u64,
 }
 
+/// The first page of the choices: after [`EKM_CHOICES`], `mmap` of `/dev/ekm` at offset [`CHOICES_MMAP`], then [`ChoiceSlot`]s from
+/// [`LOG_DATA`] on.
+///
+/// The user writes which choices there are, the answers to the first of them, and `armed` last; as long as that is 1 the module
+/// takes slot after slot. The user sets `armed` to 0 and reads what was asked. Both sides are the same thread, `task`: one at a time.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChoiceHeader {
+    /// 1: functions may fail.
+    pub armed: u32,
+    /// Which: `FAIL_*`.
+    pub kinds: u32,
+    /// The thread whose system calls they may fail in (gettid(2)).
+    pub task: u32,
+    /// So many answers stand in the first slots.
+    pub scripted: u32,
+    /// So many failures may come; after the last one nothing is asked.
+    pub failures: u32,
+    /// So many slots are taken.
+    pub taken: u32,
+    /// How many more were asked for and found no slot; they ran normally, and the choices are worth nothing.
+    pub lost: u32,
+    /// Always 0.
+    pub reserved: u32,
+}
+
+/// A choice in the kernel: two options, 0 to fail, 1 to run normally.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChoiceSlot {
+    /// One of `FAIL_*`.
+    pub kind: u32,
+    /// The answer. That of the script counts only if the script has this kind there.
+    pub answer: u32,
+    /// The number of the watched device that it is about, or [`NO_DEVICE`].
+    pub device: u32,
+    /// So many of `frames` are there.
+    pub depth: u32,
+    /// The addresses that lead there, innermost first: of the function itself, then where its caller goes on, and so on.
+    pub frames: [u64; FRAMES_MAX],
+}
+
+/// Where in the mmap the choices are.
+pub const CHOICES_MMAP: u64 = 1 << 44;
+/// So many slots there are.
+pub const CHOICES_MAX: usize = 4096;
+/// So much of a stack is kept.
+pub const FRAMES_MAX: usize = 30;
+/// A choice that is about no device in particular.
+pub const NO_DEVICE: u32 = u32::MAX;
+
+/// A slab allocation, `kmalloc` among them (`should_failslab`): `ENOMEM`. Not with `__GFP_NOFAIL`.
+pub const FAIL_SLAB: u32 = 1;
+/// A page allocation (`should_fail_alloc_page`): `ENOMEM`. Not with `__GFP_NOFAIL`, and not for the slab allocator.
+pub const FAIL_PAGE: u32 = 2;
+/// A copy from user memory: `EFAULT`.
+pub const FAIL_COPY: u32 = 4;
+/// A block that is read into the buffer cache: `EIO`.
+pub const FAIL_BUFFER: u32 = 8;
+/// A page that is read into the page cache: `EIO`.
+pub const FAIL_CACHE: u32 = 16;
+/// A request to a watched device (`should_fail_bio`): it ends with `EIO`, and never gets there.
+pub const FAIL_REQUEST: u32 = 32;
+
+/// Asks what stands at an address of the kernel.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Symbol {
+    /// In: the address.
+    pub address: u64,
+    /// Out: `name+0xoffset/0xsize`, and ` [module]`; cut off where it is too long, then zeroes.
+    pub text: [[u8; 32]; 4],
+}
+
 /// The first page of `/dev/ekm`'s mmap. Only the module writes it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -322,6 +396,11 @@ pub const EKM_RANDOM: u32 = iowr::<Random>(EKM_TYPE, 0x17);
 /// Makes the log anew, empty, with another size ([`LogSize`]); `EBUSY` while it records or is mapped. A log that nobody has made
 /// is made by the first call that needs one, and is there until the module goes.
 pub const EKM_LOG: u32 = iowr::<LogSize>(EKM_TYPE, 0x18);
+/// [`Symbol`].
+pub const EKM_SYMBOL: u32 = iowr::<Symbol>(EKM_TYPE, 0x19);
+/// Functions that may fail are probed ([`Switch`]), or not; not when the device is closed. Without it the kernel runs as fast as it
+/// can, and has no choices to map. `ENODEV` if this kernel cannot say who calls them.
+pub const EKM_CHOICES: u32 = iowr::<Switch>(EKM_TYPE, 0x1a);
 
 // Both sides are built from this file; should either compiler lay it out another way, it does not compile.
 const _: () = {
@@ -339,5 +418,8 @@ const _: () = {
     assert!(size_of::<Random>() == 24);
     assert!(size_of::<LogSize>() == 8);
     assert!(size_of::<LogHeader>() == 48);
+    assert!(size_of::<ChoiceHeader>() == 32);
+    assert!(size_of::<ChoiceSlot>() == 256);
+    assert!(size_of::<Symbol>() == 136);
     assert!(size_of::<RecordHeader>() == 40);
 };

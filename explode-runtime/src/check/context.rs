@@ -5,6 +5,7 @@ use std::panic::Location;
 use super::{Args, Checker, Violation};
 use crate::choose::{Chooser, Label, Point};
 use crate::crash::When;
+use crate::failures::{Turn, failed};
 use crate::recover::Stack;
 
 /// Why a mutate or a check ended early.
@@ -40,23 +41,55 @@ pub struct Cx<'a> {
     started: Option<Args>,
     begin: &'a mut dyn FnMut(&Stack),
     ask: &'a mut dyn FnMut(&Stack, &Ask<'_>) -> Result<(), Failure>,
+    turn: &'a mut dyn FnMut(Turn, &mut Chooser),
 }
 
 impl<'a> Cx<'a> {
-    /// Made by whoever runs a mutate: `begin` notes where an interval begins, `ask` makes the crash checks.
+    /// Made by whoever runs a mutate: `begin` notes where an interval begins, `ask` makes the crash checks, `turn` says whose turn
+    /// it is to choose; it is ours.
     pub(crate) fn new(
         stack: &'a Stack,
         chooser: &'a mut Chooser,
         fallback: &'a mut dyn FnMut(&Point<'_>) -> u32,
         begin: &'a mut dyn FnMut(&Stack),
         ask: &'a mut dyn FnMut(&Stack, &Ask<'_>) -> Result<(), Failure>,
+        turn: &'a mut dyn FnMut(Turn, &mut Chooser),
     ) -> Cx<'a> {
-        Cx { stack, chooser, fallback, started: None, begin, ask }
+        Cx { stack, chooser, fallback, started: None, begin, ask, turn }
+    }
+
+    /// The kernel's turn to choose, until [`take_back`](Cx::take_back).
+    pub(crate) fn hand_over(&mut self) {
+        (self.turn)(Turn::Kernels, self.chooser);
+    }
+
+    /// Our turn.
+    pub(crate) fn take_back(&mut self) {
+        (self.turn)(Turn::Ours, self.chooser);
+    }
+
+    /// Does something in our turn, in which no function of the kernel fails by choice.
+    fn in_our_turn<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        self.take_back();
+        let result = work(self);
+        self.hand_over();
+        result
     }
 
     /// The system under test.
     pub fn stack(&self) -> &'a Stack {
         self.stack
+    }
+
+    /// Looks at the system, without functions of the kernel that fail by choice: what a checker does for itself is no part of what
+    /// is checked.
+    pub fn undisturbed<T>(&mut self, look: impl FnOnce(&'a Stack) -> T) -> T {
+        self.in_our_turn(|cx| look(cx.stack))
+    }
+
+    /// Has a function of the kernel failed by choice, on the way to here?
+    pub fn has_failed(&mut self) -> bool {
+        self.in_our_turn(|cx| failed(cx.chooser.made()).next().is_some())
     }
 
     /// Chooses one of `options` actions: 0, 1, ... `options` - 1; every one of them will be tried (EX-10).
@@ -83,7 +116,7 @@ impl<'a> Cx<'a> {
 
     /// Chooses at a point that says more of itself.
     pub fn choose_at(&mut self, point: &Point<'_>) -> u32 {
-        self.chooser.choose(point, self.fallback)
+        self.in_our_turn(|cx| cx.chooser.choose(point, cx.fallback))
     }
 
     /// Checks every disk that a crash at this very moment could leave (EX-61). `checker` is the one that asks: `self`.
@@ -91,7 +124,7 @@ impl<'a> Cx<'a> {
     /// # Errors
     /// Pass it on: this state is not explored further.
     pub fn check_crashes_now(&mut self, checker: &dyn Checker, args: &[String]) -> Result<(), Failure> {
-        (self.ask)(self.stack, &Ask { checker, when: When::Now, begin: args, args, chooser: self.chooser })
+        self.ask(checker, When::Now, args, args)
     }
 
     /// Checks the one disk that a soft crash at this very moment leaves: everything as it is, nothing lost.
@@ -100,12 +133,12 @@ impl<'a> Cx<'a> {
     /// Pass it on: this state is not explored further.
     pub fn check_soft_crash(&mut self, checker: &dyn Checker, args: &[String]) -> Result<(), Failure> {
         self.stack.settle()?;
-        (self.ask)(self.stack, &Ask { checker, when: When::Soft, begin: args, args, chooser: self.chooser })
+        self.ask(checker, When::Soft, args, args)
     }
 
     /// Begins an interval (EX-62); `args` go to the checks of epoch `begin`.
     pub fn check_crashes_start(&mut self, args: &[String]) {
-        (self.begin)(self.stack);
+        self.in_our_turn(|cx| (cx.begin)(cx.stack));
         self.started = Some(args.to_vec());
     }
 
@@ -120,8 +153,23 @@ impl<'a> Cx<'a> {
                 "check_crashes_end without check_crashes_start before it".to_owned(),
             ));
         };
-        let when = When::Between;
-        (self.ask)(self.stack, &Ask { checker, when, begin: &begin, args, chooser: self.chooser })
+        self.ask(checker, When::Between, &begin, args)
+    }
+
+    fn ask(
+        &mut self,
+        checker: &dyn Checker,
+        when: When,
+        begin: &[String],
+        args: &[String],
+    ) -> Result<(), Failure> {
+        self.take_back();
+        let asked = (self.ask)(self.stack, &Ask { checker, when, begin, args, chooser: self.chooser });
+        // Else there is nothing more to explore, whatever the checker does on its way out.
+        if asked.is_ok() {
+            self.hand_over();
+        }
+        asked
     }
 }
 

@@ -105,6 +105,31 @@ impl Chooser {
         value
     }
 
+    /// What the script says of the points that are still to come.
+    pub(crate) fn upcoming(&self) -> &[Choice] {
+        self.script.get(self.made.len()..).unwrap_or_default()
+    }
+
+    /// A choice that was made elsewhere, by the script as far as that goes: one that is not what the script has there is a
+    /// divergence.
+    pub(crate) fn record(&mut self, choice: Choice) {
+        if self.diverged.is_some() {
+            return;
+        }
+        let index = self.made.len();
+        let is_as_recorded = |recorded: &Choice| {
+            (recorded.options, &recorded.label, recorded.kind, recorded.value)
+                == (choice.options, &choice.label, choice.kind, choice.value)
+        };
+        match self.script.get(index) {
+            Some(recorded) if !is_as_recorded(recorded) => {
+                let asked = Some((choice.options, choice.kind, choice.label));
+                self.diverged = Some(Divergence { index, recorded: Some(recorded.clone()), asked });
+            }
+            _ => self.made.push(choice),
+        }
+    }
+
     /// All answers so far.
     pub fn made(&self) -> &[Choice] {
         &self.made

@@ -8,6 +8,7 @@ mod chooser;
 use std::fmt;
 use std::panic::Location;
 
+use explode_ekm_abi::wire;
 use serde::{Deserialize, Serialize};
 
 pub use chooser::{Chooser, Divergence};
@@ -41,6 +42,45 @@ pub enum Kind {
     TimeCompare,
     /// A value from outside.
     Input,
+    /// Does a slab allocation of the kernel fail? This and those that follow are the kernel's own: 0 fails, 1 runs normally (EX-13).
+    SlabFailure,
+    /// Does a page allocation fail?
+    PageFailure,
+    /// Does a copy from user memory fail?
+    CopyFailure,
+    /// Does reading a block into the buffer cache fail?
+    BufferFailure,
+    /// Does reading a page into the page cache fail?
+    CacheFailure,
+    /// Does a request fail before it gets to its device?
+    RequestFailure,
+}
+
+/// The kernel's own kinds, each with its number in EKM's calls, and its word.
+const OF_KERNEL: [(Kind, u32, &str); 6] = [
+    (Kind::SlabFailure, wire::FAIL_SLAB, "slab"),
+    (Kind::PageFailure, wire::FAIL_PAGE, "page"),
+    (Kind::CopyFailure, wire::FAIL_COPY, "copy"),
+    (Kind::BufferFailure, wire::FAIL_BUFFER, "buffer"),
+    (Kind::CacheFailure, wire::FAIL_CACHE, "cache"),
+    (Kind::RequestFailure, wire::FAIL_REQUEST, "request"),
+];
+
+impl Kind {
+    /// The kernel's own kinds: each with its number in EKM's calls, and its word.
+    pub(crate) fn of_kernel() -> impl Iterator<Item = (Kind, u32, &'static str)> {
+        OF_KERNEL.into_iter()
+    }
+
+    /// Its number in EKM's calls, if it is the kernel's own.
+    pub(crate) fn kernel_number(self) -> Option<u32> {
+        Kind::of_kernel().find(|(kind, _, _)| *kind == self).map(|(_, number, _)| number)
+    }
+
+    /// Is it chosen in the kernel: does a function of it fail, or run normally?
+    pub fn is_of_kernel(self) -> bool {
+        self.kernel_number().is_some()
+    }
 }
 
 /// Where a choice point is.
@@ -117,6 +157,22 @@ pub struct Choice {
     pub name: Option<String>,
     /// Where.
     pub label: Label,
+}
+
+impl Choice {
+    /// The place of its value among those of its point, in the order in which they are tried: 0 is what happens if nobody wants
+    /// anything else. Of a function of the kernel that is to run normally, not to fail.
+    pub fn rank(&self) -> u32 {
+        if self.kind.is_of_kernel() { self.options - 1 - self.value } else { self.value }
+    }
+
+    /// The same choice with the value of this place.
+    #[must_use = "this returns the other choice"]
+    pub fn with_rank(&self, rank: u32) -> Choice {
+        let value = if self.kind.is_of_kernel() { self.options - 1 - rank } else { rank };
+        let name = if value == self.value { self.name.clone() } else { None };
+        Choice { value, name, ..self.clone() }
+    }
 }
 
 /// A hash of a sequence of choices: the identity of the state that they lead to.

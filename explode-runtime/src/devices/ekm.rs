@@ -1,5 +1,6 @@
 //! EKM's event log: switched, marked and emptied by ioctl, read by mmap.
 
+use std::cell::OnceCell;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
@@ -9,8 +10,10 @@ use explode_ekm_abi::user;
 use explode_ekm_abi::wire::{Clock, LOG_DATA, LOG_MAGIC, LogHeader, Random, RecordHeader, Watch};
 use nix::errno::Errno;
 
+use super::choices::Choices;
 use super::log::Record;
 use super::map::Map;
+use crate::choose::Choice;
 use crate::recover::{Blame, Fault};
 
 /// Where EKM is.
@@ -21,6 +24,8 @@ pub(super) const PATH: &str = "/dev/ekm";
 pub(super) struct Ekm {
     device: File,
     map: Map,
+    /// Once somebody has wanted any.
+    choices: OnceCell<Choices>,
 }
 
 impl Ekm {
@@ -35,7 +40,7 @@ impl Ekm {
         }
         drop(head);
         let map = Map::new(&device, 0, LOG_DATA as usize + header.capacity as usize, false)?;
-        Ok(Ekm { device, map })
+        Ok(Ekm { device, map, choices: OnceCell::new() })
     }
 
     /// Takes all records and empties the log.
@@ -101,6 +106,23 @@ impl Ekm {
     pub fn freeze_clock(&self, seconds: u64) -> Result<(), Fault> {
         let clock = Clock { frozen: 1, reserved: 0, seconds };
         user::clock(self.device.as_fd(), clock).map_err(broken)
+    }
+
+    /// Lets functions of the kernel fail: of these kinds, so many, in calls of this thread; first by the answers of a script.
+    pub fn arm(&self, kinds: u32, failures: u32, script: &[Choice]) -> Result<(), Fault> {
+        let choices = match self.choices.get() {
+            Some(choices) => choices,
+            None => {
+                let choices = Choices::open(&self.device)?;
+                self.choices.get_or_init(|| choices)
+            }
+        };
+        choices.arm(kinds, failures, script)
+    }
+
+    /// Ends that; returns what was chosen.
+    pub fn disarm(&self) -> Result<Vec<Choice>, Fault> {
+        self.choices.get().map_or(Ok(Vec::new()), |choices| choices.disarm(&self.device))
     }
 
     /// Where the kernel's random numbers come from; returns where they came from.

@@ -11,6 +11,7 @@ use explode_ramdisk::{Disk, Event, Flushes, Image, Read, ReadFault, Recording};
 
 use super::Side;
 use super::machine::Machine;
+use crate::choose::Choice;
 use crate::recover::Fault;
 
 /// What of a disk's life is believed.
@@ -110,6 +111,17 @@ impl KernelDisks {
     /// Something on them could not be put to rest: nobody may use the machine any more.
     pub fn give_up(&self, why: &Fault) {
         self.0.machine.give_up(why);
+    }
+
+    /// From here on functions of the kernel may fail, of the kinds with these numbers, so many of them, in system calls of this
+    /// thread: first by the answers of a script, all of them the kernel's, then none.
+    pub(crate) fn arm(&self, kinds: u32, failures: u32, script: &[Choice]) -> Result<(), Fault> {
+        self.0.machine.arm(kinds, failures, script)
+    }
+
+    /// Ends that; returns what was chosen.
+    pub(crate) fn disarm(&self) -> Result<Vec<Choice>, Fault> {
+        self.0.machine.disarm()
     }
 
     pub(super) fn spoil(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) -> Result<(), Fault> {

@@ -20,6 +20,7 @@ use super::issuers::Issuers;
 use super::kernel::DiskModel;
 use super::log::{Reader, Record};
 use super::rdd::RddDisk;
+use crate::choose::Choice;
 use crate::recover::{Blame, Fault};
 use crate::run::RunError;
 
@@ -234,6 +235,16 @@ impl Machine {
     /// Where the kernel's random numbers come from; returns where they came from.
     pub(super) fn random(&self, random: Random) -> Result<Random, Fault> {
         self.ekm.random(random)
+    }
+
+    /// As [`KernelDisks::arm`](super::KernelDisks::arm).
+    pub(super) fn arm(&self, kinds: u32, failures: u32, script: &[Choice]) -> Result<(), Fault> {
+        self.ekm.arm(kinds, failures, script)
+    }
+
+    /// As [`KernelDisks::disarm`](super::KernelDisks::disarm).
+    pub(super) fn disarm(&self) -> Result<Vec<Choice>, Fault> {
+        self.ekm.disarm()
     }
 
     /// Gives each record to its side.

@@ -45,7 +45,8 @@ impl Map {
     /// Beyond the end.
     pub fn write(&self, offset: usize, from: &[u8]) {
         self.bounds(offset, from.len());
-        // SAFETY: as in `read`; only disks are mapped writable, and they are written while nobody uses them.
+        // SAFETY: as in `read`; disks are written while nobody uses them, and the choices by the very
+        // thread that the kernel takes them from.
         unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), self.at.as_ptr().add(offset), from.len()) }
     }
 

@@ -5,6 +5,7 @@
 //! whatever is above need not know where it runs: the event log, and the image.
 
 mod buffers;
+mod choices;
 mod ekm;
 mod issuers;
 mod kernel;

@@ -46,7 +46,7 @@ impl Ways<'_, '_, '_> {
         ddmin(mutates, &mut |part: &[Vec<Choice>]| self.fails(part.to_vec())).map(drop)
     }
 
-    /// Each value towards 0, the first choices first.
+    /// Each choice towards what is tried first, the first choices first.
     fn simpler_choices(&mut self) -> Result<(), RunError> {
         let mut at = (0, 0);
         while let Some(mutate) = self.choices().get(at.0) {
@@ -54,9 +54,10 @@ impl Ways<'_, '_, '_> {
                 at = (at.0 + 1, 0);
                 continue;
             };
-            for value in simpler(choice.value) {
+            let choice = choice.clone();
+            for rank in simpler(choice.rank()) {
                 let mut simpler = self.choices().clone();
-                simpler[at.0][at.1].value = value;
+                simpler[at.0][at.1] = choice.with_rank(rank);
                 if self.fails(simpler)? {
                     break;
                 }
@@ -112,7 +113,7 @@ fn simpler(value: u32) -> Vec<u32> {
 /// Fewer mutates are smaller, then fewer choices, then smaller values from the first on.
 fn compare(a: &Choices, b: &Choices) -> Ordering {
     let size = |way: &Choices| {
-        let values: Vec<u32> = way.iter().flatten().map(|choice| choice.value).collect();
+        let values: Vec<u32> = way.iter().flatten().map(Choice::rank).collect();
         (way.len(), values.len(), values)
     };
     size(a).cmp(&size(b))

@@ -10,6 +10,7 @@ use explode_ramdisk::{Files, RamDisk};
 
 use crate::check::Profile;
 use crate::devices::Devices;
+use crate::failures::Failures;
 use crate::media::{Media, Medium, Site};
 use crate::writeset::Rules;
 
@@ -235,6 +236,11 @@ pub trait Component {
     /// lies elsewhere (files, a clock, random numbers that are not seeded) may have changed between two.
     fn skipping(&self) -> bool {
         true
+    }
+
+    /// The functions of the kernel that may fail in a mutate, as its options say.
+    fn failures(&self) -> Failures {
+        Failures::default()
     }
 
     /// What of its devices may go bad before a mutate, as its options say.

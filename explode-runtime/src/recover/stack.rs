@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::component::{Below, Blame, Component, Fault, Floor, Paths, Recovery, Surface};
 use crate::check::{Failure, Profile, Verdict, Violation};
 use crate::devices::{Devices, Side};
+use crate::failures::Failures;
 use crate::media::{Media, Medium, Site};
 use crate::run::{Options, Registry, Stage, UsageError};
 use crate::shell;
@@ -255,6 +256,12 @@ impl Stack {
     /// Has it a leaf that may go bad?
     pub(crate) fn may_go_bad(&self) -> bool {
         self.levels.iter().any(|level| !level.component.media().is_sound())
+    }
+
+    /// The functions of the kernel that may fail in a mutate.
+    pub(crate) fn failures(&self) -> Failures {
+        let all = self.levels.iter().map(|level| level.component.failures());
+        all.fold(Failures::default(), Failures::and)
     }
 
     /// The blocks that may go bad, layer by layer, bottom first, where the devices hold this for sure.

@@ -18,6 +18,7 @@ use crate::choose::{Choice, Chooser, Divergence, Point};
 use crate::crash::{Epoch, Kept};
 use crate::devices::{Lab, Side};
 use crate::explore::{Arrival, Unit};
+use crate::failures::{HandOver, Turn, failed};
 use crate::media;
 use crate::pipeline::{Pipeline, panic_message};
 use crate::recover::Stack;
@@ -43,6 +44,14 @@ pub struct Runner<'a> {
 pub trait Work {
     /// The answer to a point past the end of the script.
     fn fallback(&mut self, point: &Point<'_>) -> u32;
+
+    /// The answers that it will give next, as far as they are known: the kernel's own choices cannot wait for them.
+    fn ahead(&self) -> Vec<Choice> {
+        Vec::new()
+    }
+
+    /// The kernel has chosen, past the end of the script and by what was known [`ahead`](Work::ahead), if anything.
+    fn chosen(&mut self, _choice: &Choice) {}
 
     /// Shall the unit end before its next step?
     fn stop(&mut self) -> bool {
@@ -328,7 +337,17 @@ impl<'a> Runner<'a> {
                 about_to(place.step(), here.choices, operations, place);
                 asked
             };
-            let failed = mutate(checker.as_mut(), &stack, chooser, &mut fallback, pipeline, &mut ask).err();
+            let mut hand_over = HandOver::new(&stack);
+            let mut turn = |turn: Turn, chooser: &mut Chooser| {
+                let mut ahead = || work.borrow().ahead();
+                let mut chosen = |choice: &Choice| work.borrow_mut().chosen(choice);
+                hand_over.to(turn, &stack, chooser, &mut ahead, &mut chosen);
+            };
+            let failed =
+                mutate(checker.as_mut(), &stack, chooser, &mut fallback, pipeline, &mut ask, &mut turn).err();
+            if let Some(fault) = hand_over.trouble() {
+                return Err(broken(&fault));
+            }
             match failed {
                 // Whoever runs the unit looks at the divergence first.
                 _ if chooser.diverged().is_some() => return Err(Early::Stopped),
@@ -402,6 +421,8 @@ fn signature(bytes: Option<&[u8]>, chooser: &Chooser, depth: u32) -> u128 {
     let mut signature = bytes.map_or_else(way, <[u8]>::to_vec);
     // What has gone bad is part of the state, and no checker's affair.
     media::faults(chooser.made()).for_each(|fault| signature.extend(fault.as_bytes()));
+    // Likewise what has failed: there is less that may fail from here on.
+    failed(chooser.made()).for_each(|choice| signature.extend(choice.label.to_string().as_bytes()));
     xxh3_128(&signature)
 }
 
@@ -412,6 +433,7 @@ fn mutate(
     fallback: &mut dyn FnMut(&Point<'_>) -> u32,
     pipeline: &RefCell<Pipeline<'_>>,
     ask: &mut dyn FnMut(&Stack, &Ask<'_>) -> Result<(), Failure>,
+    turn: &mut dyn FnMut(Turn, &mut Chooser),
 ) -> Result<(), Failure> {
     // The first contradiction of the log: from there on the write set is wrong, and no disk of it is looked at.
     let contradiction = RefCell::new(None);
@@ -424,13 +446,16 @@ fn mutate(
         Some(_) => Err(Failure::Stop),
         None => ask(stack, request),
     };
-    let has_gone_bad = media::faults(chooser.made()).next().is_some();
-    let mut cx = Cx::new(stack, chooser, fallback, &mut begin, &mut ask);
+    let mut cx = Cx::new(stack, chooser, fallback, &mut begin, &mut ask, turn);
+    cx.hand_over();
     let result = catch_unwind(AssertUnwindSafe(|| checker.mutate(&mut cx)));
+    cx.take_back();
     drop(cx);
+    let made = chooser.made();
+    let has_gone_bad = media::faults(made).next().is_some() || failed(made).next().is_some();
     match contradiction.into_inner() {
         Some(fault) => Err(fault.into()),
-        // What cannot be done after a block has gone bad says nothing; there is no way on from here.
+        // What cannot be done after a block has gone bad, or a function has failed, says nothing; there is no way on from here.
         None if has_gone_bad && matches!(result, Ok(Err(Failure::Broken(_)))) => Err(Failure::Stop),
         None => result.unwrap_or_else(|panic| {
             Err(Failure::Broken(format!("mutate panicked: {}", panic_message(panic.as_ref()))))

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Trace;
 use super::format::CrashDiskRecord;
 use crate::check::{Ask, Checker, Failure, Violation};
-use crate::choose::{Divergence, Point};
+use crate::choose::{Choice, Divergence, Point};
 use crate::crash::{CrashDisk, names};
 use crate::devices::Lab;
 use crate::explore::{Arrival, State, Unit};
@@ -182,6 +182,12 @@ impl Work for Search<'_> {
         let divergence = Divergence { index: self.trace.choices.len(), recorded: None, asked };
         self.past_end.get_or_insert(divergence);
         0
+    }
+
+    fn chosen(&mut self, choice: &Choice) {
+        let asked = Some((choice.options, choice.kind, choice.label.clone()));
+        let divergence = Divergence { index: self.trace.choices.len(), recorded: None, asked };
+        self.past_end.get_or_insert(divergence);
     }
 
     fn about_to(&mut self, step: Step, _so_far: &SoFar<'_>) {

@@ -7,7 +7,7 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::tool::Tool;
-use super::{FSCK, KernelFs, MODES, Repair, System, posix_promises};
+use super::{FAIL, FSCK, Failures, KernelFs, MODES, MOST_FAILURES, Repair, System, posix_promises};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -20,6 +20,8 @@ pub const DEF: ComponentDef = ComponentDef {
         BLOCK_SIZE,
         FSCK,
         E2FSCK,
+        FAIL,
+        MOST_FAILURES,
     ],
     build,
 };
@@ -49,6 +51,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         repair: e2fsck(options, true)?,
         promises: posix_promises,
         hides: (driver == "ext4").then_some("file data that has no block yet (delayed allocation)"),
+        failures: Failures::of(options)?,
     }))
 }
 

@@ -5,7 +5,7 @@ use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::ext2::{BLOCK_SIZE, E2FSCK, SAME, block_size, e2fsck};
 use super::tool::Tool;
-use super::{KernelFs, MODES, System, posix_promises};
+use super::{FAIL, Failures, KernelFs, MODES, MOST_FAILURES, System, posix_promises};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -26,6 +26,8 @@ pub const DEF: ComponentDef = ComponentDef {
             default: "false",
         },
         E2FSCK,
+        FAIL,
+        MOST_FAILURES,
     ],
     build,
 };
@@ -46,5 +48,6 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         hides: Some(
             "file data that has no block yet (delayed allocation), and buffers that the journal owns",
         ),
+        failures: Failures::of(options)?,
     }))
 }

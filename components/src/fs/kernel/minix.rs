@@ -7,7 +7,7 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::tool::Tool;
-use super::{FSCK, KernelFs, MODES, Repair, System, posix_promises};
+use super::{FAIL, FSCK, Failures, KernelFs, MODES, MOST_FAILURES, Repair, System, posix_promises};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -15,7 +15,12 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "the MINIX file system; fsck.minix repairs it",
     modes: MODES,
     on: Some("ramdisk"),
-    options: &[OptionDef { name: "version", about: "of the format: 1, 2, 3", default: "2" }, FSCK],
+    options: &[
+        OptionDef { name: "version", about: "of the format: 1, 2, 3", default: "2" },
+        FSCK,
+        FAIL,
+        MOST_FAILURES,
+    ],
     build,
 };
 
@@ -35,5 +40,6 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         repair: options.bool("fsck", true)?.then(repair),
         promises: posix_promises,
         hides: None,
+        failures: Failures::of(options)?,
     }))
 }

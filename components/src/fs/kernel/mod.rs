@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use explode_runtime::check::{Profile, Promise};
+use explode_runtime::failures::{FAILURE_OPTIONS, Failures};
 use explode_runtime::recover::{Below, Component, Fault, Floor, Recovery, Surface};
 use explode_runtime::run::{Mode, OptionDef};
 use nix::errno::Errno;
@@ -40,6 +41,7 @@ struct System {
     repair: Option<Repair>,
     promises: fn() -> Vec<Promise>,
     hides: Option<&'static str>,
+    failures: Failures,
 }
 
 /// A repair, and the exit codes that say that something was repaired; 0 is clean, every other one is a failure.
@@ -134,6 +136,10 @@ impl Component for KernelFs {
         Some(floor::floor(&self.system))
     }
 
+    fn failures(&self) -> Failures {
+        self.system.failures
+    }
+
     fn hides(&self) -> Option<&'static str> {
         self.system.hides
     }
@@ -145,6 +151,10 @@ const FSCK: OptionDef = OptionDef {
     about: "repair with its fsck before each mount after a crash: true, false",
     default: "true",
 };
+
+/// The options by which all of them are told what may fail in the kernel.
+const FAIL: OptionDef = FAILURE_OPTIONS[0];
+const MOST_FAILURES: OptionDef = FAILURE_OPTIONS[1];
 
 /// What the manual pages promise of every file system.
 fn posix_promises() -> Vec<Promise> {

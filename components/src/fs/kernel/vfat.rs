@@ -4,7 +4,7 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, Options, UsageError};
 
 use super::tool::Tool;
-use super::{FSCK, KernelFs, MODES, Repair, System, posix_promises};
+use super::{FAIL, FSCK, Failures, KernelFs, MODES, MOST_FAILURES, Repair, System, posix_promises};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -12,7 +12,7 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "FAT with long names; fsck.fat repairs it",
     modes: MODES,
     on: Some("ramdisk"),
-    options: &[FSCK],
+    options: &[FSCK, FAIL, MOST_FAILURES],
     build,
 };
 
@@ -26,5 +26,6 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         repair: options.bool("fsck", true)?.then(repair),
         promises: posix_promises,
         hides: None,
+        failures: Failures::of(options)?,
     }))
 }

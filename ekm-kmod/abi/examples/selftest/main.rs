@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout)]
 
 mod calls;
+mod choices;
 mod control;
 mod device;
 mod disks;
@@ -29,7 +30,8 @@ pub(crate) type Case = (&'static str, fn() -> Outcome);
 
 fn main() -> ExitCode {
     let only = std::env::args().nth(1).unwrap_or_default();
-    let cases: Vec<Case> = [disks::CASES, calls::CASES, control::CASES, systems::CASES].concat();
+    let cases: Vec<Case> =
+        [disks::CASES, calls::CASES, choices::CASES, control::CASES, systems::CASES].concat();
     let (mut good, mut skipped, mut failed) = (0, 0, 0);
     for (name, case) in cases.into_iter().filter(|(name, _)| name.contains(&only)) {
         match catch_unwind(AssertUnwindSafe(case)) {

@@ -5,6 +5,28 @@ use crate::choose::{Choice, Divergence, Point};
 use crate::explain::probe::Answers;
 
 impl Prober<'_> {
+    /// The answers that are not used yet, of this mutate where only what fits is.
+    pub(super) fn left(&self) -> &[Choice] {
+        let answers = match &self.order.answers {
+            Answers::Exactly(answers) => answers,
+            Answers::AsFits(mutates) => {
+                mutates.get(self.mutate.saturating_sub(1) as usize).map_or(&[][..], |all| all)
+            }
+        };
+        answers.get(self.used..).unwrap_or_default()
+    }
+
+    /// The kernel has chosen; where only the recorded answers will do and this is none of them, that is noted.
+    pub(super) fn note(&mut self, choice: &Choice) {
+        let Choice { kind, options, value, label, .. } = choice;
+        let point = Point { kind: *kind, options: *options, names: &[], weights: &[], label: label.clone() };
+        let is_other = self.answer(&point) != *value;
+        if is_other && self.past_end.is_none() && matches!(self.order.answers, Answers::Exactly(_)) {
+            let asked = Some((*options, *kind, label.clone()));
+            self.past_end = Some(Divergence { index: self.used, recorded: None, asked });
+        }
+    }
+
     /// The answer to a point; where only the recorded ones will do and this is none of them, that is noted.
     pub(super) fn answer(&mut self, point: &Point<'_>) -> u32 {
         let fits = |choice: &Choice| {
@@ -21,13 +43,13 @@ impl Prober<'_> {
                 self.used += 1;
                 recorded.map_or(0, |choice| choice.value)
             }
-            Answers::AsFits(mutates) => {
-                let answers = mutates.get(self.mutate.saturating_sub(1) as usize).map_or(&[][..], |all| all);
-                let left = answers.get(self.used..).unwrap_or_default();
+            Answers::AsFits(_) => {
+                let left = self.left();
                 match left.iter().position(fits) {
                     Some(at) => {
+                        let value = left[at].value;
                         self.used += at + 1;
-                        left[at].value
+                        value
                     }
                     None => 0,
                 }

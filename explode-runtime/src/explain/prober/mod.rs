@@ -131,6 +131,17 @@ impl Work for Prober<'_> {
         value
     }
 
+    fn ahead(&self) -> Vec<Choice> {
+        self.left().to_vec()
+    }
+
+    fn chosen(&mut self, choice: &Choice) {
+        self.note(choice);
+        if self.order.wary {
+            self.tell(ProbeSaid::Chose(self.mutate, choice.clone()));
+        }
+    }
+
     fn about_to(&mut self, step: Step, so_far: &SoFar<'_>) {
         if let Step::Mutate { mutates, .. } = step
             && mutates > self.mutate

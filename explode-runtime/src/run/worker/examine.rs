@@ -14,7 +14,7 @@ use super::step::{Stage, Step, StepName};
 use super::unit_end::{Snapshot, UnitEnd};
 use super::{Listener, Order, Outcome};
 use crate::check::{Ask, Failure, Profile, Violation};
-use crate::choose::Point;
+use crate::choose::{Choice, Point};
 use crate::crash::{CrashDisk, Kept};
 use crate::explore::{Arrival, Sketch};
 use crate::pipeline::{Candidate, Judge, Judged, Judgement, Pipeline, key as key_of};
@@ -345,6 +345,15 @@ impl Crash<'_> {
 impl Work for Examiner<'_> {
     fn fallback(&mut self, point: &Point<'_>) -> u32 {
         if self.order.ask { self.listener.get_mut().fallback(point) } else { 0 }
+    }
+
+    fn chosen(&mut self, choice: &Choice) {
+        if self.order.ask {
+            let Choice { kind, options, label, .. } = choice;
+            let point =
+                Point { kind: *kind, options: *options, names: &[], weights: &[], label: label.clone() };
+            self.listener.get_mut().fallback(&point);
+        }
     }
 
     fn stop(&mut self) -> bool {

@@ -1,0 +1,216 @@
+//! The calls that mutate chooses from, on a tree of two files, `/file` and `/other`, and an empty directory, `/dir`.
+
+use std::fmt;
+
+use explode_ramdisk::files::{Fd, Files, OpenFlags, Result as FilesResult};
+use explode_runtime::check::Failure;
+use nix::errno::Errno;
+
+/// Bytes of `/file`: a block and a part of one.
+const SIZE: usize = 5000;
+/// Where "write" begins: in the middle of the first block.
+const FROM: usize = 1000;
+/// How much it writes: to the end of the third.
+const LEN: usize = 12_288 - FROM;
+/// What "truncate" leaves: a part of the first block.
+const SHORT: u64 = 1500;
+
+/// One call of mutate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    Mkdir,
+    Create,
+    Write,
+    Fsync,
+    Rename,
+    Truncate,
+    Link,
+    Unlink,
+    Rmdir,
+}
+
+/// How it has ended: which system call was the last, and its error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// All have succeeded.
+    Done(&'static str),
+    /// This one has failed.
+    Failed(&'static str, Errno),
+}
+
+impl Ended {
+    /// What is promised of it.
+    pub fn promise(&self) -> String {
+        let (Ended::Done(what) | Ended::Failed(what, _)) = self;
+        let call = what.split(' ').next().unwrap_or_default();
+        match self {
+            Ended::Done(_) => format!("{call}-has-its-effect"),
+            Ended::Failed(..) => format!("failed-{call}-has-no-effect"),
+        }
+    }
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ended::Done(what) => write!(f, "{what} succeeded"),
+            Ended::Failed(what, errno) => write!(f, "{what} failed with {errno}"),
+        }
+    }
+}
+
+/// Makes the tree that everything begins with.
+pub fn prepare(files: &dyn Files) -> FilesResult<()> {
+    for (path, bytes) in [("/file", SIZE), ("/other", 300)] {
+        let fd = files.open(path, OpenFlags::CREATE)?;
+        files.pwrite(fd, 0, &pattern(1, bytes))?;
+        files.close(fd)?;
+    }
+    files.mkdir("/dir")
+}
+
+/// Bytes that tell where they belong.
+fn pattern(version: usize, bytes: usize) -> Vec<u8> {
+    (0..bytes).map(|at| (at / 7 + at / 256 + version * 101) as u8).collect()
+}
+
+impl Call {
+    const ALL: [Call; 9] = [
+        Call::Mkdir,
+        Call::Create,
+        Call::Write,
+        Call::Fsync,
+        Call::Rename,
+        Call::Truncate,
+        Call::Link,
+        Call::Unlink,
+        Call::Rmdir,
+    ];
+
+    /// Those that can succeed.
+    pub fn possible(files: &dyn Files) -> Vec<Call> {
+        let is_there = |path| files.stat(path).is_ok();
+        let can = |call: &Call| match call {
+            Call::Mkdir => !is_there("/new-dir"),
+            Call::Create => !is_there("/new"),
+            Call::Write | Call::Fsync | Call::Truncate | Call::Unlink | Call::Rename => is_there("/file"),
+            Call::Link => is_there("/file") && !is_there("/link"),
+            Call::Rmdir => is_there("/dir"),
+        };
+        Call::ALL.into_iter().filter(can).collect()
+    }
+
+    /// Its name in traces.
+    pub fn name(self) -> &'static str {
+        match self {
+            Call::Mkdir => "mkdir /new-dir",
+            Call::Create => "create /new",
+            Call::Write => "write /file",
+            Call::Fsync => "fsync /file",
+            Call::Rename => "rename /file /other",
+            Call::Truncate => "truncate /file",
+            Call::Link => "link /file /link",
+            Call::Unlink => "unlink /file",
+            Call::Rmdir => "rmdir /dir",
+        }
+    }
+
+    /// What has to be there before: for fsync, something to be written.
+    pub fn prepare(self, files: &dyn Files, model: &dyn Files) -> Result<(), Failure> {
+        if self == Call::Fsync {
+            for files in [files, model] {
+                let fd = files.open("/file", OpenFlags::EXISTING)?;
+                files.pwrite(fd, FROM as u64, &pattern(3, LEN))?;
+                files.close(fd)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes it.
+    pub fn make(self, files: &dyn Files) -> Ended {
+        let name = self.name();
+        let exclusive = OpenFlags { create: true, exclusive: true, truncate: false };
+        let made = match self {
+            Call::Mkdir => files.mkdir("/new-dir"),
+            Call::Rename => files.rename("/file", "/other"),
+            Call::Link => files.link("/file", "/link"),
+            Call::Unlink => files.unlink("/file"),
+            Call::Rmdir => files.rmdir("/dir"),
+            Call::Create => return opened(files, name, "/new", exclusive, |_| Ok(())),
+            Call::Write => {
+                let bytes = pattern(2, LEN);
+                return opened(files, name, "/file", OpenFlags::EXISTING, |fd| {
+                    files.pwrite(fd, FROM as u64, &bytes)
+                });
+            }
+            Call::Fsync => {
+                return opened(files, name, "/file", OpenFlags::EXISTING, |fd| files.fsync(fd));
+            }
+            Call::Truncate => {
+                return opened(files, name, "/file", OpenFlags::EXISTING, |fd| files.ftruncate(fd, SHORT));
+            }
+        };
+        made.map_or_else(|errno| Ended::Failed(name, errno), |()| Ended::Done(name))
+    }
+
+    /// Brings the model to where the call has brought the file system; says what is wrong with a write that has failed.
+    pub fn follow(
+        self,
+        ended: &Ended,
+        files: &dyn Files,
+        model: &dyn Files,
+    ) -> Result<Option<String>, Failure> {
+        match ended {
+            Ended::Done(_) => match self.make(model) {
+                Ended::Done(_) => Ok(None),
+                Ended::Failed(what, errno) => Err(Failure::Broken(format!("the model: {what}: {errno}"))),
+            },
+            Ended::Failed("write /file", _) => follow_part(files, model),
+            Ended::Failed(..) => Ok(None),
+        }
+    }
+}
+
+/// The file is opened, something is done to it, and it is closed.
+fn opened(
+    files: &dyn Files,
+    name: &'static str,
+    path: &str,
+    flags: OpenFlags,
+    work: impl FnOnce(Fd) -> FilesResult<()>,
+) -> Ended {
+    let fd = match files.open(path, flags) {
+        Ok(fd) => fd,
+        Err(errno) if flags.create => return Ended::Failed(name, errno),
+        Err(errno) => return Ended::Failed("open", errno),
+    };
+    let worked = work(fd);
+    // Whatever it says, the file is closed (close(2)).
+    files.close(fd).ok();
+    worked.map_or_else(|errno| Ended::Failed(name, errno), |()| Ended::Done(name))
+}
+
+/// A write that has failed may have written a part: takes it over, if it is a part.
+fn follow_part(files: &dyn Files, model: &dyn Files) -> Result<Option<String>, Failure> {
+    let found = match files.read_file("/file") {
+        Ok(found) => found,
+        Err(errno) => return Ok(Some(format!("/file cannot be read: {errno}"))),
+    };
+    let old = model.read_file("/file")?;
+    let new = pattern(2, LEN);
+    if found.len() < old.len() || found.len() > old.len().max(FROM + LEN) {
+        return Ok(Some(format!("/file has {} bytes, and had {}", found.len(), old.len())));
+    }
+    let wrong = found.iter().enumerate().find(|(at, byte)| {
+        let written = at.checked_sub(FROM).and_then(|at| new.get(at));
+        **byte != old.get(*at).copied().unwrap_or(0) && Some(*byte) != written
+    });
+    if let Some((at, byte)) = wrong {
+        return Ok(Some(format!("/file has another byte {at}: {byte}, neither the old nor the new one")));
+    }
+    let fd = model.open("/file", OpenFlags::EXISTING)?;
+    model.pwrite(fd, 0, &found)?;
+    model.close(fd)?;
+    Ok(None)
+}

@@ -1,0 +1,129 @@
+//! A system call that fails has no effect (EX-100); one that succeeds has all of it.
+//!
+//! mutate makes one of nine calls on a small tree, while functions of the kernel may fail (`docs/kernel-choices.md`). The same call
+//! is made on simulated files, the model, if it has succeeded; if not, the model stays as it is. Then the file system must be like
+//! the model: as it is, and again when everything was synced, the machine was stopped, and the disk was recovered and mounted.
+//!
+//! Exempt is write(2) that has failed: how much of it was written is nobody's promise. The rest of the file is as it was, each byte
+//! of the range is the old or the new one, and what is there now is what counts from then on.
+//!
+//! | promise | what |
+//! | --- | --- |
+//! | `failed-CALL-has-no-effect` | of a call that has failed: mkdir, create, open, write, fsync, rename, truncate, link, unlink, rmdir |
+//! | `CALL-has-its-effect` | of one that has succeeded |
+//! | `failed-CALL-has-no-effect-on-disk`, `CALL-has-its-effect-on-disk` | the same after the sync, recovered and mounted |
+
+mod call;
+mod targets;
+mod tree;
+
+use std::hash::Hash as _;
+use std::panic::Location;
+
+use explode_ramdisk::files::{Files, Granule, SimFiles};
+use explode_ramdisk::{Image, Recording, Storage};
+use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::choose::{Label, Point};
+use explode_runtime::crash::Epoch;
+use explode_runtime::recover::{Fault, Stack};
+use explode_runtime::run::{CheckerDef, Options, UsageError};
+use xxhash_rust::xxh3::Xxh3;
+
+use call::{Call, Ended};
+use tree::Tree;
+
+pub(crate) use targets::targets;
+
+/// As it stands in the registry.
+pub const DEF: CheckerDef = CheckerDef {
+    name: "fs-failures",
+    about: "a system call that fails has no effect, whatever function of the kernel failed (use --set COMPONENT.fail=...)",
+    options: &[],
+    build,
+};
+
+/// The model, and how the last call has ended.
+#[derive(Debug)]
+struct Failures {
+    model: SimFiles,
+    last: Ended,
+}
+
+fn build(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
+    let storage = Storage::new(Image::new(), Recording::Off);
+    let model = SimFiles::mount(storage, 0, Granule::default())
+        .map_err(|errno| UsageError(format!("no simulated files: {errno}")))?;
+    Ok(Box::new(Failures { model, last: Ended::Done("nothing") }))
+}
+
+impl Failures {
+    /// Is a file system like the model?
+    fn compare(&self, files: &dyn Files, disk: &str) -> Result<(), Failure> {
+        let model = Tree::of(&self.model).map_err(|error| Failure::Broken(format!("the model: {error}")))?;
+        let difference = match Tree::of(files) {
+            Ok(found) => found.difference(&model),
+            Err(error) => Some(error),
+        };
+        let Some(difference) = difference else { return Ok(()) };
+        let on_disk = if disk.is_empty() { "" } else { "-on-disk" };
+        let message = format!("{}, and{disk} {difference}", self.last);
+        Err(Violation::new(Verdict::Corrupt, format!("{}{on_disk}", self.last.promise()), message).into())
+    }
+}
+
+impl Checker for Failures {
+    fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
+        for files in [stack.files()?.as_ref(), &self.model] {
+            call::prepare(files)?;
+            files.sync()?;
+        }
+        Ok(())
+    }
+
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        let files = cx.stack().files()?;
+        let calls = cx.undisturbed(|_| Call::possible(&self.model));
+        let names: Vec<String> = calls.iter().map(|call| call.name().to_owned()).collect();
+        let point = Point::action(calls.len() as u32, Label::at(Location::caller()));
+        let call = calls[cx.choose_at(&Point { names: &names, ..point }) as usize];
+        cx.undisturbed(|_| call.prepare(files.as_ref(), &self.model))?;
+        let ended = call.make(files.as_ref());
+        if let Ended::Failed(what, errno) = &ended
+            && !cx.has_failed()
+        {
+            return Err(Failure::Broken(format!(
+                "{what}: {errno}, and no function of the kernel had failed"
+            )));
+        }
+        cx.undisturbed(|_| {
+            self.last = ended.clone();
+            let followed = call.follow(&ended, files.as_ref(), &self.model)?;
+            followed.map_or(Ok(()), |difference| {
+                let message = format!("{}, and {difference}", self.last);
+                Err(Violation::new(Verdict::Corrupt, self.last.promise(), message))
+            })?;
+            self.compare(files.as_ref(), "")
+        })?;
+        // After an fsync that has failed nobody says what of the file is on the disk, whatever a later one says (fsync(2), EIO).
+        if matches!(ended, Ended::Failed("fsync /file", _)) {
+            return Ok(());
+        }
+        // A file system that has given up says so; what is on its disk then is what was synced before.
+        match cx.undisturbed(|_| files.sync()) {
+            Ok(()) => cx.check_soft_crash(self, &[]),
+            Err(_) if matches!(ended, Ended::Failed(..)) => Ok(()),
+            Err(errno) => Err(Failure::Broken(format!("sync: {errno}"))),
+        }
+    }
+
+    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        self.compare(stack.files()?.as_ref(), " on the disk")
+    }
+
+    fn check_key(&self) -> Option<Vec<u8>> {
+        let tree = Tree::of(&self.model).ok()?;
+        let mut hasher = Xxh3::new();
+        (tree, self.last.to_string()).hash(&mut hasher);
+        Some(hasher.digest128().to_le_bytes().to_vec())
+    }
+}

@@ -1,0 +1,40 @@
+//! The checker on file systems of the kernel, and on files whose rename has two steps.
+
+use explode_runtime::recover::StackSpec;
+use explode_runtime::run::{Bounds, Options, Target};
+
+use super::DEF;
+
+pub(crate) fn targets() -> Vec<Target> {
+    let target = |name, about, stack, seeded, expect| Target {
+        name,
+        about,
+        stack,
+        checker: DEF.name,
+        checker_options: Options::none(),
+        bounds: Bounds { depth: 1, limit: 10, samples: 4, crash_depth: 0 },
+        seeded,
+        expect,
+    };
+    let on_disk = |component: &str| {
+        let failing = Options::none().with("fail", "slab");
+        StackSpec::default().plug("ramdisk", Options::none()).plug(component, failing)
+    };
+    vec![
+        target(
+            "fs-failures-ext4",
+            "a call that fails has no effect, on ext4",
+            on_disk("ext4"),
+            false,
+            "corrupt",
+        ),
+        target("fs-failures-ext2", "the same on ext2, by its own driver", on_disk("ext2"), false, "clean"),
+        target(
+            "ext2+rename-in-steps",
+            "ext2 under files whose rename takes steps",
+            on_disk("ext2").plug("rename-in-steps", Options::none().with("steps", true)),
+            true,
+            "corrupt",
+        ),
+    ]
+}

@@ -1,0 +1,108 @@
+//! Everything that a file system says of itself: names, kinds, sizes, links and contents.
+
+use std::collections::BTreeMap;
+
+use explode_ramdisk::files::{Files, Kind};
+
+/// A file system's contents, by path.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Tree(BTreeMap<String, Node>);
+
+/// What a path leads to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Node {
+    Directory,
+    File { links: u32, contents: Vec<u8> },
+}
+
+impl Tree {
+    /// All of it.
+    ///
+    /// # Errors
+    /// What cannot be read, and why.
+    pub fn of(files: &dyn Files) -> Result<Tree, String> {
+        let mut tree = Tree::default();
+        let mut waiting = vec![String::new()];
+        while let Some(directory) = waiting.pop() {
+            let path = if directory.is_empty() { "/" } else { &directory };
+            let names = files
+                .readdir(path)
+                .map_err(|errno| format!("the directory {path} cannot be read: {errno}"))?;
+            for (name, kind) in names {
+                let path = format!("{directory}/{name}");
+                let failed = |errno| format!("{path} cannot be read: {errno}");
+                let node = match kind {
+                    Kind::Directory => Node::Directory,
+                    Kind::File => Node::File {
+                        links: files.stat(&path).map_err(failed)?.links,
+                        contents: files.read_file(&path).map_err(failed)?,
+                    },
+                };
+                if kind == Kind::Directory {
+                    waiting.push(path.clone());
+                }
+                tree.0.insert(path, node);
+            }
+        }
+        // Where fsck puts what it finds: of no interest while it is empty.
+        if !tree.0.keys().any(|path| path.starts_with("/lost+found/")) {
+            tree.0.remove("/lost+found");
+        }
+        Ok(tree)
+    }
+
+    /// The first difference from what was expected, if there is one.
+    pub fn difference(&self, expected: &Tree) -> Option<String> {
+        let differs = expected.0.iter().find_map(|(path, wanted)| {
+            let found = self.0.get(path);
+            (found != Some(wanted)).then(|| said(path, found, Some(wanted)))
+        });
+        let more = || self.0.iter().find(|(path, _)| !expected.0.contains_key(*path));
+        differs.or_else(|| more().map(|(path, found)| said(path, Some(found), None)))
+    }
+}
+
+fn said(path: &str, found: Option<&Node>, wanted: Option<&Node>) -> String {
+    let node = |node: Option<&Node>| match node {
+        None => "not there".to_owned(),
+        Some(Node::Directory) => "a directory".to_owned(),
+        Some(Node::File { links, contents }) => {
+            format!("a file of {} bytes and {links} links", contents.len())
+        }
+    };
+    match (found, wanted) {
+        (Some(Node::File { links, contents }), Some(Node::File { links: same, contents: other }))
+            if links == same && contents.len() == other.len() =>
+        {
+            let at = contents.iter().zip(other).take_while(|(one, other)| one == other).count();
+            format!("{path} has another byte {at}: {}, not {}", contents[at], other[at])
+        }
+        _ => format!("{path} is {}; expected: {}", node(found), node(wanted)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_difference_is_told() {
+        let file = |links, contents: &[u8]| Node::File { links, contents: contents.to_vec() };
+        let tree = |nodes: &[(&str, Node)]| {
+            Tree(nodes.iter().map(|(path, node)| ((*path).to_owned(), node.clone())).collect())
+        };
+        let expected = tree(&[("/a", file(1, b"abc")), ("/d", Node::Directory)]);
+        let told = |found: &[(&str, Node)]| tree(found).difference(&expected);
+        assert_eq!(told(&[("/a", file(1, b"abc")), ("/d", Node::Directory)]), None);
+        assert_eq!(
+            told(&[("/d", Node::Directory)]).unwrap(),
+            "/a is not there; expected: a file of 3 bytes and 1 links"
+        );
+        assert_eq!(
+            told(&[("/a", file(1, b"abd")), ("/d", Node::Directory)]).unwrap(),
+            "/a has another byte 2: 100, not 99"
+        );
+        let more = [("/a", file(1, b"abc")), ("/d", Node::Directory), ("/x", Node::Directory)];
+        assert_eq!(told(&more).unwrap(), "/x is a directory; expected: not there");
+    }
+}

@@ -1,0 +1,131 @@
+//! Cases about functions that fail by choice: slab allocations of calls on a file system in memory.
+
+use std::fs;
+use std::mem::offset_of;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::thread;
+
+use explode_ekm_abi::user;
+use explode_ekm_abi::wire::{
+    CHOICES_MAX, CHOICES_MMAP, ChoiceHeader, ChoiceSlot, FAIL_SLAB, LOG_DATA, NO_DEVICE,
+};
+use nix::errno::Errno;
+use nix::unistd::gettid;
+
+use crate::Case;
+use crate::Outcome::{self, Good, Note};
+use crate::device::{Ekm, Map};
+
+pub(crate) const CASES: &[Case] =
+    &[("symbols have names", symbols), ("slab allocations fail by choice", choices)];
+
+fn symbols() -> Outcome {
+    let ekm = Ekm::open();
+    let all = fs::read_to_string("/proc/kallsyms").unwrap();
+    let line = all.lines().find(|line| line.ends_with(" vfs_mkdir")).expect("root may see it");
+    let address = u64::from_str_radix(line.split(' ').next().unwrap(), 16).unwrap();
+    let name = user::symbol(ekm.fd(), address + 3).unwrap();
+    assert!(name.starts_with("vfs_mkdir+0x3/0x"), "{name}");
+    assert_eq!(user::symbol(ekm.fd(), 0).unwrap(), "0x0");
+    Good
+}
+
+/// The memory that is shared.
+struct Shared(Map);
+
+impl Shared {
+    fn of(ekm: &Ekm) -> Shared {
+        Shared(Map::new(&ekm.file, CHOICES_MMAP as i64, slot(CHOICES_MAX), true).unwrap())
+    }
+
+    fn write(&mut self, at: usize, word: u32) {
+        self.0.write(at, &word.to_ne_bytes());
+    }
+
+    fn word(&self, at: usize) -> u32 {
+        u32::from_ne_bytes(self.0.bytes()[at..at + 4].try_into().unwrap())
+    }
+
+    /// Arms it for this thread; the answer to the choice number `fails` is to fail.
+    fn arm(&mut self, fails: Option<usize>) {
+        for index in 0..fails.map_or(0, |fails| fails + 1) {
+            self.write(slot(index) + offset_of!(ChoiceSlot, kind), FAIL_SLAB);
+            self.write(slot(index) + offset_of!(ChoiceSlot, answer), u32::from(Some(index) != fails));
+        }
+        let scripted = fails.map_or(0, |fails| fails as u32 + 1);
+        for (at, word) in [
+            (offset_of!(ChoiceHeader, kinds), FAIL_SLAB),
+            (offset_of!(ChoiceHeader, task), gettid().as_raw() as u32),
+            (offset_of!(ChoiceHeader, scripted), scripted),
+            (offset_of!(ChoiceHeader, failures), 1),
+            (offset_of!(ChoiceHeader, taken), 0),
+            (offset_of!(ChoiceHeader, armed), 1),
+        ] {
+            self.write(at, word);
+        }
+    }
+
+    /// Ends that; says how many choices there were.
+    fn disarm(&mut self) -> u32 {
+        self.write(offset_of!(ChoiceHeader, armed), 0);
+        assert_eq!(self.word(offset_of!(ChoiceHeader, lost)), 0);
+        self.word(offset_of!(ChoiceHeader, taken))
+    }
+}
+
+fn slot(index: usize) -> usize {
+    LOG_DATA as usize + index * size_of::<ChoiceSlot>()
+}
+
+fn choices() -> Outcome {
+    let ekm = Ekm::open();
+    assert!(
+        matches!(Map::new(&ekm.file, CHOICES_MMAP as i64, 4096, true), Err(Errno::EINVAL)),
+        "not probed yet"
+    );
+    assert_eq!(user::choices(ekm.fd(), true), Ok(false));
+    assert_eq!(user::choices(ekm.fd(), true), Ok(true));
+    assert!(matches!(Map::new(&ekm.file, CHOICES_MMAP as i64 + 4096, 4096, true), Err(Errno::EINVAL)));
+    let mut shared = Shared::of(&ekm);
+    let folder: PathBuf = std::env::temp_dir().join("ekm-choices");
+    let make = || fs::create_dir(&folder);
+    let remove = || fs::remove_dir(&folder).unwrap();
+    shared.arm(None);
+    make().unwrap();
+    let points = shared.disarm();
+    assert!(points > 1, "{points} choices");
+    remove();
+    let mut failed = 0;
+    for index in 0..points as usize {
+        shared.arm(Some(index));
+        let made = make();
+        assert_eq!(shared.disarm(), index as u32 + 1, "nothing is asked after the last failure");
+        match made.map_err(|error| error.raw_os_error()) {
+            // There is another way without that memory.
+            Ok(()) => remove(),
+            // ramfs says ENOSPC where it has no memory for an inode.
+            Err(errno) => {
+                assert!([Errno::ENOMEM, Errno::ENOSPC].map(|errno| Some(errno as i32)).contains(&errno));
+                failed += 1;
+            }
+        }
+        let at = |offset: usize| shared.word(slot(index) + offset);
+        assert_eq!((at(offset_of!(ChoiceSlot, answer)), at(offset_of!(ChoiceSlot, device))), (0, NO_DEVICE));
+        assert!(at(offset_of!(ChoiceSlot, depth)) > 5);
+    }
+    assert!(failed > 1, "{failed} of {points} choices");
+    // Another thread, and calls that are none on files.
+    shared.arm(Some(0));
+    thread::scope(|scope| scope.spawn(make).join()).unwrap().unwrap();
+    UnixStream::pair().unwrap();
+    user::symbol(ekm.fd(), 0).unwrap();
+    assert_eq!(shared.disarm(), 0);
+    remove();
+    // It ends with the device.
+    shared.arm(Some(0));
+    drop((shared, ekm));
+    make().unwrap();
+    remove();
+    Note(format!("{points} choices of a mkdir, without {failed} of which it fails"))
+}

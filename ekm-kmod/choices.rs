@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Choices: does a function fail, or run normally? The answers stand in memory that the user shares (`wire::ChoiceHeader`).
+//!
+//! Asked is only what one thread does in system calls on files, while its user has armed it. So these are no choices, and run
+//! normally (EX-16):
+//!
+//! - what any other task does, and what an interrupt does: that runs on a stack of its own;
+//! - what the harness itself does: its calls of control devices are no calls on files, and it is not armed while it talks to the host;
+//! - what has nothing to do with the call: a fault on user memory (`handle_mm_fault`), whose need for memory depends on what the
+//!   program has touched before; and pages for the slab allocator (`new_slab`), which depend on who has freed what.
+//!
+//! Probes come here with preemption off. What is shared is written by one thread: that of the system call, which is the user's own.
+
+use core::mem::{size_of, transmute};
+use core::ops::Range;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use kernel::{c_str, ffi, prelude::*};
+
+use crate::bindings::{self, pt_regs};
+use crate::common::area::Area;
+use crate::kprobe::address_of;
+use crate::symbols;
+use crate::wire::{ChoiceHeader, ChoiceSlot, CHOICES_MAX, FRAMES_MAX, LOG_DATA};
+
+/// `stack_trace_save_regs`: stores the addresses that lead to these registers, innermost first, and says how many.
+type SaveStack =
+    unsafe extern "C" fn(*mut pt_regs, *mut ffi::c_ulong, ffi::c_uint, ffi::c_uint) -> ffi::c_uint;
+
+/// Functions below which nothing is a choice: faults, and pages for slabs. The second of the latter may be inlined into the first.
+const OTHERS: [&CStr; 3] = [c_str!("handle_mm_fault"), c_str!("new_slab"), c_str!("allocate_slab")];
+
+/// All there is to choosing.
+pub(crate) struct Choices {
+    /// The shared memory, once somebody has wanted it. A box, because probes have a pointer only.
+    shared: AtomicPtr<Area>,
+    /// `stack_trace_save_regs`; 0 if this kernel has it not, or not what there is of [`OTHERS`]: then nothing is a choice.
+    save_stack: AtomicU64,
+    /// First and last address of each of [`OTHERS`].
+    others: [[AtomicU64; 2]; OTHERS.len()],
+}
+
+/// The only ones: probes have no other way to them.
+pub(crate) static CHOICES: Choices = Choices {
+    shared: AtomicPtr::new(ptr::null_mut()),
+    save_stack: AtomicU64::new(0),
+    others: [const { [const { AtomicU64::new(0) }; 2] }; OTHERS.len()],
+};
+
+impl Choices {
+    /// Makes the shared memory and looks for what is not exported, the first time. One call at a time, while nothing is probed that
+    /// may fail. `ENODEV` if this kernel cannot say who calls.
+    pub(crate) fn make(&self) -> Result {
+        if !self.shared.load(Ordering::Acquire).is_null() {
+            return Ok(());
+        }
+        self.find_functions();
+        if self.save_stack.load(Ordering::Acquire) == 0 {
+            return Err(ENODEV);
+        }
+        let bytes = (LOG_DATA as usize).saturating_add(CHOICES_MAX * size_of::<ChoiceSlot>());
+        let area = KBox::new(Area::new(bytes)?, GFP_KERNEL)?;
+        self.shared.store(KBox::into_raw(area), Ordering::Release);
+        Ok(())
+    }
+
+    fn find_functions(&self) {
+        for (range, symbol) in self.others.iter().zip(OTHERS) {
+            let Range { start, end } = symbols::range_of(symbol).unwrap_or(0..0);
+            range[0].store(start, Ordering::Release);
+            range[1].store(end, Ordering::Release);
+        }
+        let [faults, slabs @ ..] = &self.others;
+        let is_there = |range: &[AtomicU64; 2]| range[1].load(Ordering::Relaxed) != 0;
+        if let (true, true, Ok(address)) = (
+            is_there(faults),
+            slabs.iter().any(is_there),
+            address_of(c_str!("stack_trace_save_regs")),
+        ) {
+            self.save_stack.store(address as u64, Ordering::Release);
+        }
+    }
+
+    /// Maps the shared memory, for reading and writing. `EINVAL` if there is none.
+    ///
+    /// # Safety
+    ///
+    /// `vma` is what the `mmap` file operation got.
+    pub(crate) unsafe fn map(&self, vma: *mut bindings::vm_area_struct) -> Result {
+        let area = self.shared.load(Ordering::Acquire);
+        if area.is_null() {
+            return Err(EINVAL);
+        }
+        // SAFETY: It is there until the module goes; the rest is the caller's promise.
+        unsafe { (*area).map(vma) }
+    }
+
+    /// Whatever the user has left there: nothing fails any more.
+    pub(crate) fn disarm(&self) {
+        if let Some(header) = self.header() {
+            header.armed.store(0, Ordering::Release);
+        }
+    }
+
+    /// Frees the shared memory. No probe runs any more, and nobody maps it.
+    pub(crate) fn free(&self) {
+        let area = self.shared.swap(ptr::null_mut(), Ordering::AcqRel);
+        if !area.is_null() {
+            // SAFETY: From the box in `make`, and nobody uses it any more.
+            drop(unsafe { KBox::from_raw(area) });
+        }
+    }
+
+    fn header(&self) -> Option<&Header> {
+        let area = self.shared.load(Ordering::Acquire);
+        // SAFETY: The area is there until `free`, begins at a page, and is larger than the header; all of it is numbers that may
+        // change at any time.
+        (!area.is_null()).then(|| unsafe { &*(*area).base().cast::<Header>() })
+    }
+
+    /// May a function of this kind fail, in a call of this thread?
+    pub(crate) fn may_fail(&self, kind: u32) -> bool {
+        self.header().is_some_and(|header| header.may_fail(kind))
+    }
+
+    /// A function of this kind is entered, that works on this device: does it fail?
+    ///
+    /// # Safety
+    ///
+    /// `regs` is what its probe's handler got.
+    pub(crate) unsafe fn fails(&self, regs: *mut pt_regs, kind: u32, device: u32) -> bool {
+        let Some(header) = self.header() else { return false };
+        // SAFETY: The caller's promise.
+        if !header.may_fail(kind) || !unsafe { in_call_on_files((*regs).sp as u64) } {
+            return false;
+        }
+        let mut frames = [0; FRAMES_MAX];
+        // SAFETY: As above.
+        let Some(depth) = (unsafe { self.stack(regs, &mut frames) }) else { return false };
+        let index = header.taken.load(Ordering::Relaxed);
+        let Some(slot) = self.slot(index) else {
+            header.lost.fetch_add(1, Ordering::Relaxed);
+            return false;
+        };
+        // SAFETY: A slot of the shared memory, which only this thread touches while it is armed. The user may write there at any
+        // time all the same: it is read and written as a whole, and any bytes are a slot.
+        let fails = unsafe {
+            let scripted = slot.read_volatile();
+            let fails = index < header.scripted.load(Ordering::Relaxed)
+                && scripted.kind == kind
+                && scripted.answer == 0;
+            let answer = u32::from(!fails);
+            slot.write_volatile(ChoiceSlot { kind, answer, device, depth, frames });
+            fails
+        };
+        header.taken.store(index.wrapping_add(1), Ordering::Release);
+        if fails {
+            header.failures.fetch_sub(1, Ordering::Relaxed);
+        }
+        fails
+    }
+
+    fn slot(&self, index: u32) -> Option<*mut ChoiceSlot> {
+        let area = self.shared.load(Ordering::Acquire);
+        if area.is_null() || index as usize >= CHOICES_MAX {
+            return None;
+        }
+        // SAFETY: The area is there until `free`.
+        let base = unsafe { (*area).base() };
+        Some(base.wrapping_add(LOG_DATA as usize).cast::<ChoiceSlot>().wrapping_add(index as usize))
+    }
+
+    /// Stores who has called; none if it is below one of [`OTHERS`].
+    ///
+    /// # Safety
+    ///
+    /// `regs` is what a probe's handler got.
+    unsafe fn stack(&self, regs: *mut pt_regs, frames: &mut [u64; FRAMES_MAX]) -> Option<u32> {
+        let save = self.save_stack.load(Ordering::Acquire) as *const ffi::c_void;
+        // SAFETY: `find_functions` has found it, or nothing would be probed; it stores no more than there is room for.
+        let depth = unsafe {
+            let save = transmute::<*const ffi::c_void, SaveStack>(save);
+            save(regs, frames.as_mut_ptr().cast(), FRAMES_MAX as ffi::c_uint, 0)
+        };
+        let is_other = |address: u64| {
+            self.others.iter().any(|[start, end]| {
+                (start.load(Ordering::Relaxed)..end.load(Ordering::Relaxed)).contains(&address)
+            })
+        };
+        let deep = frames.iter().take(depth as usize);
+        (!deep.copied().any(is_other)).then_some(depth)
+    }
+}
+
+/// [`ChoiceHeader`], as both sides write to it.
+#[repr(C)]
+struct Header {
+    armed: AtomicU32,
+    kinds: AtomicU32,
+    task: AtomicU32,
+    scripted: AtomicU32,
+    failures: AtomicU32,
+    taken: AtomicU32,
+    lost: AtomicU32,
+    reserved: AtomicU32,
+}
+
+impl Header {
+    /// Is it armed for this kind, and for the running thread?
+    fn may_fail(&self, kind: u32) -> bool {
+        self.armed.load(Ordering::Acquire) == 1
+            && self.kinds.load(Ordering::Relaxed) & kind != 0
+            && self.failures.load(Ordering::Relaxed) != 0
+            && self.task.load(Ordering::Relaxed) == kernel::current!().pid() as u32
+    }
+}
+
+const _: () = assert!(size_of::<Header>() == size_of::<ChoiceHeader>());
+
+/// Is the running thread in a system call on files, and `sp` on its own stack? An interrupt in the kernel has another stack, and one
+/// in user space leaves no number of a call.
+///
+/// # Safety
+///
+/// Called by a probe: the thread is running.
+unsafe fn in_call_on_files(sp: u64) -> bool {
+    // SAFETY: `task_pt_regs(current)`: at the top of the running thread's stack are its registers as it entered the kernel.
+    let (bottom, call) = unsafe {
+        let task = kernel::bindings::get_current();
+        let bottom = (*task).stack.cast::<u8>();
+        let top = bottom.wrapping_add(bindings::K_TOP_OF_KERNEL_STACK as usize);
+        (bottom as u64, (*top.cast::<pt_regs>().wrapping_sub(1)).orig_ax as u64)
+    };
+    let own = bottom..bottom.wrapping_add(bindings::K_TOP_OF_KERNEL_STACK as u64);
+    own.contains(&sp) && is_call_on_files(call)
+}
+
+/// Is this the number of a call on files (arch/x86/entry/syscalls/syscall_64.tbl)?
+fn is_call_on_files(call: u64) -> bool {
+    matches!(
+        call,
+        // read, write, open, close, stat, fstat, lstat
+        0..=6
+        // pread64, pwrite64, readv, writev, access
+        | 17..=21
+        // sendfile
+        | 40
+        // fsync to getdents
+        | 74..=78
+        // rename to lchown
+        | 82..=94
+        // utime, mknod
+        | 132..=133
+        // sync
+        | 162
+        // setxattr to fremovexattr
+        | 188..=199
+        // getdents64, utimes
+        | 217 | 235
+        // openat to faccessat
+        | 257..=269
+        // sync_file_range, utimensat, fallocate, preadv, pwritev, syncfs, renameat2
+        | 277 | 280 | 285 | 295 | 296 | 306 | 316
+        // copy_file_range to pwritev2, statx, openat2, faccessat2
+        | 326..=328 | 332 | 437 | 439
+    )
+}

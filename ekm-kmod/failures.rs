@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Functions that may fail (EX-14): each is asked for when it is entered, and answered for if it shall fail.
+//!
+//! | kind | function | fails with |
+//! |---|---|---|
+//! | `FAIL_SLAB` | `should_failslab`, which every slab allocation asks | `-ENOMEM` |
+//! | `FAIL_PAGE` | `should_fail_alloc_page`, which every page allocation asks | true |
+//! | `FAIL_COPY` | `fault_in_iov_iter_readable`, before a write copies | all bytes left |
+//! | `FAIL_BUFFER` | `__bread_gfp`, if the block is not in the cache | null |
+//! | | `ext4_read_bh`, likewise, by its own argument for that | `-EIO` |
+//! | `FAIL_CACHE` | `filemap_read_folio`, which `read_cache_folio` and read(2) call for what is not in the cache | `-EIO` |
+//! | `FAIL_REQUEST` | `should_fail_bio` of a watched device | `-EIO` |
+
+use kernel::{c_str, ffi};
+
+use crate::bindings::{self, bio, block_device, buffer_head, file, folio, kprobe, pt_regs};
+use crate::choices::CHOICES;
+use crate::kprobe::{answer, Probe};
+use crate::watch::WATCHES;
+use crate::wire::{
+    FAIL_BUFFER, FAIL_CACHE, FAIL_COPY, FAIL_PAGE, FAIL_REQUEST, FAIL_SLAB, NO_DEVICE, WATCH_REQUESTS,
+};
+
+/// To be registered. A kernel without one of them has fewer choices.
+pub(crate) const PROBES: [Probe; 7] = [
+    Probe { symbol: c_str!("should_failslab"), handler: slab, required: false },
+    Probe { symbol: c_str!("should_fail_alloc_page"), handler: page, required: false },
+    Probe { symbol: c_str!("fault_in_iov_iter_readable"), handler: copy, required: false },
+    Probe { symbol: c_str!("__bread_gfp"), handler: bread, required: false },
+    Probe { symbol: c_str!("ext4_read_bh"), handler: ext4_read, required: false },
+    Probe { symbol: c_str!("filemap_read_folio"), handler: read_folio, required: false },
+    Probe { symbol: c_str!("should_fail_bio"), handler: request, required: false },
+];
+
+const ENOMEM: i64 = kernel::bindings::ENOMEM as i64;
+const EIO: i64 = kernel::bindings::EIO as i64;
+
+/// Answers with `value` if it is to fail.
+///
+/// # Safety
+///
+/// `regs` is what a handler got, and the handler returns what this does; the function has no effect that its caller relies on if
+/// it returns `value`.
+unsafe fn ask(regs: *mut pt_regs, kind: u32, device: u32, value: i64) -> ffi::c_int {
+    // SAFETY: The caller's promise.
+    unsafe {
+        if CHOICES.fails(regs, kind, device) {
+            answer(regs, value as u64)
+        } else {
+            0
+        }
+    }
+}
+
+/// `int (struct kmem_cache *, gfp_t)`.
+unsafe extern "C" fn slab(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
+    // SAFETY: The handler's registers; the function only says whether the allocation fails.
+    unsafe {
+        if (*regs).si as u32 & bindings::K_GFP_NOFAIL != 0 {
+            return 0;
+        }
+        ask(regs, FAIL_SLAB, NO_DEVICE, -ENOMEM)
+    }
+}
+
+/// `bool (gfp_t, unsigned int)`.
+unsafe extern "C" fn page(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
+    // SAFETY: As above.
+    unsafe {
+        if (*regs).di as u32 & bindings::K_GFP_NOFAIL != 0 {
+            return 0;
+        }
+        ask(regs, FAIL_PAGE, NO_DEVICE, 1)
+    }
+}
+
+/// `size_t (const struct iov_iter *, size_t)`: how many bytes cannot be read.
+unsafe extern "C" fn copy(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
+    // SAFETY: The handler's registers; the function only touches user memory.
+    unsafe { ask(regs, FAIL_COPY, NO_DEVICE, (*regs).si as i64) }
+}
+
+/// `struct buffer_head *(struct block_device *, sector_t, unsigned, gfp_t)`.
+unsafe extern "C" fn bread(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
+    // SAFETY: The handler's registers; without the function there is no buffer that anybody would have to give back.
+    unsafe {
+        let device = (*regs).di as *mut block_device;
+        if !CHOICES.may_fail(FAIL_BUFFER) || is_cached(device, (*regs).si as u64, (*regs).dx as u32) {
+            return 0;
+        }
+        ask(regs, FAIL_BUFFER, number(device), 0)
+    }
+}
+
+/// Is the block in the buffer cache, so that nothing is read? (`__find_get_block`, which takes spin locks only.)
+///
+/// # Safety
+///
+/// `device` is valid, and the caller holds none of its buffer cache's locks.
+unsafe fn is_cached(device: *mut block_device, block: u64, bytes: u32) -> bool {
+    // SAFETY: The caller's promise; the reference that it gives is given back.
+    unsafe {
+        let head = bindings::__find_get_block(device, block, bytes);
+        if head.is_null() {
+            return false;
+        }
+        let is_cached = is_uptodate(head);
+        bindings::__brelse(head);
+        is_cached
+    }
+}
+
+/// Has the buffer been read?
+///
+/// # Safety
+///
+/// `head` is valid.
+unsafe fn is_uptodate(head: *const buffer_head) -> bool {
+    // SAFETY: The caller's promise.
+    unsafe { (*head).b_state & (1 << bindings::bh_state_bits_BH_Uptodate) != 0 }
+}
+
+/// `int (struct buffer_head *, blk_opf_t, bh_end_io_t *, bool simu_fail)`: the buffer is locked, and unlocked by the function.
+unsafe extern "C" fn ext4_read(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
+    // SAFETY: The handler's registers; the buffer is valid and locked.
+    unsafe {
+        let head = (*regs).di as *const buffer_head;
+        if !is_uptodate(head) && CHOICES.fails(regs, FAIL_BUFFER, number((*head).b_bdev)) {
+            (*regs).cx = 1;
+        }
+    }
+    0
+}
+
+/// `int (struct file *, filler_t *, struct folio *)`: the folio is locked, and the filler unlocks it.
+unsafe extern "C" fn read_folio(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
+    // SAFETY: The handler's registers; the filler that fails does what any filler does that cannot read.
+    unsafe {
+        if CHOICES.fails(regs, FAIL_CACHE, NO_DEVICE) {
+            (*regs).si = unreadable as usize as _;
+        }
+    }
+    0
+}
+
+/// A filler that cannot read. Runs in place of the real one, when the handler is done.
+unsafe extern "C" fn unreadable(_: *mut file, folio: *mut folio) -> ffi::c_int {
+    // SAFETY: `filemap_read_folio` calls it with a locked folio.
+    unsafe { bindings::folio_unlock(folio) };
+    -EIO as ffi::c_int
+}
+
+/// `int (struct bio *)`.
+unsafe extern "C" fn request(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
+    // SAFETY: The handler's registers; the function only says whether the request fails.
+    unsafe {
+        match WATCHES.recorded((*((*regs).di as *const bio)).bi_bdev, WATCH_REQUESTS) {
+            Some(device) => ask(regs, FAIL_REQUEST, device, -EIO),
+            None => 0,
+        }
+    }
+}
+
+/// Our number of a device.
+///
+/// # Safety
+///
+/// `device` is valid, or null.
+unsafe fn number(device: *const block_device) -> u32 {
+    // SAFETY: The caller's promise.
+    unsafe { WATCHES.recorded(device, WATCH_REQUESTS) }.unwrap_or(NO_DEVICE)
+}

@@ -1,0 +1,76 @@
+//! Whose turn it is to choose: the kernel's, while the checked system runs, or ours.
+
+use super::{Failures, failed};
+use crate::choose::{Choice, Chooser};
+use crate::recover::{Fault, Stack};
+
+/// Who chooses from here on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// The kernel: the checked system goes on.
+    Kernels,
+    /// The harness: nothing fails.
+    Ours,
+}
+
+/// Hands the sequence of choices over to the kernel, and takes it back.
+#[derive(Debug)]
+pub(crate) struct HandOver {
+    failures: Failures,
+    is_kernels: bool,
+    /// Why what was chosen there is not known.
+    trouble: Option<Fault>,
+}
+
+impl HandOver {
+    /// It is ours; what may fail in this stack is the kernel's to choose.
+    pub fn new(stack: &Stack) -> HandOver {
+        HandOver { failures: stack.failures(), is_kernels: false, trouble: None }
+    }
+
+    /// The other one's turn, if it is not that already. `ahead` gives the answers past the end of the script, as far as they are
+    /// known; `past_end` hears of the choices that were made there.
+    pub fn to(
+        &mut self,
+        turn: Turn,
+        stack: &Stack,
+        chooser: &mut Chooser,
+        ahead: &mut dyn FnMut() -> Vec<Choice>,
+        past_end: &mut dyn FnMut(&Choice),
+    ) {
+        let Some(disks) = stack.devices().kernel().filter(|_| !self.failures.is_none()) else { return };
+        match turn {
+            Turn::Kernels if !self.is_kernels && self.trouble.is_none() && chooser.diverged().is_none() => {
+                let so_far = failed(chooser.made()).count() as u32;
+                let left = self.failures.most.saturating_sub(so_far);
+                let ahead = if chooser.upcoming().is_empty() { ahead() } else { Vec::new() };
+                let answers = chooser.upcoming().iter().chain(&ahead);
+                let script: Vec<Choice> =
+                    answers.take_while(|choice| choice.kind.is_of_kernel()).cloned().collect();
+                let armed = disks.arm(self.failures.kinds, left, &script);
+                self.is_kernels = armed.is_ok();
+                self.trouble = armed.err();
+            }
+            Turn::Ours if self.is_kernels => {
+                self.is_kernels = false;
+                match disks.disarm() {
+                    Ok(choices) => {
+                        for choice in choices {
+                            if chooser.upcoming().is_empty() {
+                                past_end(&choice);
+                            }
+                            chooser.record(choice);
+                        }
+                    }
+                    Err(fault) => self.trouble = Some(fault),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What has gone wrong.
+    pub fn trouble(self) -> Option<Fault> {
+        self.trouble
+    }
+}

@@ -1,0 +1,261 @@
+//! Functions of the kernel that fail by choice (`docs/kernel-choices.md`): the same places in every run and every guest, each fails
+//! when it is told to, and nobody else is asked.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+use std::{fs, io, thread};
+
+use explode_runtime::check::{Ask, Failure, Violation};
+use explode_runtime::choose::{Choice, Point};
+use explode_runtime::explore::{Arrival, State, Unit};
+use explode_runtime::pipeline::Pipeline;
+use explode_runtime::recover::Stack;
+use explode_runtime::run::{Early, Ended, ErrorFound, Plan, Runner, SoFar, Way, Work};
+use explode_runtime::trace::Trace;
+use nix::libc::{SCHED_FIFO, sched_param, sched_setscheduler};
+
+use crate::cases::Cx;
+use crate::report::{Line, Report};
+
+/// The calls that are made to fail at each place, and how many places there are on ext4 and ext2.
+const CALLS: [(&str, [usize; 2]); 6] = [
+    ("mkdir /new-dir", [12, 14]),
+    ("create /new", [6, 9]),
+    ("write /file", [8, 6]),
+    ("fsync /file", [18, 11]),
+    ("rename /file /other", [4, 12]),
+    ("truncate /file", [5, 2]),
+];
+
+/// The case whose places are the same in every guest.
+pub const POINTS: &str = "kernel choices: the points of each call";
+
+/// Every case.
+pub fn all(cx: Cx<'_>, report: &mut Report) {
+    report.case(POINTS, |report| {
+        for system in SYSTEMS {
+            let plan = failing(cx, system, "all", 1);
+            let runner = start(cx, &plan);
+            for (call, _) in CALLS {
+                let points = points(&runner, call).iter().map(|choice| choice.label.to_string()).collect();
+                report.say(&Line::Points(format!("{system}: {call}"), points));
+            }
+        }
+    });
+    for (at, system) in SYSTEMS.into_iter().enumerate() {
+        for (call, expected) in CALLS {
+            let expected = expected[at];
+            let name =
+                format!("kernel choices: {system}: {call}: each of {expected} points fails, and again");
+            report.case(&name, |report| each_fails(cx, report, system, call, expected));
+        }
+    }
+    report.case("kernel choices: a neighbour is asked nothing", |_| neighbour(cx));
+    report.case("kernel choices: what must not fail is asked nothing", |_| must_not_fail(cx));
+    report.case("kernel choices: another way diverges, and says where", |_| diverges(cx));
+    report
+        .case("kernel choices: ext2+rename-in-steps is found with them, and only with them", |_| canary(cx));
+}
+
+const SYSTEMS: [&str; 2] = ["ext4", "ext2"];
+
+/// The checker of failures on this file system, where functions of these kinds may fail, so many on a path.
+fn failing(cx: Cx<'_>, system: &str, kinds: &str, most: u32) -> Plan {
+    let mut plan = cx.plan(&format!("fs-failures-{system}"));
+    let layer = &mut plan.stack.0[1];
+    layer.options = layer.options.clone().with("fail", kinds).with("most_failures", most);
+    plan
+}
+
+fn start<'a>(cx: Cx<'a>, plan: &'a Plan) -> Runner<'a> {
+    Runner::start(cx.registry, plan, cx.lab).expect("the stack starts")
+}
+
+/// The kernel's choices in this call, where nothing fails.
+fn points(runner: &Runner<'_>, call: &str) -> Vec<Choice> {
+    let ended = go(runner, call, &[]);
+    assert!(ended.early.is_none(), "{call}: {:?}", ended.early);
+    assert!(ended.choices[1..].iter().all(|choice| choice.kind.is_of_kernel() && choice.value == 1));
+    ended.choices[1..].to_vec()
+}
+
+/// Makes the call, where the first answers are those of a script.
+fn go(runner: &Runner<'_>, call: &str, script: &[Choice]) -> Ended {
+    let unit = Unit { state: State::default(), script: script.to_vec(), mutates: 1 };
+    runner.run(&unit, &mut Make { call })
+}
+
+/// The answers by which the call fails at its point number `index`, and nowhere before.
+fn failure(runner: &Runner<'_>, call: &str, index: usize) -> Vec<Choice> {
+    let mut script = go(runner, call, &[]).choices;
+    script.truncate(index + 2);
+    let last = script.pop().expect("there is such a point");
+    script.push(Choice { value: 0, ..last });
+    script
+}
+
+fn each_fails(cx: Cx<'_>, report: &mut Report, system: &str, call: &str, expected: usize) {
+    let plan = failing(cx, system, "all", 1);
+    let runner = start(cx, &plan);
+    let points = points(&runner, call);
+    assert_eq!(points.len(), expected, "{points:#?}");
+    let mut kept = BTreeSet::new();
+    for (index, point) in points.iter().enumerate() {
+        let script = failure(&runner, call, index);
+        let once = go(&runner, call, &script);
+        // One may fail on a path: after it nothing is asked.
+        let fails = once.choices.last().expect("something is chosen");
+        assert_eq!((once.choices.len(), fails.value), (index + 2, 0), "{:#?}", once.choices);
+        assert_eq!(fails.label, point.label);
+        assert!(fails.name.as_ref().is_some_and(|name| name.starts_with("fail: ")), "{fails:?}");
+        let again = go(&runner, call, &once.choices);
+        assert_eq!(again.choices, once.choices);
+        assert_eq!(format!("{:?}", again.early), format!("{:?}", once.early));
+        match once.early {
+            None | Some(Early::Stopped) => {}
+            Some(Early::Violated(violation, place)) => {
+                // One of each file system is replayed in a fresh guest.
+                if violation.promise != "failed-create-has-no-effect" || !kept.insert(system) {
+                    continue;
+                }
+                let name = format!("kernel choices: {system}, create");
+                let way = Way { choices: once.choices, place, ..Way::default() };
+                report.say(&Line::Trace(name, trace(&runner, &plan, violation, way)));
+            }
+            Some(other) => panic!("{call}, point {index}: {other:?}"),
+        }
+    }
+}
+
+fn trace(runner: &Runner<'_>, plan: &Plan, violation: Violation, way: Way) -> String {
+    let error = ErrorFound { violation, by_design: None, died: None, way };
+    Trace::of(plan, runner.origin(), &error).to_json()
+}
+
+/// A thread that makes calls on files as fast as it can, and comes before whoever is checked (EX-16).
+fn neighbour(cx: Cx<'_>) {
+    let plan = failing(cx, "ext4", "all", 1);
+    let runner = start(cx, &plan);
+    let quiet: Vec<Vec<Choice>> = CALLS.iter().map(|(call, _)| points(&runner, call)).collect();
+    let (stop, rounds) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+    let noise = thread::spawn({
+        let (stop, rounds) = (Arc::clone(&stop), Arc::clone(&rounds));
+        move || {
+            let first = sched_param { sched_priority: 2 };
+            // SAFETY: the kernel reads one sched_param.
+            assert_eq!(unsafe { sched_setscheduler(0, SCHED_FIFO, &raw const first) }, 0);
+            while !stop.load(Ordering::Relaxed) {
+                disturb().expect("/tmp is there");
+                rounds.fetch_add(1, Ordering::Relaxed);
+                thread::sleep(Duration::from_micros(50));
+            }
+        }
+    });
+    for (quiet, (call, _)) in quiet.iter().zip(CALLS) {
+        let before = rounds.load(Ordering::Relaxed);
+        for _ in 0..5 {
+            assert_eq!(points(&runner, call), *quiet, "{call}");
+        }
+        assert!(rounds.load(Ordering::Relaxed) > before + 20, "the neighbour was quiet");
+    }
+    stop.store(true, Ordering::Relaxed);
+    noise.join().expect("it only made noise");
+}
+
+fn disturb() -> io::Result<()> {
+    fs::create_dir("/tmp/neighbour")?;
+    fs::write("/tmp/neighbour/file", [7; 5000])?;
+    fs::rename("/tmp/neighbour/file", "/tmp/neighbour/other")?;
+    fs::remove_dir_all("/tmp/neighbour")
+}
+
+/// jbd2 asks for a journal head; if there is none, it asks again in a way that does not fail (EX-15): that is no point.
+fn must_not_fail(cx: Cx<'_>) {
+    let plan = failing(cx, "ext4", "slab", 2);
+    let runner = start(cx, &plan);
+    let (call, _) = CALLS[0];
+    let points = points(&runner, call);
+    let index = points.iter().position(|choice| choice.label.site == "slab jbd2_journal_add_journal_head");
+    let script = failure(&runner, call, index.expect("a new block is journalled"));
+    let ended = go(&runner, call, &script);
+    assert!(ended.early.is_none(), "the call succeeds: {:?}", ended.early);
+    let heads = |choices: &[Choice]| {
+        choices.iter().filter(|choice| choice.label.site.contains("journal_head")).count()
+    };
+    assert_eq!(heads(&ended.choices), heads(&points));
+}
+
+/// The script has another place, or another kind, where the kernel asks.
+fn diverges(cx: Cx<'_>) {
+    let plan = failing(cx, "ext4", "slab,copy", 1);
+    let runner = start(cx, &plan);
+    let script = go(&runner, "write /file", &[]).choices;
+    let change = |change: &dyn Fn(&mut Choice)| {
+        let mut script = script.clone();
+        change(&mut script[1]);
+        match go(&runner, "write /file", &script).early {
+            Some(Early::Diverged(divergence)) => divergence.to_string(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let said = change(&|choice| choice.label.site = "slab elsewhere".to_owned());
+    let here = &script[1].label;
+    let stack = here.stack.expect("the kernel says under which stack");
+    assert_eq!(
+        said,
+        format!(
+            "choice 1: recorded 2 options at slab elsewhere under {stack:016x}, now asked 2 options at {here}"
+        )
+    );
+    let said = change(&|choice| choice.kind = script[3].kind);
+    assert!(said.ends_with("(kind CopyFailure, now SlabFailure)"), "{said}");
+}
+
+/// A rename that takes steps has an effect when a later one fails; one that does not has none, nor has anything where nothing fails.
+fn canary(cx: Cx<'_>) {
+    let explore = |fail: &str, steps: bool| {
+        let mut plan = cx.plan("ext2+rename-in-steps");
+        let [_, ext2, rename] = &mut plan.stack.0[..] else { panic!("three layers") };
+        ext2.options = ext2.options.clone().with("fail", fail);
+        rename.options = rename.options.clone().with("steps", steps);
+        cx.explore(&plan)
+    };
+    let (summary, findings) = explore("slab", true);
+    let signature = "fs-failures/corrupt/failed-rename-has-no-effect";
+    assert!(findings.iter().all(|finding| finding.signature == signature), "{findings:?}");
+    // The two names of the link and the one of the last unlink are copied: without memory for one of these it fails half-way.
+    let last = findings.last().expect("it is found");
+    assert!(last.replayed && last.count == 3.into() && summary.complete, "{last:?}");
+    for (fail, steps) in [("none", true), ("slab", false)] {
+        let (summary, findings) = explore(fail, steps);
+        assert!(findings.is_empty() && summary.complete, "{fail}, {steps}: {findings:?}");
+    }
+}
+
+/// Makes one call, and looks at no crash.
+struct Make<'a> {
+    call: &'a str,
+}
+
+impl Work for Make<'_> {
+    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+        let at = point.names.iter().position(|name| name == self.call);
+        at.unwrap_or_else(|| panic!("no call '{}' in {:?}", self.call, point.names)) as u32
+    }
+
+    fn crashes(
+        &mut self,
+        pipeline: &mut Pipeline<'_>,
+        stack: &Stack,
+        ask: &Ask<'_>,
+        _so_far: &SoFar<'_>,
+    ) -> Result<(), Failure> {
+        Ok(pipeline.skip(stack.devices(), ask.when)?)
+    }
+
+    fn reached(&mut self, _arrival: Arrival, _signature: Option<&[u8]>, _more: bool) -> bool {
+        true
+    }
+}
