@@ -32,7 +32,7 @@ pub use folder::{RunFolder, durable_file, durable_write};
 pub use journal::{History, JournalError};
 pub use options::{OptionDef, OptionValue, Options, UsageError};
 pub use plan::{Bounds, Mode, Plan, Settings};
-pub use registry::{CheckerDef, ComponentDef, Registry, Target};
+pub use registry::{Absent, CheckerDef, ComponentDef, Registry, Target};
 pub use scouts::{Scouts, WithCrew};
 pub(crate) use seen::ByKey;
 pub use supervise::{Keep, Supervisor};
