@@ -4,7 +4,9 @@
 //! built from a [`StackSpec`] any number of times, on any image: once for the system under test, once for each crash disk.
 
 mod component;
+mod panics;
 mod stack;
 
 pub use component::{Below, Blame, Component, Fault, Floor, Paths, Recovery, Surface};
+pub use panics::caught;
 pub use stack::{Layer, Stack, StackSpec};

@@ -7,11 +7,10 @@ mod profile;
 mod storage;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use explode_runtime::check::Profile;
-use explode_runtime::recover::{Below, Component, Fault, Recovery, Surface};
+use explode_runtime::recover::{Below, Component, Fault, Recovery, Surface, caught};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 use nix::errno::Errno;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableError};
@@ -89,11 +88,11 @@ impl Redb {
         let plug = storage.plug();
         let repaired = Rc::new(Cell::new(false));
         let noted = Rc::clone(&repaired);
-        let database = Database::builder()
-            .set_cache_size(self.settings.cache_bytes)
-            .set_repair_callback(move |_| noted.set(true))
-            .create_with_backend(storage)
-            .map_err(failed)?;
+        let database = called(|| {
+            let mut builder = Database::builder();
+            builder.set_cache_size(self.settings.cache_bytes).set_repair_callback(move |_| noted.set(true));
+            builder.create_with_backend(storage).map_err(failed)
+        })?;
         let engine = Engine { settings: self.settings, database: RefCell::new(database) };
         self.open = Some(Open { engine: Rc::new(engine), plug });
         Ok(repaired.get())
@@ -148,6 +147,21 @@ impl Drop for Redb {
 
 impl KeyValue for Engine {
     fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), EngineError> {
+        called(|| self.transaction(changes, durability))
+    }
+
+    /// A compaction: it commits, moves pages, and cuts the file.
+    fn checkpoint(&self) -> Result<(), EngineError> {
+        called(|| self.database.borrow_mut().compact().map(drop).map_err(failed))
+    }
+
+    fn contents(&self) -> Result<Contents, EngineError> {
+        called(|| self.read())
+    }
+}
+
+impl Engine {
+    fn transaction(&self, changes: &[Change], durability: Durability) -> Result<(), EngineError> {
         let database = self.database.borrow();
         let mut transaction = database.begin_write().map_err(failed)?;
         let durable = self.settings.durable && durability == Durability::Synced;
@@ -168,25 +182,25 @@ impl KeyValue for Engine {
         transaction.commit().map_err(failed)
     }
 
-    /// A compaction: it commits, moves pages, and cuts the file.
-    fn checkpoint(&self) -> Result<(), EngineError> {
-        self.database.borrow_mut().compact().map(drop).map_err(failed)
-    }
-
-    fn contents(&self) -> Result<Contents, EngineError> {
+    fn read(&self) -> Result<Contents, EngineError> {
         let database = self.database.borrow();
         let transaction = database.begin_read().map_err(failed)?;
         let table = match transaction.open_table(TABLE) {
-            Err(TableError::TableDoesNotExist(_)) => return Ok(BTreeMap::new()),
+            Err(TableError::TableDoesNotExist(_)) => return Ok(Contents::new()),
             table => table.map_err(failed)?,
         };
-        let entries = table.iter().map_err(failed)?;
-        let entry = |entry: Result<(redb::AccessGuard<'_, &str>, redb::AccessGuard<'_, &[u8]>), _>| {
+        let mut contents = Contents::new();
+        for entry in table.iter().map_err(failed)? {
             let (key, value) = entry.map_err(failed)?;
-            Ok((key.value().to_owned(), value.value().to_vec()))
-        };
-        entries.map(entry).collect()
+            contents.insert(key.value().to_owned(), value.value().to_vec());
+        }
+        Ok(contents)
     }
+}
+
+/// Calls redb, which may panic where it trusts a file that it should not.
+fn called<T>(call: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineError> {
+    caught(call).unwrap_or_else(|panic| Err(EngineError::Corrupt(format!("redb {panic}"))))
 }
 
 /// What redb says. An error of the files says nothing of redb; a file that is too short, or is none of redb's, does.
