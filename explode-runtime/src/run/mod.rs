@@ -41,5 +41,5 @@ pub use unit::{Early, Ended, ErrorFound, Place, Runner, SoFar, Way, Work};
 pub use worker::{
     Body, Crew, Death, Ended as WorkerEnded, Failed, FrameReader, InThread, Known, Listener, Order, Outcome,
     Page, Past, Remote, Said, Scouted, Snapshot, Spawn, Stage, StartError, Started, Step, StepName, ToWorker,
-    UnitEnd, encode, serve,
+    UnitEnd, encode, serve, spawn_thread,
 };
