@@ -6,14 +6,17 @@ use explode_runtime::run::{Bounds, Options, Target};
 use super::commits;
 
 /// `redb`, `redb-none`, ...; and the canaries `redb+<lie>`.
+///
+/// Bounds are such that all of them are explored completely. With quick-repair a commit writes so many blocks that the third step
+/// has emissions of 10^6 disks.
 pub(crate) fn targets() -> Vec<Target> {
-    let target = |name, about, expect, options: Options| Target {
+    let target = |name, about, expect, depth, options: Options| Target {
         name,
         about,
         stack: StackSpec::default().plug("simfiles", Options::none()).plug("redb", options),
         checker: commits::DEF.name,
         checker_options: Options::none(),
-        bounds: Bounds { depth: 4, limit: 10_000, samples: 2_000, crash_depth: 1 },
+        bounds: Bounds { depth, limit: 300_000, samples: 2_000, crash_depth: 1 },
         seeded: false,
         expect,
     };
@@ -23,20 +26,20 @@ pub(crate) fn targets() -> Vec<Target> {
         Target {
             stack: stack.plug("redb", Options::none()),
             seeded: true,
-            ..target(name, about, expect, Options::none())
+            ..target(name, about, expect, 1, Options::none())
         }
     };
     let none = Options::none;
     vec![
-        target("redb", "redb, its defaults", "clean", none()),
-        target("redb-2pc", "redb with two syncs a commit", "clean", none().with("two_phase_commit", true)),
-        target("redb-quick", "redb that need not repair", "clean", none().with("quick_repair", true)),
-        target("redb-none", "redb without durable commits", "clean", none().with("durability", "none")),
+        target("redb", "redb, its defaults", "clean", 3, none()),
+        target("redb-2pc", "redb with two syncs a commit", "clean", 2, none().with("two_phase_commit", true)),
+        target("redb-quick", "redb that need not repair", "clean", 2, none().with("quick_repair", true)),
+        target("redb-none", "redb without durable commits", "clean", 3, none().with("durability", "none")),
         seeded("redb+sync-lies", "redb on files whose fdatasync does nothing", "lost", "files"),
         seeded(
             "redb+growth-lies",
-            "redb, the size that a file has grown to is not synced",
-            "mount-failed",
+            "redb on files that sync no size that has grown",
+            "recover-failed",
             "growth",
         ),
     ]

@@ -134,7 +134,12 @@ impl Registry {
     }
 
     /// What is said of a name that is not there; how to get it, if another build has it.
-    fn unknown<'a>(&self, what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> UsageError {
+    pub fn unknown<'a>(
+        &self,
+        what: &str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> UsageError {
         match self.absent.iter().find(|absent| absent.is_named(name)) {
             Some(Absent { feature, .. }) => UsageError(format!(
                 "{what} '{name}' is not in this build; it is in one with the cargo feature '{feature}': cargo run --features \
@@ -158,5 +163,30 @@ impl CheckerDef {
     pub fn make(&self, options: &Options) -> Result<Box<dyn Checker>, UsageError> {
         options.check(self.name, self.options)?;
         (self.build)(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_another_build_says_how_to_get_it() {
+        let absent = vec![Absent { name: "redb", feature: "engines" }];
+        let registry = Registry { absent, ..Registry::default() };
+        let said = |error: UsageError| error.0;
+        let getting = "is not in this build; it is in one with the cargo feature 'engines': cargo run --features engines -- run ...";
+        assert_eq!(
+            registry.component("redb").map_err(said).unwrap_err(),
+            format!("component 'redb' {getting}")
+        );
+        for name in ["redb", "redb-none", "redb+sync-lies"] {
+            assert_eq!(
+                registry.target(name).map_err(said).unwrap_err(),
+                format!("target '{name}' {getting}")
+            );
+        }
+        let other = registry.target("redbed").map_err(said).unwrap_err();
+        assert!(other.starts_with("unknown target 'redbed'"), "{other}");
     }
 }
