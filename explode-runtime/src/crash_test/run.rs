@@ -6,6 +6,7 @@ use std::fmt::{Debug, Display};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use super::replay::{REPLAY, command, folder, path, read, write};
 use super::{PARTS, Parts, engine, model};
@@ -17,8 +18,8 @@ use crate::run;
 use crate::run::{Audience, Confirmation, Options, Plan, Registry, Remote, RunError, Settings, Supervisor};
 use crate::trace::{Replay, Trace};
 
-/// Tests that minimising a finding may take, and telling its story.
-const TESTS: u64 = 2000;
+/// What minimising a finding may take, and telling its story: each test of a step that hangs takes its deadline.
+const BOUNDS: Bounds = Bounds { budget: Some(Duration::from_secs(60)), tests: 2000 };
 
 /// A crash test that is about to run.
 #[must_use = "call run() on it"]
@@ -131,8 +132,7 @@ impl CrashTest {
     fn tell(&self, finding: &Finding) -> Result<String, RunError> {
         let path = Path::new(&finding.trace);
         let trace = read(path).map_err(|error| RunError::Broken(error.to_string()))?;
-        let bounds = Bounds { budget: None, tests: TESTS };
-        let smaller = self.with_workers(&trace.plan(), |remote| minimise(remote, &trace, bounds))?;
+        let smaller = self.with_workers(&trace.plan(), |remote| minimise(remote, &trace, BOUNDS))?;
         if let Minimised::Smaller(smaller) = smaller
             && let Replay::Reproduced { .. } = self.replay(&smaller.trace)?
         {
@@ -144,8 +144,7 @@ impl CrashTest {
     }
 
     fn story(&self, trace: &Trace, path: &Path) -> Result<String, RunError> {
-        let bounds = Bounds { budget: None, tests: TESTS };
-        let story = self.with_workers(&trace.plan(), |remote| story(remote, trace, bounds))?;
+        let story = self.with_workers(&trace.plan(), |remote| story(remote, trace, BOUNDS))?;
         Ok(story.lines(&path.display().to_string(), &command(path)).join("\n"))
     }
 

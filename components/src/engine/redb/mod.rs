@@ -24,7 +24,7 @@ use super::{Change, Contents, Durability, EngineError, KeyValue, Store};
 pub const DEF: ComponentDef = ComponentDef {
     name: "redb",
     about: "a redb database, unmodified; offers its keys and values",
-    modes: &[Mode::Mem, Mode::Vm, Mode::Here],
+    modes: &[Mode::Mem],
     on: Some("simfiles"),
     options: &[
         OptionDef { name: "durability", about: "of synced commits: immediate, none", default: "immediate" },
