@@ -65,7 +65,8 @@ pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 ///   makes lead to all that may follow. An error fails the test, for without a crash there should be none.
 /// - `read` says what the store holds. On a crash disk an error or a panic is a finding.
 ///
-/// What they do must depend on nothing but the files and their arguments.
+/// A step is best one that leaves what never was before: where two steps leave equal states, the loss of one of them may not be seen.
+/// What the functions do must depend on nothing but the files and their arguments.
 pub fn crash_test<S: 'static, M: Clone + Debug + PartialEq + 'static>(
     name: &str,
     open: impl Fn(Rc<dyn Files>) -> Result<S> + Send + Sync + 'static,

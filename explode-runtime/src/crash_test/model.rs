@@ -71,14 +71,13 @@ impl<S, M: Debug + PartialEq> Model<S, M> {
             Epoch::End | Epoch::Now => (self.durable, steps),
         };
         let held = |steps: &[M]| steps.iter().rposition(|state| state == found);
-        let shown = shown(found);
         if held(&self.history[least..=most]).is_some() {
             Ok(())
         } else if let Some(there) = held(&self.history[..least]) {
-            let message = format!("{least} steps were durable, {there} are there; it holds {shown}");
+            let message = format!("{least} steps were durable, {there} are there; it holds {}", shown(found));
             Err(Violation::new(Verdict::Lost, "durable", message))
         } else {
-            let message = format!("no step so far leaves what is there; it holds {shown}");
+            let message = format!("no step so far leaves what is there; it holds {}", shown(found));
             Err(Violation::new(Verdict::Corrupt, "atomic", message))
         }
     }

@@ -3,22 +3,23 @@
 //! Opening is mounting, and recovering too, for redb repairs a database when it opens. A database that goes without an unmount is
 //! that of a machine that stops: what redb's destructor would write does not reach the file (`Drop` of the component).
 
+mod database;
 mod profile;
 mod storage;
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 
 use explode_runtime::check::Profile;
-use explode_runtime::recover::{Below, Component, Fault, Recovery, Surface, caught};
+use explode_runtime::recover::{Below, Component, Fault, Recovery, Surface};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
-use nix::errno::Errno;
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableError};
+use redb::Database;
 
+use self::database::{Engine, called, failed};
 use self::profile::profile;
 use self::storage::Plug;
 pub use self::storage::Storage;
-use super::{Change, Contents, Durability, EngineError, KeyValue, Store};
+use super::{EngineError, KeyValue, Store};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -43,7 +44,6 @@ pub const DEF: ComponentDef = ComponentDef {
 const VERSION: &str = "4.5.0";
 
 const PATH: &str = "/redb";
-const TABLE: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("explode");
 
 /// How a database is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,11 +76,6 @@ struct Open {
     plug: Plug,
 }
 
-struct Engine {
-    settings: Settings,
-    database: RefCell<Database>,
-}
-
 impl Redb {
     /// Opens the database, made if it is not there; did redb repair it?
     fn open(&mut self, below: &Below<'_>) -> Result<bool, Fault> {
@@ -93,7 +88,7 @@ impl Redb {
             builder.set_cache_size(self.settings.cache_bytes).set_repair_callback(move |_| noted.set(true));
             builder.create_with_backend(storage).map_err(failed)
         })?;
-        let engine = Engine { settings: self.settings, database: RefCell::new(database) };
+        let engine = Engine::new(self.settings, database);
         self.open = Some(Open { engine: Rc::new(engine), plug });
         Ok(repaired.get())
     }
@@ -142,76 +137,5 @@ impl Drop for Redb {
         if let Some(open) = &self.open {
             open.plug.pull();
         }
-    }
-}
-
-impl KeyValue for Engine {
-    fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), EngineError> {
-        called(|| self.transaction(changes, durability))
-    }
-
-    /// A compaction: it commits, moves pages, and cuts the file.
-    fn checkpoint(&self) -> Result<(), EngineError> {
-        called(|| self.database.borrow_mut().compact().map(drop).map_err(failed))
-    }
-
-    fn contents(&self) -> Result<Contents, EngineError> {
-        called(|| self.read())
-    }
-}
-
-impl Engine {
-    fn transaction(&self, changes: &[Change], durability: Durability) -> Result<(), EngineError> {
-        let database = self.database.borrow();
-        let mut transaction = database.begin_write().map_err(failed)?;
-        let durable = self.settings.durable && durability == Durability::Synced;
-        let durability = if durable { redb::Durability::Immediate } else { redb::Durability::None };
-        transaction.set_durability(durability).map_err(failed)?;
-        transaction.set_two_phase_commit(self.settings.two_phase_commit);
-        transaction.set_quick_repair(self.settings.quick_repair);
-        {
-            let mut table = transaction.open_table(TABLE).map_err(failed)?;
-            for change in changes {
-                match change {
-                    Change::Put(key, value) => table.insert(key.as_str(), value.as_slice()).map(drop),
-                    Change::Delete(key) => table.remove(key.as_str()).map(drop),
-                }
-                .map_err(failed)?;
-            }
-        }
-        transaction.commit().map_err(failed)
-    }
-
-    fn read(&self) -> Result<Contents, EngineError> {
-        let database = self.database.borrow();
-        let transaction = database.begin_read().map_err(failed)?;
-        let table = match transaction.open_table(TABLE) {
-            Err(TableError::TableDoesNotExist(_)) => return Ok(Contents::new()),
-            table => table.map_err(failed)?,
-        };
-        let mut contents = Contents::new();
-        for entry in table.iter().map_err(failed)? {
-            let (key, value) = entry.map_err(failed)?;
-            contents.insert(key.value().to_owned(), value.value().to_vec());
-        }
-        Ok(contents)
-    }
-}
-
-/// Calls redb, which may panic where it trusts a file that it should not.
-fn called<T>(call: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineError> {
-    caught(call).unwrap_or_else(|panic| Err(EngineError::Corrupt(format!("redb {panic}"))))
-}
-
-/// What redb says. An error of the files says nothing of redb; a file that is too short, or is none of redb's, does.
-fn failed(error: impl Into<redb::Error>) -> EngineError {
-    let error = error.into();
-    match &error {
-        redb::Error::Io(below) => match below.raw_os_error() {
-            Some(errno) => EngineError::Below(Errno::from_raw(errno)),
-            None => EngineError::Corrupt(error.to_string()),
-        },
-        redb::Error::PreviousIo => EngineError::Below(Errno::EIO),
-        _ => EngineError::Corrupt(error.to_string()),
     }
 }
