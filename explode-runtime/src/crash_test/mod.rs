@@ -4,7 +4,7 @@
 //! ```
 //! use std::rc::Rc;
 //!
-//! use explode_runtime::crash_test::{Files, OpenFlags, Result, crash_test};
+//! use explode_runtime::crash_test::{Files, OpenFlags, Result, Step, crash_test};
 //!
 //! /// A file with a number.
 //! type Counter = Rc<dyn Files>;
@@ -20,13 +20,14 @@
 //!     Ok(files.read_file("/counter")?.first().copied().unwrap_or(0))
 //! }
 //!
-//! let count_on = |files: &mut Counter, count: &mut u8, step: &mut _| {
+//! fn count_on(files: &mut Counter, count: &mut u8, _: &mut Step<'_, '_>) -> Result<()> {
 //!     *count += 1;
 //!     let file = files.open("/counter", OpenFlags::EXISTING)?;
 //!     files.pwrite(file, 0, &[*count])?;
 //!     files.fsync(file)?;
 //!     Ok(files.close(file)?)
-//! };
+//! }
+//!
 //! let summary = crash_test("counter", open, count_on, read).depth(5).run();
 //! assert_eq!((summary.states, summary.complete), (6.into(), true));
 //! ```
