@@ -21,6 +21,8 @@ pub fn register(registry: &mut Registry) {
     ]);
     registry.targets.extend(db::targets::sqlite());
     registry.targets.extend(kv::targets::targets());
+    #[cfg(feature = "engines")]
+    registry.targets.extend(kv::engines());
     registry.targets.extend(fs::basic::targets());
     registry.targets.extend(fs::sync::targets());
     registry.targets.extend(fs::failures::targets());

@@ -7,6 +7,8 @@ pub mod engine;
 pub mod fs;
 pub mod vdisk;
 
+#[cfg(not(feature = "engines"))]
+use explode_runtime::run::Absent;
 use explode_runtime::run::Registry;
 
 /// Adds all components.
@@ -30,4 +32,16 @@ pub fn register(registry: &mut Registry) {
         broken::merge::DEF,
         db::sqlite::DEF,
     ]);
+    register_engines(registry);
+}
+
+#[cfg(feature = "engines")]
+fn register_engines(registry: &mut Registry) {
+    registry.components.push(engine::redb::DEF);
+}
+
+/// Their names are known all the same.
+#[cfg(not(feature = "engines"))]
+fn register_engines(registry: &mut Registry) {
+    registry.absent.extend(engine::HEAVY.iter().map(|name| Absent { name, feature: "engines" }));
 }

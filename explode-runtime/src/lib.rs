@@ -15,6 +15,7 @@
 //! trace -> report        what is found replays, and is told
 //! explain -> minimise    what of a trace matters, and a smaller one
 //! run                    plans, units of work, the run folder, exit codes
+//! crash_test             all of it in a test of somebody else's program
 //! shell                  components and checkers made of shell commands
 //! ```
 //!
@@ -23,6 +24,7 @@
 pub mod check;
 pub mod choose;
 pub mod crash;
+pub mod crash_test;
 pub mod devices;
 pub mod events;
 pub mod explain;

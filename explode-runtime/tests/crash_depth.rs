@@ -176,7 +176,8 @@ fn run(patience: u8, depth: u32) -> Said {
         options: &[],
         build: |_: &Options| Ok(Box::new(Journal)),
     };
-    let registry = Registry { components: vec![common::DISK, TOY], checkers: vec![checker], targets: vec![] };
+    let registry =
+        Registry { components: vec![common::DISK, TOY], checkers: vec![checker], ..Registry::default() };
     let mut plan = common::plan(1);
     plan.stack = StackSpec::default()
         .plug("disk", Options::none())

@@ -36,7 +36,7 @@ fn layer(registry: &Registry, table: &Table<'_>, below: &StackSpec) -> Result<La
     let known = registry.components.iter().map(|def| def.name);
     let named = used.text()?;
     let found = registry.components.iter().find(|def| def.name == named);
-    let def = found.ok_or_else(|| used.error(UsageError::unknown("component", named, known)))?;
+    let def = found.ok_or_else(|| used.error(registry.unknown("component", named, known)))?;
     if let Some(command) = COMMANDS.iter().chain([&RECOVER_OK]).find(|key| is_strange(table, def, key)) {
         let text = format!("a component has 'use' or shell commands, and this one has 'use' and '{command}'");
         return Err(table.key_error(command, text));

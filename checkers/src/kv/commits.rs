@@ -5,7 +5,9 @@
 
 use std::hash::Hash as _;
 
-use explode_components::engine::{Change, Contents, Durability, EngineError, INTACT, Store};
+use explode_components::engine::{
+    ATOMIC, Change, Contents, DURABLE, Durability, EngineError, INTACT, ISOLATED, Store,
+};
 use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Fault, Stack};
@@ -19,13 +21,6 @@ pub const DEF: CheckerDef = CheckerDef {
     options: &[],
     build,
 };
-
-/// Commits are there in order, none without those before it, each whole.
-const ATOMIC: &str = "atomic";
-/// A synced commit is there, and so is every commit before it.
-const DURABLE: &str = "durable";
-/// What was not committed is not there.
-const ISOLATED: &str = "isolated";
 
 /// Bytes of a value that takes more than one block.
 const LARGE_BYTES: usize = 5000;

@@ -1,5 +1,8 @@
 //! Storage engines in process: what a key-value engine can do, so that one checker does for all of them.
 
+#[cfg(feature = "engines")]
+pub mod redb;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
@@ -9,6 +12,16 @@ use nix::errno::Errno;
 
 /// The engine can read what it has written.
 pub const INTACT: &str = "intact";
+/// Commits are there in order, none without those before it, each whole.
+pub const ATOMIC: &str = "atomic";
+/// A synced commit is there, and so is every commit before it.
+pub const DURABLE: &str = "durable";
+/// What was not committed is not there.
+pub const ISOLATED: &str = "isolated";
+
+/// Engines that are in a build only with the feature `engines`, for they take long to compile: the names of their components.
+/// Names of targets begin with them.
+pub const HEAVY: &[&str] = &["redb"];
 
 /// Everything in a store, by key.
 pub type Contents = BTreeMap<String, Vec<u8>>;

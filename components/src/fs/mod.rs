@@ -2,4 +2,5 @@
 
 pub mod kernel;
 pub mod mounted;
-pub mod simfiles;
+
+pub use explode_runtime::recover::simfiles;

@@ -1,10 +1,14 @@
 //! Stacks of storage components, and bringing one back after a crash.
 //!
 //! A [`Component`] is one layer: it knows how to make, mount, unmount and repair its system over its children. A [`Stack`] is
-//! built from a [`StackSpec`] any number of times, on any image: once for the system under test, once for each crash disk.
+//! built from a [`StackSpec`] any number of times, on any image: once for the system under test, once for each crash disk. One
+//! component is here, on which all that want files can stand: [`simfiles`].
 
 mod component;
+mod panics;
+pub mod simfiles;
 mod stack;
 
 pub use component::{Below, Blame, Component, Fault, Floor, Paths, Recovery, Surface};
+pub use panics::caught;
 pub use stack::{Layer, Stack, StackSpec};

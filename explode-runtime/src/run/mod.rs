@@ -32,7 +32,7 @@ pub use folder::{RunFolder, durable_file, durable_write};
 pub use journal::{History, JournalError};
 pub use options::{OptionDef, OptionValue, Options, UsageError};
 pub use plan::{Bounds, Mode, Plan, Settings};
-pub use registry::{CheckerDef, ComponentDef, Registry, Target};
+pub use registry::{Absent, CheckerDef, ComponentDef, Registry, Target};
 pub use scouts::{Scouts, WithCrew};
 pub(crate) use seen::ByKey;
 pub use supervise::{Keep, Supervisor};
@@ -41,5 +41,5 @@ pub use unit::{Early, Ended, ErrorFound, Place, Runner, SoFar, Way, Work};
 pub use worker::{
     Body, Crew, Death, Ended as WorkerEnded, Failed, FrameReader, InThread, Known, Listener, Order, Outcome,
     Page, Past, Remote, Said, Scouted, Snapshot, Spawn, Stage, StartError, Started, Step, StepName, ToWorker,
-    UnitEnd, encode, serve,
+    UnitEnd, encode, serve, spawn_thread,
 };

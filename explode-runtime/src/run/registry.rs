@@ -57,6 +57,22 @@ pub struct Target {
     pub expect: &'static str,
 }
 
+/// A system that this build does not have.
+#[derive(Clone, Copy, Debug)]
+pub struct Absent {
+    /// The name of its component; those of its targets are that, or go on with `-` or `+`.
+    pub name: &'static str,
+    /// The cargo feature that has it.
+    pub feature: &'static str,
+}
+
+impl Absent {
+    /// Is this the name of the component, or of a target on it?
+    fn is_named(&self, name: &str) -> bool {
+        name.strip_prefix(self.name).is_some_and(|more| more.is_empty() || more.starts_with(['-', '+']))
+    }
+}
+
 /// Everything that can be named.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
@@ -66,6 +82,8 @@ pub struct Registry {
     pub checkers: Vec<CheckerDef>,
     /// In order of registration.
     pub targets: Vec<Target>,
+    /// What other builds have.
+    pub absent: Vec<Absent>,
 }
 
 impl Registry {
@@ -76,7 +94,7 @@ impl Registry {
         }
         let known = self.components.iter().map(|def| def.name);
         let found = self.components.iter().find(|def| def.name == name);
-        found.ok_or_else(|| UsageError::unknown("component", name, known))
+        found.ok_or_else(|| self.unknown("component", name, known))
     }
 
     /// The checker of this name.
@@ -112,7 +130,23 @@ impl Registry {
     pub fn target(&self, name: &str) -> Result<&Target, UsageError> {
         let known = self.targets.iter().map(|target| target.name);
         let found = self.targets.iter().find(|target| target.name == name);
-        found.ok_or_else(|| UsageError::unknown("target", name, known))
+        found.ok_or_else(|| self.unknown("target", name, known))
+    }
+
+    /// What is said of a name that is not there; how to get it, if another build has it.
+    pub fn unknown<'a>(
+        &self,
+        what: &str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> UsageError {
+        match self.absent.iter().find(|absent| absent.is_named(name)) {
+            Some(Absent { feature, .. }) => UsageError(format!(
+                "{what} '{name}' is not in this build; it is in one with the cargo feature '{feature}': cargo run --features \
+                 {feature} -- run ..."
+            )),
+            None => UsageError::unknown(what, name, known),
+        }
     }
 }
 
@@ -129,5 +163,30 @@ impl CheckerDef {
     pub fn make(&self, options: &Options) -> Result<Box<dyn Checker>, UsageError> {
         options.check(self.name, self.options)?;
         (self.build)(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_another_build_says_how_to_get_it() {
+        let absent = vec![Absent { name: "redb", feature: "engines" }];
+        let registry = Registry { absent, ..Registry::default() };
+        let said = |error: UsageError| error.0;
+        let getting = "is not in this build; it is in one with the cargo feature 'engines': cargo run --features engines -- run ...";
+        assert_eq!(
+            registry.component("redb").map_err(said).unwrap_err(),
+            format!("component 'redb' {getting}")
+        );
+        for name in ["redb", "redb-none", "redb+sync-lies"] {
+            assert_eq!(
+                registry.target(name).map_err(said).unwrap_err(),
+                format!("target '{name}' {getting}")
+            );
+        }
+        let other = registry.target("redbed").map_err(said).unwrap_err();
+        assert!(other.starts_with("unknown target 'redbed'"), "{other}");
     }
 }

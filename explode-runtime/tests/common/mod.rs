@@ -44,7 +44,7 @@ impl Component for Disk {
 /// A registry with the disk and one checker.
 pub fn registry(build: fn(&Options) -> Result<Box<dyn Checker>, UsageError>) -> Registry {
     let checker = CheckerDef { name: "test", about: "a checker for tests", options: &[], build };
-    Registry { components: vec![DISK], checkers: vec![checker], targets: vec![] }
+    Registry { components: vec![DISK], checkers: vec![checker], ..Registry::default() }
 }
 
 /// A plan for the checker on one disk.

@@ -72,8 +72,11 @@ fn run_to(depth: u32, kind: &str, faults: &str, most: u64) -> Said {
         options: &[],
         build: |_: &Options| Ok(Box::new(Holds::default())),
     };
-    let registry =
-        Registry { components: vec![mirror::DISK, mirror::MIRROR], checkers: vec![checker], targets: vec![] };
+    let registry = Registry {
+        components: vec![mirror::DISK, mirror::MIRROR],
+        checkers: vec![checker],
+        ..Registry::default()
+    };
     let disk = |name: &str| Layer {
         name: name.to_owned(),
         component: "disk".to_owned(),

@@ -162,7 +162,7 @@ pub fn registry() -> Registry {
             Ok(Box::new(Judge { seed, merge, steps: 0, live: Vec::new() }))
         },
     };
-    Registry { components: vec![component], checkers: vec![checker], targets: vec![] }
+    Registry { components: vec![component], checkers: vec![checker], ..Registry::default() }
 }
 
 /// The plan of a world.

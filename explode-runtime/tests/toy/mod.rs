@@ -42,7 +42,7 @@ pub fn options(seed: u64) -> Options {
 }
 
 pub fn registry() -> Registry {
-    Registry { components: vec![DISK, TOY], checkers: vec![CHECKER], targets: vec![] }
+    Registry { components: vec![DISK, TOY], checkers: vec![CHECKER], ..Registry::default() }
 }
 
 /// Two steps of it; one if it remembers, which its replays would not.

@@ -4,10 +4,11 @@ use std::rc::Rc;
 
 use explode_ramdisk::SimFiles;
 use explode_ramdisk::files::{Files, Granule};
-use explode_runtime::media::{MEDIA_OPTIONS, Media, Medium, Site};
-use explode_runtime::recover::{Below, Component, Fault, Surface};
-use explode_runtime::run::{ComponentDef, Mode, Options, UsageError};
-use explode_runtime::writeset::{Atom, Rules};
+
+use super::component::{Below, Component, Fault, Surface};
+use crate::media::{MEDIA_OPTIONS, Media, Medium, Site};
+use crate::run::{ComponentDef, Mode, Options, UsageError};
+use crate::writeset::{Atom, Rules};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {

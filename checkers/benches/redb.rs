@@ -1,0 +1,40 @@
+//! Checks of redb crash disks a second, everything included: exploration, crash disks, repair, reading the table.
+
+use std::path::Path;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use explode_runtime::devices::Lab;
+use explode_runtime::report::Message;
+use explode_runtime::run::{Confirmation, Local, Plan, Registry, explore};
+
+fn redb(c: &mut Criterion) {
+    let mut registry = Registry::default();
+    explode_components::register(&mut registry);
+    explode_checkers::register(&mut registry);
+    let mut group = c.benchmark_group("redb");
+    group.sample_size(10);
+    for name in ["redb", "redb-2pc", "redb-quick", "redb-none"] {
+        let mut plan = Plan::of(&registry, registry.target(name).expect("the target is there"))
+            .expect("so are its components");
+        plan.settings.depth = 2;
+        // An emission of redb-quick has very many disks; a part of them is as good.
+        (plan.settings.limit, plan.settings.samples) = (2000, 500);
+        plan.settings.crash_depth = 0;
+        // What is measured are checks that are made.
+        plan.settings.skip = false;
+        let run = || {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let out = folder.path().join("run");
+            let (mut confirm, mut sink) = (|_: &Path| Confirmation::Reproduced, |_: &Message| {});
+            let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
+            explore(&registry, &plan, &Lab::Mem, &mut audience).expect("it runs")
+        };
+        let checked = run().checked;
+        group.throughput(Throughput::Elements(u64::try_from(&checked.0).expect("few enough")));
+        group.bench_function(name, |b| b.iter(run));
+    }
+    group.finish();
+}
+
+criterion_group!(benches, redb);
+criterion_main!(benches);

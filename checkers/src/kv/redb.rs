@@ -1,0 +1,46 @@
+//! The targets: redb at its durability levels, and on files whose syncs lie (`docs/engines.md`).
+
+use explode_runtime::recover::StackSpec;
+use explode_runtime::run::{Bounds, Options, Target};
+
+use super::commits;
+
+/// `redb`, `redb-none`, ...; and the canaries `redb+<lie>`.
+///
+/// Bounds are such that all of them are explored completely. With quick-repair a commit writes so many blocks that the third step
+/// has emissions of 10^6 disks.
+pub(crate) fn targets() -> Vec<Target> {
+    let target = |name, about, expect, depth, options: Options| Target {
+        name,
+        about,
+        stack: StackSpec::default().plug("simfiles", Options::none()).plug("redb", options),
+        checker: commits::DEF.name,
+        checker_options: Options::none(),
+        bounds: Bounds { depth, limit: 300_000, samples: 2_000, crash_depth: 1 },
+        seeded: false,
+        expect,
+    };
+    let seeded = |name, about, expect, lies: &str| {
+        let files = StackSpec::default().plug("simfiles", Options::none());
+        let stack = files.plug("lying-sync", Options::none().with("lies", lies));
+        Target {
+            stack: stack.plug("redb", Options::none()),
+            seeded: true,
+            ..target(name, about, expect, 1, Options::none())
+        }
+    };
+    let none = Options::none;
+    vec![
+        target("redb", "redb, its defaults", "clean", 3, none()),
+        target("redb-2pc", "redb with two syncs a commit", "clean", 2, none().with("two_phase_commit", true)),
+        target("redb-quick", "redb that need not repair", "clean", 2, none().with("quick_repair", true)),
+        target("redb-none", "redb without durable commits", "clean", 3, none().with("durability", "none")),
+        seeded("redb+sync-lies", "redb on files whose fdatasync does nothing", "lost", "files"),
+        seeded(
+            "redb+growth-lies",
+            "redb on files that sync no size that has grown",
+            "recover-failed",
+            "growth",
+        ),
+    ]
+}

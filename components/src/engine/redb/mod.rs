@@ -1,0 +1,141 @@
+//! redb: an ACID key-value store in Rust, unmodified, on files.
+//!
+//! Opening is mounting, and recovering too, for redb repairs a database when it opens. A database that goes without an unmount is
+//! that of a machine that stops: what redb's destructor would write does not reach the file (`Drop` of the component).
+
+mod database;
+mod profile;
+mod storage;
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use explode_runtime::check::Profile;
+use explode_runtime::recover::{Below, Component, Fault, Recovery, Surface};
+use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+use redb::Database;
+
+use self::database::{Engine, called, failed};
+use self::profile::profile;
+use self::storage::Plug;
+pub use self::storage::Storage;
+use super::{EngineError, KeyValue, Store};
+
+/// As it stands in the registry.
+pub const DEF: ComponentDef = ComponentDef {
+    name: "redb",
+    about: "a redb database, unmodified; offers its keys and values",
+    modes: &[Mode::Mem],
+    on: Some("simfiles"),
+    options: &[
+        OptionDef { name: "durability", about: "of synced commits: immediate, none", default: "immediate" },
+        OptionDef { name: "two_phase_commit", about: "a commit syncs twice", default: "false" },
+        OptionDef { name: "quick_repair", about: "a commit saves the allocator's state", default: "false" },
+        OptionDef {
+            name: "cache_bytes",
+            about: "redb's cache; small, for a crash disk is read once",
+            default: "65536",
+        },
+    ],
+    build,
+};
+
+/// The version in Cargo.lock; a test compares the two.
+const VERSION: &str = "4.5.0";
+
+const PATH: &str = "/redb";
+
+/// How a database is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Settings {
+    /// Of commits that shall be synced; all others have none.
+    durable: bool,
+    two_phase_commit: bool,
+    quick_repair: bool,
+    cache_bytes: usize,
+}
+
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let settings = Settings {
+        durable: options.one_of("durability", &[("immediate", true), ("none", false)])?,
+        two_phase_commit: options.bool("two_phase_commit", false)?,
+        quick_repair: options.bool("quick_repair", false)?,
+        cache_bytes: options.int("cache_bytes", 1 << 16)? as usize,
+    };
+    Ok(Box::new(Redb { settings, open: None }))
+}
+
+struct Redb {
+    settings: Settings,
+    open: Option<Open>,
+}
+
+/// An open database, and what ends it.
+struct Open {
+    engine: Rc<Engine>,
+    plug: Plug,
+}
+
+impl Redb {
+    /// Opens the database, made if it is not there; did redb repair it?
+    fn open(&mut self, below: &Below<'_>) -> Result<bool, Fault> {
+        let storage = Storage::open(below.files()?, PATH).map_err(EngineError::from)?;
+        let plug = storage.plug();
+        let repaired = Rc::new(Cell::new(false));
+        let noted = Rc::clone(&repaired);
+        let database = called(|| {
+            let mut builder = Database::builder();
+            builder.set_cache_size(self.settings.cache_bytes).set_repair_callback(move |_| noted.set(true));
+            builder.create_with_backend(storage).map_err(failed)
+        })?;
+        let engine = Engine::new(self.settings, database);
+        self.open = Some(Open { engine: Rc::new(engine), plug });
+        Ok(repaired.get())
+    }
+}
+
+impl Component for Redb {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        self.open(below).map(drop)
+    }
+
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        if self.open.is_none() {
+            self.open(below)?;
+        }
+        Ok(())
+    }
+
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+        self.open = None;
+        Ok(())
+    }
+
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+        let repaired = self.open(below)?;
+        Ok(if repaired { Recovery::Repaired } else { Recovery::Clean })
+    }
+
+    fn surface(&self) -> Surface {
+        let store =
+            |open: &Open| Surface::Engine(Rc::new(Store(Rc::clone(&open.engine) as Rc<dyn KeyValue>)));
+        self.open.as_ref().map_or(Surface::Child, store)
+    }
+
+    fn version(&self) -> Option<(&'static str, String)> {
+        Some(("redb", VERSION.to_owned()))
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        Some(profile(self.settings))
+    }
+}
+
+/// A stack that goes without unmount is a machine that stops.
+impl Drop for Redb {
+    fn drop(&mut self) {
+        if let Some(open) = &self.open {
+            open.plug.pull();
+        }
+    }
+}

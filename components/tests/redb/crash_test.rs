@@ -1,0 +1,25 @@
+//! Every commit of redb survives every crash.
+use explode_components::engine::redb::Storage;
+use explode_runtime::crash_test::{Files, Result, Step, crash_test};
+use redb::{Database, ReadableTable as _, TableDefinition};
+
+const NUMBERS: TableDefinition<'_, u64, u64> = TableDefinition::new("numbers");
+
+fn open(files: std::rc::Rc<dyn Files>) -> Result<Database> {
+    Ok(Database::builder().create_with_backend(Storage::open(files, "/redb")?)?)
+}
+fn step(database: &mut Database, numbers: &mut Vec<u64>, step: &mut Step<'_, '_>) -> Result<()> {
+    numbers.push(step.choose(2) as u64);
+    let commit = database.begin_write()?;
+    commit.open_table(NUMBERS)?.insert(numbers.len() as u64, numbers[numbers.len() - 1])?;
+    Ok(commit.commit()?)
+}
+fn read(database: &mut Database) -> Result<Vec<u64>> {
+    let transaction = database.begin_write()?;
+    let numbers = transaction.open_table(NUMBERS)?;
+    numbers.iter()?.map(|entry| Ok(entry?.1.value())).collect()
+}
+#[test]
+fn every_commit_survives_every_crash() {
+    crash_test("redb", open, step, read).depth(3).run();
+}

@@ -1,0 +1,52 @@
+//! The engine of a crash test as a component: opening is mounting, and recovering too.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::Parts;
+use crate::recover::{Below, Component, Fault, Surface, caught};
+use crate::run::{ComponentDef, Mode};
+
+/// The component, as it stands in the registry.
+pub(super) fn def<S: 'static, M: 'static>() -> ComponentDef {
+    ComponentDef {
+        name: "store",
+        about: "the engine of a crash test",
+        modes: &[Mode::Mem],
+        on: Some("simfiles"),
+        options: &[],
+        build: |_| Ok(Box::new(Engine::<S, M> { parts: Parts::here()?, open: None })),
+    }
+}
+
+/// The open store, as the model gets it.
+pub(super) type Open<S> = RefCell<S>;
+
+struct Engine<S, M> {
+    parts: Parts<S, M>,
+    open: Option<Rc<Open<S>>>,
+}
+
+impl<S: 'static, M: 'static> Component for Engine<S, M> {
+    /// Makes the store. It is put to rest, so that what is opened next was closed before.
+    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        self.mount(below)?;
+        self.unmount(below)
+    }
+
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        let files = below.files()?;
+        let store = caught(|| (self.parts.open)(files)).map_err(Fault::new)?.map_err(Fault::new)?;
+        self.open = Some(Rc::new(RefCell::new(store)));
+        Ok(())
+    }
+
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+        self.open = None;
+        Ok(())
+    }
+
+    fn surface(&self) -> Surface {
+        self.open.as_ref().map_or(Surface::Child, |store| Surface::Engine(Rc::clone(store) as _))
+    }
+}

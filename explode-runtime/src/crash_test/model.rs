@@ -1,0 +1,126 @@
+//! The steps of a crash test as a checker: it knows what the store held after each, and which of them a crash may take.
+
+use std::fmt::Debug;
+use std::panic::Location;
+
+use super::Parts;
+use super::engine::Open;
+use crate::check::{Checker, Cx, Failure, Verdict, Violation};
+use crate::choose::{Label, Point};
+use crate::crash::Epoch;
+use crate::recover::{Fault, Stack, caught};
+use crate::run::CheckerDef;
+
+/// The checker's name.
+pub(super) const NAME: &str = "crash-test";
+
+/// The checker, as it stands in the registry.
+pub(super) fn def<S: 'static, M: Clone + Debug + PartialEq + 'static>() -> CheckerDef {
+    CheckerDef {
+        name: NAME,
+        about: "what a crash test says of its engine",
+        options: &[],
+        build: |_| {
+            let parts = Parts::<S, M>::here()?;
+            Ok(Box::new(Model { parts, history: Vec::new(), before: 0, durable: 0 }))
+        },
+    }
+}
+
+/// What a step is given besides the store.
+#[derive(Debug)]
+pub struct Step<'a, 'b> {
+    cx: &'a mut Cx<'b>,
+    lazy: bool,
+}
+
+impl Step<'_, '_> {
+    /// Chooses one of `options` ways to go on: 0, 1, ... `options` - 1; every one of them will be tried.
+    ///
+    /// # Panics
+    /// If `options` is 0.
+    #[track_caller]
+    pub fn choose(&mut self, options: usize) -> usize {
+        let options = u32::try_from(options).expect("fewer than 2^32 options");
+        self.cx.choose_at(&Point::action(options, Label::at(Location::caller()))) as usize
+    }
+
+    /// What this step does need not be durable when it ends; it is when a later step ends that does not say so.
+    pub fn is_lazy(&mut self) {
+        self.lazy = true;
+    }
+}
+
+struct Model<S, M> {
+    parts: Parts<S, M>,
+    /// What the store held after 0, 1, 2 ... steps.
+    history: Vec<M>,
+    /// So many steps were durable before the last one began.
+    before: usize,
+    /// So many are now.
+    durable: usize,
+}
+
+impl<S, M: Debug + PartialEq> Model<S, M> {
+    /// Is this what a crash may leave?
+    fn judge(&self, found: &M, epoch: Epoch) -> Result<(), Violation> {
+        let steps = self.history.len() - 1;
+        let (least, most) = match epoch {
+            Epoch::Begin => (self.before, steps.saturating_sub(1)),
+            Epoch::InBetween | Epoch::Soft => (self.before, steps),
+            Epoch::End | Epoch::Now => (self.durable, steps),
+        };
+        let held = |steps: &[M]| steps.iter().rposition(|state| state == found);
+        if held(&self.history[least..=most]).is_some() {
+            Ok(())
+        } else if let Some(there) = held(&self.history[..least]) {
+            let message = format!("{least} steps were durable, {there} are there; it holds {}", shown(found));
+            Err(Violation::new(Verdict::Lost, "durable", message))
+        } else {
+            let message = format!("no step so far leaves what is there; it holds {}", shown(found));
+            Err(Violation::new(Verdict::Corrupt, "atomic", message))
+        }
+    }
+}
+
+/// A state in words, but not in too many.
+fn shown(state: &impl Debug) -> String {
+    let text = format!("{state:?}");
+    match text.char_indices().nth(120) {
+        Some((end, _)) => format!("{} ...", &text[..end]),
+        None => text,
+    }
+}
+
+impl<S: 'static, M: Clone + Debug + PartialEq + 'static> Checker for Model<S, M> {
+    fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
+        let store = stack.engine::<Open<S>>()?;
+        let state = (self.parts.read)(&mut store.borrow_mut()).map_err(Fault::new)?;
+        self.history = vec![state];
+        Ok(())
+    }
+
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        let store = cx.stack().engine::<Open<S>>()?;
+        let mut state = self.history.last().cloned().expect("there is a state before the first step");
+        cx.check_crashes_start(&[]);
+        let mut step = Step { cx, lazy: false };
+        (self.parts.step)(&mut store.borrow_mut(), &mut state, &mut step)
+            .map_err(|error| Failure::Broken(format!("step {}: {error}", self.history.len())))?;
+        let lazy = step.lazy;
+        self.history.push(state);
+        self.before = self.durable;
+        if !lazy {
+            self.durable = self.history.len() - 1;
+        }
+        cx.check_crashes_end(self, &[])
+    }
+
+    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        let store = stack.engine::<Open<S>>()?;
+        let unreadable = |error: String| Violation::new(Verdict::Corrupt, "readable", error);
+        let read = caught(|| (self.parts.read)(&mut store.borrow_mut()).map_err(|error| error.to_string()));
+        let found = read.and_then(|read| read).map_err(unreadable)?;
+        Ok(self.judge(&found, epoch)?)
+    }
+}

@@ -1,0 +1,51 @@
+//! Traces of crash tests: where they are kept, and the command that replays one.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::report::quoted;
+use crate::run::{RunError, durable_write};
+use crate::trace::{Trace, TraceError};
+
+/// The environment variable that names the trace of a finding: the test that has found it replays it.
+pub const REPLAY: &str = "EXPLODE_REPLAY";
+
+/// Where traces are kept: `explode-traces` in the folder that cargo has built this program in.
+pub(super) fn folder() -> PathBuf {
+    let program = env::current_exe().unwrap_or_default();
+    let mut folder = program.parent().map_or_else(env::temp_dir, Path::to_owned);
+    if folder.ends_with("deps") || folder.ends_with("examples") {
+        folder.pop();
+    }
+    folder.join("explode-traces")
+}
+
+/// Where the trace of a finding is kept.
+pub(super) fn path(test: &str, id: &str) -> PathBuf {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let name: String = test.chars().map(plain).collect();
+    folder().join(format!("{name}-{id}.json"))
+}
+
+/// Reads a trace.
+pub(super) fn read(path: &Path) -> Result<Trace, TraceError> {
+    Trace::from_json(&std::fs::read(path)?)
+}
+
+/// Writes a trace, over the one that may stand there.
+pub(super) fn write(path: &Path, trace: &Trace) -> Result<(), RunError> {
+    let written =
+        std::fs::create_dir_all(folder()).and_then(|()| durable_write(path, trace.to_json().as_bytes()));
+    written.map_err(|error| RunError::Folder { path: path.to_owned(), error, unsaved: Vec::new() })
+}
+
+/// What replays a trace: this very program, and of its tests the one whose thread this is.
+pub(super) fn command(path: &Path) -> String {
+    let program = env::current_exe().map_or_else(|_| OsString::from("cargo test"), PathBuf::into_os_string);
+    let (path, program) = (quoted(&path.display().to_string()), quoted(&program.to_string_lossy()));
+    match std::thread::current().name() {
+        Some(test) if test != "main" => format!("{REPLAY}={path} {program} --exact {}", quoted(test)),
+        _ => format!("{REPLAY}={path} {program}"),
+    }
+}

@@ -1,0 +1,223 @@
+//! Running a crash test: exploring, and of what is found the smallest form, its story, and the command that replays it.
+
+use std::any::Any;
+use std::env;
+use std::fmt::{Debug, Display};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::replay::{REPLAY, command, folder, path, read, write};
+use super::{PARTS, Parts, engine, model};
+use crate::explain::{Bounds, story};
+use crate::minimise::{Minimised, minimise};
+use crate::recover::{StackSpec, simfiles};
+use crate::report::{Finding, Message, Summary};
+use crate::run;
+use crate::run::{Audience, Confirmation, Options, Plan, Registry, Remote, RunError, Settings, Supervisor};
+use crate::trace::{Replay, Trace};
+
+/// What minimising a finding may take, and telling its story: each test of a step that hangs takes its deadline.
+const BOUNDS: Bounds = Bounds { budget: Some(Duration::from_secs(60)), tests: 2000 };
+
+/// A crash test that is about to run.
+#[must_use = "call run() on it"]
+pub struct CrashTest {
+    registry: Registry,
+    plan: Plan,
+    /// The functions.
+    parts: Arc<dyn Any + Send + Sync>,
+}
+
+impl CrashTest {
+    pub(super) fn new<S: 'static, M: Clone + Debug + PartialEq + 'static>(
+        name: &str,
+        parts: Parts<S, M>,
+    ) -> CrashTest {
+        let (store, checker) = (engine::def::<S, M>(), model::def::<S, M>());
+        let target = run::Target {
+            name: "",
+            about: store.about,
+            stack: StackSpec::default()
+                .plug(simfiles::DEF.name, Options::none())
+                .plug(store.name, Options::none()),
+            checker: checker.name,
+            checker_options: Options::none(),
+            bounds: run::Bounds { depth: 3, limit: 10_000, samples: 2_000, crash_depth: 1 },
+            seeded: false,
+            expect: "clean",
+        };
+        let components = vec![simfiles::DEF, store];
+        let registry = Registry { components, checkers: vec![checker], ..Registry::default() };
+        let plan = Plan::of(&registry, &target).expect("the registry has what the target needs");
+        CrashTest { registry, plan: Plan { target: name.to_owned(), ..plan }, parts: Arc::new(parts) }
+    }
+
+    /// So many steps, one after the other.
+    pub fn depth(mut self, steps: u32) -> CrashTest {
+        self.plan.settings.depth = steps;
+        self
+    }
+
+    /// Anything else: limits, blocks, the strategy.
+    pub fn with(mut self, change: impl FnOnce(&mut Settings)) -> CrashTest {
+        change(&mut self.plan.settings);
+        self
+    }
+
+    /// Explores, or replays what [`REPLAY`] names.
+    ///
+    /// # Panics
+    /// Something was found: with its story, and the command that replays it. Something was broken.
+    #[track_caller]
+    pub fn run(self) -> Summary {
+        match self.outcome() {
+            Ok(summary) => summary,
+            Err(what) => panic!("{what}"),
+        }
+    }
+
+    /// The same without the panic.
+    ///
+    /// # Errors
+    /// What [`run`](CrashTest::run) panics with.
+    pub fn outcome(self) -> Result<Summary, String> {
+        PARTS.set(Some(Arc::clone(&self.parts)));
+        let outcome = self.replay_named().and_then(|()| self.explore());
+        PARTS.set(None);
+        outcome
+    }
+
+    fn explore(&self) -> Result<Summary, String> {
+        self.plan.check(&self.registry).map_err(|error| error.to_string())?;
+        let (interrupt, mut heard) = (AtomicBool::new(false), Heard::default());
+        let explored = self.with_workers(&self.plan, |remote| {
+            let mut audience = Listening { test: self, heard: &mut heard, interrupt: &interrupt };
+            let mut supervisor = Supervisor::new(&self.plan, remote, &mut audience);
+            supervisor.interrupt = Some(&interrupt);
+            supervisor.run()
+        });
+        let summary = explored.map_err(|error| error.to_string())?;
+        match (heard.finding, heard.broken.first()) {
+            (Some(finding), _) => Err(self.tell(&finding).map_err(|error| error.to_string())?),
+            (None, Some(what)) => Err(format!("the crash test could not be made: {what}")),
+            (None, None) => Ok(summary),
+        }
+    }
+
+    /// Replays the trace that is named, if it is one of this test.
+    fn replay_named(&self) -> Result<(), String> {
+        let Some(path) = env::var_os(REPLAY).map(PathBuf::from) else { return Ok(()) };
+        let failed = |error: &dyn Display| format!("{REPLAY}={}: {error}", path.display());
+        let trace = read(&path).map_err(|error| failed(&error))?;
+        if trace.target != self.plan.target {
+            return Ok(());
+        }
+        // Only a test that goes through to its end says that all is well.
+        match self.replay(&trace).map_err(|error| failed(&error))? {
+            Replay::Reproduced { .. } => {
+                let story = self.story(&trace, &path).map_err(|error| failed(&error))?;
+                return Err(format!("reproduced {}\n{story}", trace.signature));
+            }
+            Replay::NotReproduced(why) => note(&failed(&format!("not reproduced: {why}; the test goes on"))),
+            Replay::Diverged(what) => {
+                note(&failed(&format!("it goes another way: {what}; the test goes on")))
+            }
+        }
+        Ok(())
+    }
+
+    /// A finding, as small as it gets, in words.
+    fn tell(&self, finding: &Finding) -> Result<String, RunError> {
+        let path = Path::new(&finding.trace);
+        let trace = read(path).map_err(|error| RunError::Broken(error.to_string()))?;
+        let smaller = self.with_workers(&trace.plan(), |remote| minimise(remote, &trace, BOUNDS))?;
+        if let Minimised::Smaller(smaller) = smaller
+            && let Replay::Reproduced { .. } = self.replay(&smaller.trace)?
+        {
+            let path = path.with_extension("min.json");
+            write(&path, &smaller.trace)?;
+            return self.story(&smaller.trace, &path);
+        }
+        self.story(&trace, path)
+    }
+
+    fn story(&self, trace: &Trace, path: &Path) -> Result<String, RunError> {
+        let story = self.with_workers(&trace.plan(), |remote| story(remote, trace, BOUNDS))?;
+        Ok(story.lines(&path.display().to_string(), &command(path)).join("\n"))
+    }
+
+    fn replay(&self, trace: &Trace) -> Result<Replay, RunError> {
+        self.with_workers(&trace.plan(), |remote| remote.replay(trace))
+    }
+
+    /// Has workers for a plan do something; each is a thread of its own.
+    fn with_workers<R>(&self, plan: &Plan, work: impl FnOnce(&mut Remote<'_>) -> R) -> R {
+        let mut spawn = || {
+            let parts = Arc::clone(&self.parts);
+            run::spawn_thread(&self.registry, move || PARTS.set(Some(parts)))
+        };
+        work(&mut Remote::new(plan, &mut spawn))
+    }
+}
+
+impl Debug for CrashTest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CrashTest").field("plan", &self.plan).finish_non_exhaustive()
+    }
+}
+
+/// Says something beside the test's own words.
+#[expect(clippy::print_stderr, reason = "a test that passes has no other place for it")]
+fn note(text: &str) {
+    eprintln!("{text}");
+}
+
+/// What was heard of a run.
+#[derive(Debug, Default)]
+struct Heard {
+    finding: Option<Finding>,
+    broken: Vec<String>,
+}
+
+struct Listening<'a> {
+    test: &'a CrashTest,
+    heard: &'a mut Heard,
+    interrupt: &'a AtomicBool,
+}
+
+impl Audience for Listening<'_> {
+    fn open(&mut self, _target: &str) -> Result<PathBuf, RunError> {
+        Ok(folder())
+    }
+
+    /// One finding is enough for a test to fail.
+    fn tell(&mut self, message: &Message) -> Result<(), RunError> {
+        match message {
+            Message::Finding(finding) if finding.replayed => {
+                self.heard.finding.get_or_insert_with(|| finding.clone());
+                self.interrupt.store(true, Ordering::Relaxed);
+            }
+            Message::Broken { message } => self.heard.broken.push(message.clone()),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, id: &str, trace: &Trace) -> Result<PathBuf, RunError> {
+        let path = path(&trace.target, id);
+        write(&path, trace)?;
+        Ok(path)
+    }
+
+    fn confirm(&mut self, trace: &Path) -> Confirmation {
+        let trace = read(trace).map_err(|error| RunError::Broken(error.to_string()));
+        match trace.and_then(|trace| self.test.replay(&trace)) {
+            Ok(Replay::Reproduced { .. }) => Confirmation::Reproduced,
+            Ok(Replay::NotReproduced(why)) => Confirmation::Not(why),
+            Ok(Replay::Diverged(what)) => Confirmation::Not(what.to_string()),
+            Err(error) => Confirmation::Not(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Panics of a checked system, as errors.
+//!
+//! To explode a panic is something broken: it says nothing of the checked system, for a checker or a component may have panicked.
+//! Whoever calls into a system that is written in Rust, and knows that nothing else can panic there, calls it by [`caught`].
+
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, Location, PanicHookInfo, catch_unwind, set_hook, take_hook};
+use std::sync::Once;
+
+thread_local! {
+    /// How many calls of [`caught`] this thread is in.
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+    /// Where the last panic was that nobody was told of.
+    static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Does something; a panic is an error, which says what the panic did and where it was. Nothing is printed: crash disks that make a
+/// system panic come by the thousand.
+///
+/// # Errors
+/// It has panicked.
+pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let others = take_hook();
+        set_hook(Box::new(move |info| if DEPTH.get() > 0 { note(info) } else { others(info) }));
+    });
+    DEPTH.set(DEPTH.get() + 1);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    DEPTH.set(DEPTH.get() - 1);
+    done.map_err(|payload| {
+        let words = payload.downcast_ref::<&str>().map(|words| (*words).to_owned());
+        let words = words.or_else(|| payload.downcast_ref::<String>().cloned());
+        let place = PLACE.take().map_or_else(String::new, |place| format!(" at {place}"));
+        format!("panicked{place}: {}", words.as_deref().unwrap_or("in words of its own"))
+    })
+}
+
+fn note(info: &PanicHookInfo<'_>) {
+    PLACE.set(info.location().map(shown));
+}
+
+/// The same on every machine: a path in cargo's registry begins with the name of the crate.
+fn shown(location: &Location<'_>) -> String {
+    let file = location.file();
+    let crates = file.split_once("/registry/src/").and_then(|(_, file)| file.split_once('/'));
+    format!("{}:{}", crates.map_or(file, |(_, file)| file), location.line())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error_with_its_words_and_its_place() {
+        assert_eq!(caught(|| 7), Ok(7));
+        let error = caught(|| caught(|| panic!("no {}", "page")).unwrap_err()).unwrap();
+        assert!(error.starts_with("panicked at explode-runtime/src/recover/panics.rs:"), "{error}");
+        assert!(error.ends_with(": no page"), "{error}");
+        assert!(catch_unwind(|| panic!("this one is told")).is_err());
+    }
+}

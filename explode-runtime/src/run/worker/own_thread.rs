@@ -1,0 +1,108 @@
+//! Workers in threads of this process: for tests in programs that are not explode, where a process of its own is not to be had.
+//!
+//! A thread cannot be ended from outside. One that hangs is left behind, and goes on until the process ends.
+
+use std::any::Any;
+use std::fs::File;
+use std::io;
+use std::net::Shutdown;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::page::Page;
+use super::remote::{Body, Ended};
+use super::serve::serve;
+use crate::run::error::RunError;
+use crate::run::registry::Registry;
+
+/// A thread whose stream has ended is waited for so long.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Starts a worker; `first` is done in its thread before anything else.
+///
+/// # Errors
+/// There are no more threads or files to be had.
+pub fn spawn_thread(
+    registry: &Registry,
+    first: impl FnOnce() + Send + 'static,
+) -> Result<Box<dyn Body>, RunError> {
+    let started = move || -> io::Result<OwnThread> {
+        let (ours, its) = UnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        let file = tempfile::tempfile()?;
+        let page = Page::create(&file)?;
+        let registry = registry.clone();
+        let work = move || {
+            first();
+            serve_on(&registry, its, &file)
+        };
+        let thread = thread::Builder::new().name("explode worker".to_owned()).spawn(work)?;
+        Ok(OwnThread { stream: ours, page, thread: Some(thread), ended: None })
+    };
+    let failed = |error| RunError::Broken(format!("no worker thread could be started: {error}"));
+    Ok(Box::new(started().map_err(failed)?))
+}
+
+fn serve_on(registry: &Registry, stream: UnixStream, page: &File) -> io::Result<()> {
+    let page = Page::map(page)?;
+    let input = OwnedFd::from(stream.try_clone()?);
+    serve(registry, input, stream, Some(&page))
+}
+
+/// A thread that serves.
+struct OwnThread {
+    stream: UnixStream,
+    page: Page,
+    thread: Option<JoinHandle<io::Result<()>>>,
+    ended: Option<Ended>,
+}
+
+impl OwnThread {
+    /// Waits until the thread has ended, and says how; it has been told to by the end of its stream.
+    fn finish(&mut self, patience: Duration) -> String {
+        // The thread may have closed its side already.
+        self.stream.shutdown(Shutdown::Both).ok();
+        let end = Instant::now() + patience;
+        let Some(thread) = self.thread.take() else { return String::new() };
+        while !thread.is_finished() {
+            if Instant::now() >= end {
+                return "the thread goes on".to_owned();
+            }
+            thread::sleep(Duration::from_micros(100));
+        }
+        match thread.join() {
+            Ok(Ok(())) => "the thread has ended".to_owned(),
+            Ok(Err(error)) => format!("the thread has ended: {error}"),
+            Err(payload) => format!("the thread has panicked: {}", words(payload.as_ref())),
+        }
+    }
+}
+
+fn words(payload: &dyn Any) -> &str {
+    let words = payload.downcast_ref::<&str>().copied();
+    words.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("in words of its own")
+}
+
+impl Body for OwnThread {
+    fn reader(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+
+    fn writer(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+
+    fn page(&self) -> Option<&Page> {
+        Some(&self.page)
+    }
+
+    fn end(&mut self, patience: Duration) -> Ended {
+        if self.ended.is_none() {
+            let message = self.finish(patience.max(LAST_WORDS));
+            self.ended = Some(Ended { verdict: None, message });
+        }
+        self.ended.clone().expect("it was just set")
+    }
+}

@@ -1,0 +1,108 @@
+//! Crash tests as users of the library write them: of a small log that is sound, and of ones with a bug each.
+
+use std::rc::Rc;
+
+use explode_runtime::crash_test::{CrashTest, Files, OpenFlags, Result, Step, crash_test};
+
+const LOG: &str = "/log";
+
+/// A log of bytes, none of them zero, in one block.
+type Log = Rc<dyn Files>;
+
+fn open(files: Log) -> Result<Log> {
+    let log = files.open(LOG, OpenFlags::CREATE)?;
+    files.close(log)?;
+    files.sync_dir("/")?;
+    Ok(files)
+}
+
+/// Appends one of two bytes.
+fn append(files: &Log, log: &mut Vec<u8>, step: &mut Step<'_, '_>, sync: bool) -> Result<()> {
+    let byte = [b'a', b'b'][step.choose(2)];
+    let file = files.open(LOG, OpenFlags::EXISTING)?;
+    files.pwrite(file, log.len() as u64, &[byte])?;
+    if sync {
+        files.fsync(file)?;
+    }
+    log.push(byte);
+    Ok(files.close(file)?)
+}
+
+fn step(files: &mut Log, log: &mut Vec<u8>, step: &mut Step<'_, '_>) -> Result<()> {
+    append(files, log, step, true)
+}
+
+/// A crash may leave a size without contents: a byte that was never written.
+fn read(files: &mut Log) -> Result<Vec<u8>> {
+    let log = files.read_file(LOG)?;
+    Ok(log.into_iter().take_while(|byte| *byte != 0).collect())
+}
+
+/// What a test fails with.
+fn found(test: CrashTest) -> String {
+    test.outcome().expect_err("there is a bug")
+}
+
+#[track_caller]
+fn says(text: &str, words: &str) {
+    assert!(text.lines().any(|line| line.trim_start().starts_with(words)), "no '{words}' in\n{text}");
+}
+
+#[test]
+fn a_sound_log_is_explored_to_the_end() {
+    let summary = crash_test("log", open, step, read).run();
+    assert!(summary.complete && summary.broken.is_zero());
+    // Two ways to go on from each state, three steps deep.
+    assert_eq!((summary.states, summary.operations), (15.into(), 14.into()));
+    // A step leaves one block and one size pending, then none: 2 x 2 + 1. Epochs have 1, 4 and 1 of these.
+    assert_eq!((summary.crash_disks, summary.distinct), ((14 * 5).into(), (14 * 6).into()));
+}
+
+#[test]
+fn a_step_without_a_sync_loses() {
+    let lazily =
+        |files: &mut Log, log: &mut Vec<u8>, step: &mut Step<'_, '_>| append(files, log, step, false);
+    let text = found(crash_test("log without a sync", open, lazily, read));
+    says(&text, "FAIL lost: 1 steps were durable, 0 are there; it holds []");
+    says(&text, "Replay EXPLODE_REPLAY=");
+    let allowed = |files: &mut Log, log: &mut Vec<u8>, step: &mut Step<'_, '_>| {
+        step.is_lazy();
+        append(files, log, step, false)
+    };
+    assert!(crash_test("lazy log", open, allowed, read).run().complete);
+}
+
+#[test]
+fn a_log_that_trusts_its_size_is_corrupt() {
+    let trusting = |files: &mut Log| Ok(files.read_file(LOG)?);
+    says(
+        &found(crash_test("trusting log", open, step, trusting)),
+        "FAIL corrupt: no step so far leaves what is there; it holds [0]",
+    );
+}
+
+#[test]
+fn a_panic_on_a_crash_disk_is_a_finding() {
+    let strict = |files: Log| {
+        let files = open(files)?;
+        assert!(!files.read_file(LOG)?.contains(&0), "a byte that was never written");
+        Ok(files)
+    };
+    let text = found(crash_test("strict log", strict, step, read));
+    says(&text, "FAIL mount-failed: store: panicked at explode-runtime/tests/crash_test.rs:");
+    let strict = |files: &mut Log| {
+        assert!(!files.read_file(LOG)?.contains(&0), "a byte that was never written");
+        read(files)
+    };
+    let text = found(crash_test("strict reader", open, step, strict));
+    says(&text, "FAIL corrupt: panicked at explode-runtime/tests/crash_test.rs:");
+}
+
+#[test]
+fn a_step_that_fails_is_told() {
+    let failing = |_: &mut Log, _: &mut Vec<u8>, _: &mut Step<'_, '_>| Err("no".into());
+    assert_eq!(
+        found(crash_test("failing", open, failing, read)),
+        "the crash test could not be made: step 1: no"
+    );
+}
