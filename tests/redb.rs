@@ -97,7 +97,7 @@ fn what_is_behind_the_feature_is_there() {
 /// The page shows the very test that runs, and counts its lines.
 #[test]
 fn the_page_has_the_crash_test() {
-    let test = fs::read_to_string("components/tests/redb/crash_test.rs").unwrap();
+    let test = fs::read_to_string("components/examples/redb_crash_test.rs").unwrap();
     assert!(test.lines().count() <= 25);
     assert!(page("library.md").contains(&format!("```rust\n{test}```\n")));
 }

@@ -1,5 +1,4 @@
-//! redb's crash test as its users would write it, and the same on an engine with a bug: found, made smaller, and replayed by the
-//! command that is printed.
+//! A crash test of redb with a bug: found, made smaller, and replayed by the command that is printed. (`examples/redb_crash_test.rs` is
+//! the one of redb as it is.)
 
-mod crash_test;
 mod seeded;
