@@ -10,6 +10,7 @@ mod common;
 
 mod cases;
 mod directed;
+mod held_still;
 mod host;
 mod log_writes;
 mod report;

@@ -20,6 +20,7 @@ use super::issuers::Issuers;
 use super::kernel::DiskModel;
 use super::log::{Reader, Record};
 use super::rdd::RddDisk;
+use super::write_back;
 use crate::recover::{Blame, Fault};
 use crate::run::RunError;
 
@@ -132,7 +133,9 @@ impl Machine {
             Entry::Occupied(disk) => disk.into_mut(),
             Entry::Vacant(place) => {
                 let disk = RddDisk::create(&self.control, sectors);
-                place.insert(disk.map_err(failed(&format!("no disk of {sectors} sectors can be made")))?)
+                let disk = disk.map_err(failed(&format!("no disk of {sectors} sectors can be made")))?;
+                write_back::keep_share(disk.name()).map_err(|error| tool(error.to_string()))?;
+                place.insert(disk)
             }
         };
         disk.restore(&self.control, wanted).map_err(failed("a disk cannot be restored"))?;

@@ -14,6 +14,7 @@ mod map;
 mod plain;
 mod rdd;
 mod turns;
+mod write_back;
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -79,6 +80,8 @@ impl Lab {
         if takes_turns {
             turns::threads_take_turns()
                 .map_err(|error| Fault::new(format!("sched_setscheduler: {error}")).blame(Blame::Tool))?;
+            write_back::keep_shares_above()
+                .map_err(|error| Fault::new(error.to_string()).blame(Blame::Tool))?;
         }
         threads.iter().try_for_each(|(layer, pid)| {
             let checked = turns::check_thread(*pid, takes_turns);

@@ -49,6 +49,11 @@ impl RddDisk {
         &self.path
     }
 
+    /// Its name, without a path.
+    pub fn name(&self) -> &str {
+        self.path.file_name().and_then(|name| name.to_str()).expect("it was made of a number")
+    }
+
     /// Device numbers, size, number.
     pub fn spec(&self) -> &DiskSpec {
         &self.spec
