@@ -8,12 +8,14 @@
 #include <linux/buffer_head.h>
 #include <linux/fs.h>
 #include <linux/kprobes.h>
+#include <linux/kthread.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/pagemap.h>
 #include <linux/pagevec.h>
 #include <linux/sched.h>
+#include <linux/sched/stat.h>
 #include <linux/sort.h>
 #include <linux/spinlock.h>
 #include <linux/srcu.h>

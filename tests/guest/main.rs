@@ -12,6 +12,7 @@ mod cases;
 mod directed;
 mod held_still;
 mod host;
+mod late;
 mod log_writes;
 mod report;
 mod skipping;

@@ -142,6 +142,35 @@ impl Machine {
         Ok(disk.path().to_owned())
     }
 
+    /// When the writes of an attached disk end: late, or at once.
+    pub(super) fn end_writes(&self, side: Side, dev: u32, late: bool) -> Result<(), Fault> {
+        if late && !self.turns {
+            return Err(tool("completes=late is for guests (--in vm): it counts on one processor and tasks that take turns".to_owned()));
+        }
+        if late {
+            // Whoever waits while crash disks are checked may wait for long, and does not hang.
+            let set = std::fs::write("/proc/sys/kernel/hung_task_timeout_secs", "0");
+            set.map_err(|error| tool(format!("hung_task_timeout_secs: {error}")))?;
+        }
+        self.change_disk(side, dev, |disk| disk.end_writes(&self.control, late))
+    }
+
+    /// No write of such a disk ends, or they go on.
+    pub(super) fn hold_still(&self, side: Side, dev: u32, still: bool) -> Result<(), Fault> {
+        self.change_disk(side, dev, |disk| disk.hold_still(&self.control, still))
+    }
+
+    fn change_disk(
+        &self,
+        side: Side,
+        dev: u32,
+        change: impl FnOnce(&mut RddDisk) -> Result<(), nix::errno::Errno>,
+    ) -> Result<(), Fault> {
+        let mut bench = self.bench(side).borrow_mut();
+        let disk = bench.disks.get_mut(&dev).ok_or_else(|| tool(format!("disk {dev} is not attached")))?;
+        change(disk).map_err(|errno| tool(format!("{CONTROL}: {}", errno.desc())))
+    }
+
     /// Sectors of an attached disk go bad.
     pub(super) fn spoil(
         &self,

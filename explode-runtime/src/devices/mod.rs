@@ -151,6 +151,17 @@ impl Devices {
         }
     }
 
+    /// While crash disks are checked no write of a disk whose writes end late does so; then they go on. Others have none.
+    ///
+    /// # Errors
+    /// The driver does not do it.
+    pub fn hold_still(&self, still: bool) -> Result<(), Fault> {
+        match self {
+            Devices::Mem(_) => Ok(()),
+            Devices::Kernel(disks) => disks.hold_still(still),
+        }
+    }
+
     /// From now on nothing is logged, and what is written is nobody's business any more.
     pub fn fence(&self) {
         match self {

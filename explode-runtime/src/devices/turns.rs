@@ -5,6 +5,7 @@
 
 use std::{fs, io};
 
+use explode_ekm_abi::wire::LATE_THREAD;
 use nix::libc::{ESRCH, SCHED_FIFO, SCHED_OTHER, sched_getscheduler, sched_param, sched_setscheduler};
 
 /// Below it the kernel's deadline servers of ordinary tasks, by processor.
@@ -51,9 +52,18 @@ pub(super) fn threads_take_turns() -> io::Result<()> {
         let Some(pid) = pid.filter(|pid| unsafe { sched_getscheduler(*pid) } == SCHED_OTHER) else {
             continue;
         };
+        if is_late(pid) {
+            continue;
+        }
         enlist(pid).or_else(|error| if error.raw_os_error() == Some(ESRCH) { Ok(()) } else { Err(error) })?;
     }
     Ok(())
+}
+
+/// Is it the thread that waits until all others do, turns or not?
+fn is_late(pid: i32) -> bool {
+    let name = LATE_THREAD.strip_suffix(b"\0").unwrap_or(LATE_THREAD);
+    fs::read(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim_ascii_end() == name)
 }
 
 /// Is there such a task, which has not ended, and does it take turns if it is to?
