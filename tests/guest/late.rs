@@ -1,5 +1,6 @@
 //! Late completion: who goes on without waiting for a write is found out, and who waits is not accused.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
@@ -7,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
+use explode_ramdisk::Event;
 use explode_runtime::check::{Checker, Cx as Steps, Failure, Verdict, Violation};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Stack, StackSpec, Surface};
@@ -15,6 +17,7 @@ use explode_runtime::run::{Bounds, CheckerDef, OptionDef, Options, Plan, Registr
 use nix::libc::{O_DIRECT, O_DSYNC};
 
 use crate::cases::Cx;
+use crate::directed::go;
 use crate::report::Report;
 
 /// As direct requests want it.
@@ -67,8 +70,27 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             let counted = [states, crash_disks, distinct].map(|count| u64::try_from(&count.0).unwrap());
             assert!(findings.is_empty() && summary.complete, "{findings:?} {summary:?}");
             assert_eq!(counted, expected, "{summary:?}");
+            // Its writes did end late, and in the same way each time.
+            let go = || go(cx.registry, &plan, cx.lab, &["write /a; fsync /a, /"]).events;
+            let events = go();
+            assert!(most_in_flight(&events) > 1, "{events:?}");
+            assert!(events == go(), "the same way has another log");
         });
     }
+}
+
+/// So many writes were on their way at once.
+fn most_in_flight(events: &[Event]) -> usize {
+    let mut now = BTreeSet::new();
+    let counts = events.iter().map(|event| {
+        match event {
+            Event::Submit { id, .. } => _ = now.insert(*id),
+            Event::Complete { id, .. } => _ = now.remove(id),
+            _ => {}
+        }
+        now.len()
+    });
+    counts.max().unwrap_or(0)
 }
 
 /// States, crash disks, distinct.
