@@ -143,7 +143,7 @@ impl Body for Process {
                 Ok(status) => words(status),
                 Err(error) => format!("the process is gone: {error}"),
             };
-            self.ended = Some(WorkerEnded { verdict: None, message });
+            self.ended = Some(WorkerEnded { verdict: None, message, from_outside: false });
         }
         self.ended.clone().expect("it was just set")
     }

@@ -10,12 +10,14 @@
 #include <linux/gfp.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/kthread.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/pagemap.h>
 #include <linux/pagevec.h>
 #include <linux/sched.h>
+#include <linux/sched/stat.h>
 #include <linux/sort.h>
 #include <linux/spinlock.h>
 #include <linux/srcu.h>

@@ -173,6 +173,7 @@ impl<'a> Pipeline<'a> {
         let before = self.log.len();
         self.follow(devices)?;
         self.keep_mark(request_mark(ask.when));
+        devices.hold_still(true)?;
         self.recent.clear();
         if ask.when != When::Between && !self.in_interval {
             self.recent.extend_from_slice(&self.log[before..]);
@@ -206,8 +207,9 @@ impl<'a> Pipeline<'a> {
         interval: u64,
         visit: impl FnMut(&Candidate<'_>),
     ) -> Result<Counts, Fault> {
-        let (counts, write_set) = self.asked(devices, ask, interval)?.walk(visit)?;
+        let walked = self.asked(devices, ask, interval)?.walk(visit);
         stood_still(devices)?;
+        let (counts, write_set) = walked?;
         if ask.when == When::Between {
             self.write_set = write_set;
             self.log.clear();
@@ -280,12 +282,13 @@ fn request_mark(when: When) -> &'static str {
     }
 }
 
-/// Did the system stand still while its crash disks were checked?
+/// Did the system stand still while its crash disks were checked? It goes on now.
 ///
 /// # Errors
 /// It did not, or the log cannot be read.
 pub(crate) fn stood_still(devices: &Devices) -> Result<(), Fault> {
     let moved = devices.take_log()?;
+    devices.hold_still(false)?;
     let Some(event) = moved.first() else { return Ok(()) };
     Err(tool(format!(
         "the system did not stand still while its crash disks were checked: {} events, the first one {event:?}",

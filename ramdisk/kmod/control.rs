@@ -13,8 +13,9 @@ use crate::bindings;
 use crate::common::call::{valid, UserAddress};
 use crate::common::control::Control;
 use crate::disk::{Disk, State};
+use crate::late::{Completer, Held};
 use crate::touched::Touched;
-use crate::wire::{self, BlockList, DiskSpec, FaultSpec, BLOCK, SECTOR};
+use crate::wire::{self, BlockList, DiskSpec, Ends, FaultSpec, BLOCK, SECTOR};
 
 /// Bits of a mapping's page number below the disk's number.
 const PAGE_BITS: u32 = wire::RDD_MMAP_SHIFT - BLOCK.ilog2();
@@ -25,12 +26,17 @@ pub(crate) struct Disks {
     /// Disk N is at N.
     table: Pin<KBox<Mutex<KVec<Option<Arc<Disk>>>>>>,
     taking: Pin<KBox<Mutex<()>>>,
+    held: Arc<Held>,
+    _completer: Completer,
 }
 
 impl Disks {
     /// None yet.
     pub(crate) fn new() -> Result<Self> {
+        let held = Held::new()?;
         Ok(Self {
+            _completer: Completer::start(held.clone())?,
+            held,
             changes: KBox::pin_init(new_mutex!((), "rdd_changes"), GFP_KERNEL)?,
             table: KBox::pin_init(new_mutex!(KVec::new(), "rdd_table"), GFP_KERNEL)?,
             taking: KBox::pin_init(new_mutex!((), "rdd_taking"), GFP_KERNEL)?,
@@ -59,7 +65,7 @@ impl Disks {
             }
         };
         let number = u32::try_from(slot).map_err(|_| ENOSPC)?;
-        let disk = Disk::new(number, spec.sectors)?;
+        let disk = Disk::new(number, spec.sectors, self.held.clone())?;
         disk.start(spec)?;
         spec.disk = number;
         self.table.lock()[slot] = Some(disk);
@@ -111,6 +117,14 @@ impl Disks {
         let mut state = disk.state().lock();
         state.faults.change(fault, disk.area().bytes() as u64 / SECTOR)
     }
+
+    /// [`wire::RDD_ENDS`].
+    fn ends(&self, ends: &Ends) -> Result {
+        valid(matches!(ends.when, wire::ENDS_AT_ONCE | wire::ENDS_LATE | wire::ENDS_NOT_YET))?;
+        let disk = self.find(ends.disk)?;
+        self.held.change(&disk, ends.when);
+        Ok(())
+    }
 }
 
 impl Control for Disks {
@@ -129,6 +143,7 @@ impl Control for Disks {
             wire::RDD_REMOVE => address.exchange(|spec| self.remove(spec)),
             wire::RDD_BLOCKS => address.exchange(|list| self.take(list)),
             wire::RDD_FAULT => address.exchange(|fault: &mut FaultSpec| self.fault(fault)),
+            wire::RDD_ENDS => address.exchange(|ends: &mut Ends| self.ends(ends)),
             _ => Err(ENOTTY),
         }
     }

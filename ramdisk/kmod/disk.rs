@@ -5,7 +5,7 @@
 //! `leaving` becomes true only when nobody has the disk open or mapped, and then nobody gets it.
 
 use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use kernel::str::CString;
 use kernel::sync::{new_spinlock, Arc, SpinLock};
 use kernel::types::Opaque;
@@ -13,9 +13,10 @@ use kernel::{fmt, prelude::*};
 
 use crate::common::area::Area;
 use crate::fault::Faults;
+use crate::late::Held;
 use crate::touched::Touched;
 use crate::wire::{DiskSpec, BLOCK, SECTOR};
-use crate::{bindings, request};
+use crate::{bindings, request, wire};
 
 /// What requests change, besides the contents.
 pub(crate) struct State {
@@ -31,6 +32,10 @@ pub(crate) struct Disk {
     number: u32,
     area: Area,
     leaving: AtomicBool,
+    /// When writes end; changed under the lock of `held`.
+    ends: AtomicU32,
+    /// The writes of all disks that have not ended yet.
+    held: Arc<Held>,
     /// Null before it starts and after it has stopped.
     gendisk: AtomicPtr<bindings::gendisk>,
     /// Guards the contents too, against other requests.
@@ -40,7 +45,7 @@ pub(crate) struct Disk {
 
 impl Disk {
     /// A disk of zeroes that nobody sees yet. The caller has checked the size: whole blocks, at most 2^32.
-    pub(crate) fn new(number: u32, sectors: u64) -> Result<Arc<Self>> {
+    pub(crate) fn new(number: u32, sectors: u64, held: Arc<Held>) -> Result<Arc<Self>> {
         let bytes = usize::try_from(sectors.checked_mul(SECTOR).ok_or(EINVAL)?).map_err(|_| EINVAL)?;
         let blocks = usize::try_from(bytes as u64 / BLOCK).map_err(|_| EINVAL)?;
         let area = Area::new(bytes)?;
@@ -51,6 +56,8 @@ impl Disk {
                 number,
                 area,
                 leaving: AtomicBool::new(false),
+                ends: AtomicU32::new(wire::ENDS_AT_ONCE),
+                held,
                 gendisk: AtomicPtr::new(ptr::null_mut()),
                 state <- new_spinlock!(state, "rdd_disk"),
             }),
@@ -147,6 +154,21 @@ impl Disk {
     /// Its contents.
     pub(crate) fn area(&self) -> &Area {
         &self.area
+    }
+
+    /// When its writes end.
+    pub(crate) fn ends(&self) -> u32 {
+        self.ends.load(Ordering::Acquire)
+    }
+
+    /// Says so; `Held::change` does.
+    pub(crate) fn set_ends(&self, ends: u32) {
+        self.ends.store(ends, Ordering::Release);
+    }
+
+    /// The writes that have not ended yet.
+    pub(crate) fn held(&self) -> &Held {
+        &self.held
     }
 
     /// The lock of requests.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Bios, served at once by the thread that submits them.
+//! Bios, served at once by the thread that submits them, and completed by it too, unless the disk holds writes back.
 
 use kernel::ffi::c_int;
 
@@ -7,6 +7,7 @@ use crate::bindings;
 use crate::common::bio;
 use crate::disk::{Disk, State};
 use crate::fault::Meets;
+use crate::late::disk_of;
 use crate::wire::{BLOCK, SECTOR};
 
 /// What a request does to its range.
@@ -22,9 +23,12 @@ pub(crate) unsafe extern "C" fn submit_bio(bio: *mut bindings::bio) {
     // SAFETY: The block layer gives valid bios of a disk that is there; `private_data` is that disk, which is dropped only after
     // `del_gendisk`.
     unsafe {
-        let disk = &*(*(*(*bio).bi_bdev).bd_disk).private_data.cast::<Disk>();
+        let disk = disk_of(bio);
+        let changes = bio::op(bio) != bindings::req_op_REQ_OP_READ && (*bio).bi_iter.bi_size != 0;
         (*bio).bi_status = serve(disk, bio);
-        bindings::bio_endio(bio);
+        if !changes || !disk.held().hold(disk, bio) {
+            bindings::bio_endio(bio);
+        }
     }
 }
 

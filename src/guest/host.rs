@@ -1,6 +1,7 @@
 //! The host's side of a guest: what it is made of, and the worker in it.
 
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::process::ExitStatusExt as _;
 use std::time::Duration;
 
 use explode_runtime::run::{Body, Page, RunError, UsageError, WorkerEnded};
@@ -8,6 +9,7 @@ use explode_vm::{
     Agent, BuildOptions, Builder, Cache, Guest, GuestReader, GuestSpec, GuestWriter, KernelSource, VmError,
     Wanted, qemu,
 };
+use nix::libc::SIGKILL;
 
 use super::console;
 use crate::progress::Bar;
@@ -59,17 +61,24 @@ impl Body for Machine {
 
     fn end(&mut self, patience: Duration) -> WorkerEnded {
         if self.ended.is_none() {
-            // That it cannot be waited for changes nothing: it is killed.
-            let _ = self.guest.wait(patience);
+            // That it cannot be waited for changes nothing: it is killed. Nothing in the guest makes a SIGKILL of QEMU.
+            let killed = self.guest.wait(patience).ok().flatten().and_then(|status| status.signal());
+            let from_outside = killed == Some(SIGKILL);
             self.guest.kill();
             let said = self.guest.console();
             self.ended = Some(match (console::agent_died(&said), console::verdict(&said)) {
-                (Some(message), _) => WorkerEnded { verdict: None, message },
-                (None, Some((verdict, message))) => WorkerEnded { verdict: Some(verdict), message },
+                (Some(message), _) => WorkerEnded { verdict: None, message, from_outside: false },
+                (None, Some((verdict, message))) => {
+                    WorkerEnded { verdict: Some(verdict), message, from_outside: false }
+                }
+                (None, None) if from_outside => {
+                    let message = "the guest's QEMU was killed (SIGKILL), and not by explode".to_owned();
+                    WorkerEnded { verdict: None, message, from_outside }
+                }
                 (None, None) => {
                     let tail = self.guest.console_tail(CONSOLE_LINES);
                     let message = format!("the guest was lost; the end of its console:\n{tail}");
-                    WorkerEnded { verdict: None, message }
+                    WorkerEnded { verdict: None, message, from_outside }
                 }
             });
         }

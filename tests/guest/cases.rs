@@ -24,6 +24,8 @@ pub fn all(port: &str) {
     let registry = explode::registry();
     let lab = Lab::open(Mode::Vm).expect("the modules are loaded");
     let cx = Cx { registry: &registry, lab: &lab };
+    crate::held_still::all(&lab, &mut report);
+    crate::late::all(cx, &mut report);
     counts(cx, &mut report);
     crate::skipping::all(cx, &mut report);
     two_deep(cx, &mut report);

@@ -10,8 +10,10 @@ mod common;
 
 mod cases;
 mod directed;
+mod held_still;
 mod host;
 mod kernel_choices;
+mod late;
 mod log_writes;
 mod report;
 mod skipping;

@@ -3,7 +3,7 @@
 use explode_ramdisk::{Flushes, RamDisk};
 use explode_runtime::devices::{Devices, DiskModel};
 use explode_runtime::media::{MEDIA_OPTIONS, Media, Medium, Site};
-use explode_runtime::recover::{Below, Component, Fault, Surface};
+use explode_runtime::recover::{Below, Blame, Component, Fault, Surface};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 
 /// As it stands in the registry.
@@ -21,6 +21,11 @@ pub const DEF: ComponentDef = ComponentDef {
             about: "does what is dirty in the kernel's buffer cache count as something that may be on disk: true, false",
             default: "true",
         },
+        OptionDef {
+            name: "completes",
+            about: "when its driver in a guest completes a write: at-once, or late: when nothing else can go on",
+            default: "at-once",
+        },
         MEDIA_OPTIONS[0],
         MEDIA_OPTIONS[1],
     ],
@@ -37,13 +42,14 @@ struct RamDiskComponent {
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let buffers = options.bool("buffers", true)?;
     let flushes = options.one_of("flushes", &[("kept", Flushes::Kept), ("dropped", Flushes::Dropped)])?;
+    let late = options.one_of("completes", &[("at-once", false), ("late", true)])?;
     match size(options)? {
         sectors if sectors == 0 || !sectors.is_multiple_of(8) => {
             Err(UsageError(format!("{sectors} sectors; use a multiple of 8 (a block has 4096 bytes)")))
         }
         sectors => Ok(Box::new(RamDiskComponent {
             sectors,
-            model: DiskModel { flushes, buffers },
+            model: DiskModel { flushes, buffers, late },
             media: Media::of(options)?,
             surface: Surface::Child,
         })),
@@ -70,6 +76,12 @@ fn size(options: &Options) -> Result<u64, UsageError> {
 impl Component for RamDiskComponent {
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
         self.surface = match below.devices {
+            Devices::Mem(_) if self.model.late => {
+                return Err(Fault::new(
+                    "completes=late is for guests (--in vm): in process nobody goes on before a write ends",
+                )
+                .blame(Blame::Tool));
+            }
             Devices::Mem(storage) => {
                 let disk = RamDisk::new(storage.clone(), below.first_device, self.sectors);
                 Surface::Disk(disk.with_flushes(self.model.flushes))

@@ -9,8 +9,8 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use nix::errno::Errno;
 
 use crate::wire::{
-    ABI_VERSION, BlockList, Buffers, Clock, DiskSpec, FaultSpec, Hello, LogSize, Mark, RESET_ALL, Random,
-    Reset, Switch, Symbol, Watch,
+    ABI_VERSION, BlockList, Buffers, Clock, DiskSpec, Ends, FaultSpec, Hello, LogSize, Mark, RESET_ALL,
+    Random, Reset, Switch, Symbol, Watch,
 };
 
 /// The bare calls, as `ioctl-sys` makes them.
@@ -19,8 +19,8 @@ mod raw {
     use ioctl_sys::ioctl;
 
     use crate::wire::{
-        BlockList, Buffers, Clock, DiskSpec, EKM_TYPE, FaultSpec, Hello, LogSize, Mark, RDD_TYPE, Random,
-        Reset, Switch, Symbol, Watch,
+        BlockList, Buffers, Clock, DiskSpec, EKM_TYPE, Ends, FaultSpec, Hello, LogSize, Mark, RDD_TYPE,
+        Random, Reset, Switch, Symbol, Watch,
     };
 
     ioctl!(readwrite rdd_hello with RDD_TYPE, 0x10; Hello);
@@ -28,6 +28,7 @@ mod raw {
     ioctl!(readwrite rdd_remove with RDD_TYPE, 0x12; DiskSpec);
     ioctl!(readwrite rdd_blocks with RDD_TYPE, 0x13; BlockList);
     ioctl!(readwrite rdd_fault with RDD_TYPE, 0x14; FaultSpec);
+    ioctl!(readwrite rdd_ends with RDD_TYPE, 0x15; Ends);
     ioctl!(readwrite ekm_hello with EKM_TYPE, 0x10; Hello);
     ioctl!(readwrite ekm_watch with EKM_TYPE, 0x11; Watch);
     ioctl!(readwrite ekm_record with EKM_TYPE, 0x12; Switch);
@@ -161,6 +162,14 @@ pub fn take_blocks(
 /// `ENODEV`: no such disk; `EINVAL`: no such kind, or beyond the end; `ENOSPC`: it has [`crate::wire::FAULTS_MAX`] already.
 pub fn fault(control: BorrowedFd<'_>, mut fault: FaultSpec) -> Result<(), Errno> {
     call(raw::rdd_fault, control, &mut fault)
+}
+
+/// Changes when the writes of a disk end.
+///
+/// # Errors
+/// `ENODEV`: no such disk; `EINVAL`: no such time.
+pub fn ends(control: BorrowedFd<'_>, disk: u32, when: u32) -> Result<(), Errno> {
+    call(raw::rdd_ends, control, &mut Ends { disk, when })
 }
 
 /// Makes the log anew, with `bytes` for records, and says how many there were before.

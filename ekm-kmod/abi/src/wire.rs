@@ -98,6 +98,27 @@ pub const FAULT_UNREADABLE: u32 = 4;
 /// So many faults a disk has at most; one more is `ENOSPC`.
 pub const FAULTS_MAX: usize = 64;
 
+/// When the writes of a disk end.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ends {
+    /// Which disk.
+    pub disk: u32,
+    /// [`ENDS_AT_ONCE`], [`ENDS_LATE`] or [`ENDS_NOT_YET`].
+    pub when: u32,
+}
+
+/// Each write is completed when it is submitted, as every disk does at first; those that were held back are completed now.
+pub const ENDS_AT_ONCE: u32 = 0;
+/// A write, discard or write-zeroes is done when it is submitted, and completed when no other task of the processor can run. Reads
+/// and flushes without data end at once.
+pub const ENDS_LATE: u32 = 1;
+/// The same, but nothing is completed before this changes.
+pub const ENDS_NOT_YET: u32 = 2;
+
+/// The name of the thread that completes late, with a zero at its end. It must stay an ordinary task.
+pub const LATE_THREAD: &[u8] = b"rdd-late\0";
+
 /// `mmap` of `/dev/rdd-control` at offset `N << RDD_MMAP_SHIFT` gives the contents of disk N, whole or a part from its beginning.
 pub const RDD_MMAP_SHIFT: u32 = 44;
 
@@ -376,6 +397,8 @@ pub const RDD_REMOVE: u32 = iowr::<DiskSpec>(RDD_TYPE, 0x12);
 pub const RDD_BLOCKS: u32 = iowr::<BlockList>(RDD_TYPE, 0x13);
 /// Adds a fault, or clears all ([`FaultSpec`]).
 pub const RDD_FAULT: u32 = iowr::<FaultSpec>(RDD_TYPE, 0x14);
+/// Changes when writes end ([`Ends`]).
+pub const RDD_ENDS: u32 = iowr::<Ends>(RDD_TYPE, 0x15);
 
 /// [`Hello`] to `/dev/ekm`.
 pub const EKM_HELLO: u32 = iowr::<Hello>(EKM_TYPE, 0x10);
@@ -409,6 +432,7 @@ const _: () = {
     assert!(size_of::<DiskSpec>() == 24);
     assert!(size_of::<BlockList>() == 32);
     assert!(size_of::<FaultSpec>() == 32);
+    assert!(size_of::<Ends>() == 8);
     assert!(size_of::<Watch>() == 16);
     assert!(size_of::<Switch>() == 8);
     assert!(size_of::<Reset>() == 8);

@@ -21,11 +21,13 @@ pub struct DiskModel {
     pub flushes: Flushes,
     /// Does what is dirty in the buffer cache count as something that may be on disk? Without it only requests do.
     pub buffers: bool,
+    /// Does a write of the live side end only when nothing else can go on? Guests only.
+    pub late: bool,
 }
 
 impl Default for DiskModel {
     fn default() -> DiskModel {
-        DiskModel { flushes: Flushes::Kept, buffers: true }
+        DiskModel { flushes: Flushes::Kept, buffers: true, late: false }
     }
 }
 
@@ -92,6 +94,7 @@ impl KernelDisks {
             Some(disk) => machine.attach(*side, dev, sectors, disk)?,
             None => machine.attach(*side, dev, sectors, &Disk::new())?,
         };
+        machine.end_writes(*side, dev, model.late && *side == Side::Live)?;
         if noting.get() == Noting::Yes {
             // Those of the user before, its unmount included.
             machine.take_reads(*side, dev)?;
@@ -127,6 +130,12 @@ impl KernelDisks {
     pub(super) fn spoil(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) -> Result<(), Fault> {
         let Inner { machine, side, .. } = &*self.0;
         machine.spoil(*side, dev, sectors, fault)
+    }
+
+    /// No write that has not ended does so, or they go on.
+    pub(super) fn hold_still(&self, still: bool) -> Result<(), Fault> {
+        let Inner { machine, side, attached, .. } = &*self.0;
+        attached.borrow().keys().try_for_each(|dev| machine.hold_still(*side, *dev, still))
     }
 
     pub(super) fn image(&self) -> Result<Image, Fault> {

@@ -20,6 +20,7 @@ use super::issuers::Issuers;
 use super::kernel::DiskModel;
 use super::log::{Reader, Record};
 use super::rdd::RddDisk;
+use super::write_back;
 use crate::choose::Choice;
 use crate::recover::{Blame, Fault};
 use crate::run::RunError;
@@ -133,11 +134,42 @@ impl Machine {
             Entry::Occupied(disk) => disk.into_mut(),
             Entry::Vacant(place) => {
                 let disk = RddDisk::create(&self.control, sectors);
-                place.insert(disk.map_err(failed(&format!("no disk of {sectors} sectors can be made")))?)
+                let disk = disk.map_err(failed(&format!("no disk of {sectors} sectors can be made")))?;
+                write_back::keep_share(disk.name()).map_err(|error| tool(error.to_string()))?;
+                place.insert(disk)
             }
         };
         disk.restore(&self.control, wanted).map_err(failed("a disk cannot be restored"))?;
         Ok(disk.path().to_owned())
+    }
+
+    /// When the writes of an attached disk end: late, or at once.
+    pub(super) fn end_writes(&self, side: Side, dev: u32, late: bool) -> Result<(), Fault> {
+        if late && !self.turns {
+            return Err(tool("completes=late is for guests (--in vm): it counts on one processor and tasks that take turns".to_owned()));
+        }
+        if late {
+            // Whoever waits while crash disks are checked may wait for long, and does not hang.
+            let set = std::fs::write("/proc/sys/kernel/hung_task_timeout_secs", "0");
+            set.map_err(|error| tool(format!("hung_task_timeout_secs: {error}")))?;
+        }
+        self.change_disk(side, dev, |disk| disk.end_writes(&self.control, late))
+    }
+
+    /// No write of such a disk ends, or they go on.
+    pub(super) fn hold_still(&self, side: Side, dev: u32, still: bool) -> Result<(), Fault> {
+        self.change_disk(side, dev, |disk| disk.hold_still(&self.control, still))
+    }
+
+    fn change_disk(
+        &self,
+        side: Side,
+        dev: u32,
+        change: impl FnOnce(&mut RddDisk) -> Result<(), nix::errno::Errno>,
+    ) -> Result<(), Fault> {
+        let mut bench = self.bench(side).borrow_mut();
+        let disk = bench.disks.get_mut(&dev).ok_or_else(|| tool(format!("disk {dev} is not attached")))?;
+        change(disk).map_err(|errno| tool(format!("{CONTROL}: {}", errno.desc())))
     }
 
     /// Sectors of an attached disk go bad.

@@ -15,6 +15,7 @@ mod map;
 mod plain;
 mod rdd;
 mod turns;
+mod write_back;
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -80,6 +81,8 @@ impl Lab {
         if takes_turns {
             turns::threads_take_turns()
                 .map_err(|error| Fault::new(format!("sched_setscheduler: {error}")).blame(Blame::Tool))?;
+            write_back::keep_shares_above()
+                .map_err(|error| Fault::new(error.to_string()).blame(Blame::Tool))?;
         }
         threads.iter().try_for_each(|(layer, pid)| {
             let checked = turns::check_thread(*pid, takes_turns);
@@ -146,6 +149,17 @@ impl Devices {
         match self {
             Devices::Mem(storage) => Ok(storage.take_reads()),
             Devices::Kernel(disks) => disks.take_reads(),
+        }
+    }
+
+    /// While crash disks are checked no write of a disk whose writes end late does so; then they go on. Others have none.
+    ///
+    /// # Errors
+    /// The driver does not do it.
+    pub fn hold_still(&self, still: bool) -> Result<(), Fault> {
+        match self {
+            Devices::Mem(_) => Ok(()),
+            Devices::Kernel(disks) => disks.hold_still(still),
         }
     }
 

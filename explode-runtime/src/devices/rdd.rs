@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use explode_ekm_abi::user;
 use explode_ekm_abi::wire::{
-    BLOCKS_CHANGED, BLOCKS_READ, DiskSpec, FAULT_UNREADABLE, FaultSpec, RDD_MMAP_SHIFT,
+    BLOCKS_CHANGED, BLOCKS_READ, DiskSpec, ENDS_AT_ONCE, ENDS_LATE, ENDS_NOT_YET, FAULT_UNREADABLE,
+    FaultSpec, RDD_MMAP_SHIFT,
 };
 use explode_ramdisk::{BLOCK_BYTES, Disk, ReadFault, SECTOR_BYTES};
 use nix::errno::Errno;
@@ -26,6 +27,8 @@ pub(super) struct RddDisk {
     changed: Vec<u32>,
     /// May the driver hold faults?
     faulty: bool,
+    /// When its writes end.
+    ends: u32,
 }
 
 impl RddDisk {
@@ -35,7 +38,15 @@ impl RddDisk {
         let bytes = usize::try_from(sectors * explode_ekm_abi::wire::SECTOR).map_err(|_| Errno::EFBIG)?;
         let map = Map::new(control, i64::from(spec.disk) << RDD_MMAP_SHIFT, bytes, true)?;
         let path = PathBuf::from(format!("/dev/rdd{}", spec.disk));
-        Ok(RddDisk { spec, path, map, known: Disk::new(), changed: Vec::new(), faulty: false })
+        Ok(RddDisk {
+            spec,
+            path,
+            map,
+            known: Disk::new(),
+            changed: Vec::new(),
+            faulty: false,
+            ends: ENDS_AT_ONCE,
+        })
     }
 
     /// Takes it away.
@@ -49,9 +60,35 @@ impl RddDisk {
         &self.path
     }
 
+    /// Its name, without a path.
+    pub fn name(&self) -> &str {
+        self.path.file_name().and_then(|name| name.to_str()).expect("it was made of a number")
+    }
+
     /// Device numbers, size, number.
     pub fn spec(&self) -> &DiskSpec {
         &self.spec
+    }
+
+    /// From now on writes end late or at once.
+    pub fn end_writes(&mut self, control: &File, late: bool) -> Result<(), Errno> {
+        self.set_ends(control, if late { ENDS_LATE } else { ENDS_AT_ONCE })
+    }
+
+    /// Of a disk whose writes end late: none does, or they go on.
+    pub fn hold_still(&mut self, control: &File, still: bool) -> Result<(), Errno> {
+        match self.ends {
+            ENDS_AT_ONCE => Ok(()),
+            _ => self.set_ends(control, if still { ENDS_NOT_YET } else { ENDS_LATE }),
+        }
+    }
+
+    fn set_ends(&mut self, control: &File, ends: u32) -> Result<(), Errno> {
+        if self.ends != ends {
+            user::ends(control.as_fd(), self.spec.disk, ends)?;
+            self.ends = ends;
+        }
+        Ok(())
     }
 
     /// What is on it now; costs what was written since the last call.

@@ -5,16 +5,40 @@
 
 use std::{fs, io};
 
+use explode_ekm_abi::wire::LATE_THREAD;
 use nix::libc::{ESRCH, SCHED_FIFO, SCHED_OTHER, sched_getscheduler, sched_param, sched_setscheduler};
+
+/// Below it the kernel's deadline servers of ordinary tasks, by processor.
+const SERVERS: &str = "/sys/kernel/debug/sched/fair_server";
 
 /// The calling thread and what it starts take turns from now on.
 ///
 /// # Errors
-/// Not root.
+/// Not root; a kernel that makes exceptions, and does not let them be turned off.
 pub(super) fn take_turns() -> io::Result<()> {
-    // No exception for others after 0.95 s.
+    // No exception for others after 0.95 s: neither by throttling, nor (Linux 6.12) by a server that lets ordinary tasks, as the
+    // threads of work queues are at first, cut in for 50 ms when they have waited for that long.
     fs::write("/proc/sys/kernel/sched_rt_runtime_us", "-1")?;
+    match fs::read_dir(SERVERS) {
+        Ok(servers) => {
+            for server in servers {
+                fs::write(server?.path().join("runtime"), "0")?;
+            }
+        }
+        Err(_) if !has_servers()? => {}
+        Err(error) => {
+            let text =
+                format!("{SERVERS}: {error}; the kernel needs CONFIG_SCHED_DEBUG, and debugfs mounted");
+            return Err(io::Error::new(error.kind(), text));
+        }
+    }
     enlist(0)
+}
+
+/// Has the kernel such servers?
+fn has_servers() -> io::Result<bool> {
+    let symbols = fs::read_to_string("/proc/kallsyms")?;
+    Ok(symbols.lines().any(|line| line.split(' ').nth(2) == Some("fair_server_init")))
 }
 
 /// The kernel's threads do so too, those that are there. They begin without, whoever starts them.
@@ -28,9 +52,18 @@ pub(super) fn threads_take_turns() -> io::Result<()> {
         let Some(pid) = pid.filter(|pid| unsafe { sched_getscheduler(*pid) } == SCHED_OTHER) else {
             continue;
         };
+        if is_late(pid) {
+            continue;
+        }
         enlist(pid).or_else(|error| if error.raw_os_error() == Some(ESRCH) { Ok(()) } else { Err(error) })?;
     }
     Ok(())
+}
+
+/// Is it the thread that waits until all others do, turns or not?
+fn is_late(pid: i32) -> bool {
+    let name = LATE_THREAD.strip_suffix(b"\0").unwrap_or(LATE_THREAD);
+    fs::read(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim_ascii_end() == name)
 }
 
 /// Is there such a task, which has not ended, and does it take turns if it is to?

@@ -160,6 +160,7 @@ impl Stack {
 
     /// The end: unmount, top down.
     pub fn stop(&mut self) -> Result<(), Fault> {
+        self.devices.hold_still(false)?;
         for level in (0..self.levels.len()).rev() {
             if std::mem::take(&mut self.levels[level].mounted) {
                 self.call(level, |component, below| component.unmount(below))

@@ -2,7 +2,8 @@
 //!
 //! The first time that a worker dies in a step the unit is repeated as it was. The second time the step is an error: if a replay
 //! dies there too, it is one of the checked system, and the unit goes on past it. If not, the unit is repeated again; a step that
-//! goes on like that is given up as broken. Nothing of an attempt counts but of the last.
+//! goes on like that is given up as broken. A worker that somebody else has ended says nothing of the step that it was in: the unit
+//! is just repeated. Nothing of an attempt counts but of the last.
 
 use std::collections::BTreeMap;
 
@@ -140,6 +141,10 @@ impl<'a> Attempts<'a> {
         snapshot: Option<(Step, Snapshot)>,
         hearing: &mut Hearing<'_, '_>,
     ) -> Result<Then, RunError> {
+        if death.from_outside {
+            hearing.run.findings.broken(&format!("a worker died {death}; the unit is repeated"), 1);
+            return Ok(Then::Repeat);
+        }
         let step = death.step;
         let here = deaths.entry(step).or_default();
         here.times += 1;

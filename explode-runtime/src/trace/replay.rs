@@ -36,7 +36,7 @@ impl Trace {
     /// What it means for this trace that its replay ended the process, or did not end.
     pub fn replay_of(&self, death: &Death) -> Replay {
         match death.step.name() {
-            Some(step) if Some(step) == self.died => {
+            Some(step) if Some(step) == self.died && !death.from_outside => {
                 let violation = death.violation(step);
                 if violation.signature(&self.checker) == self.signature {
                     return Replay::Reproduced { violation, by_search: false };

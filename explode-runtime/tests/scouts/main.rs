@@ -62,7 +62,12 @@ impl Crew for Worker<'_> {
         self.units += 1;
         if self.dies.is_some_and(|each| self.units.is_multiple_of(each)) {
             self.done.deaths.fetch_add(1, Ordering::Relaxed);
-            return Err(Death { step: Step::Between, verdict: None, message: "as told".to_owned() });
+            return Err(Death {
+                step: Step::Between,
+                verdict: None,
+                message: "as told".to_owned(),
+                from_outside: false,
+            });
         }
         self.thread.run_ahead(order, listener)
     }

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use explode_ekm_abi::user;
@@ -20,6 +21,7 @@ pub(crate) const CASES: &[Case] = &[
     ("disk block lists", lists),
     ("disk discard and write zeroes", zeroes),
     ("disk faults", faults),
+    ("disk writes that end late", late),
     ("disk limits", limits),
     ("disk costs", costs),
 ];
@@ -218,6 +220,42 @@ fn faults() -> Outcome {
     device.read_exact_at(&mut buffer.0, 296 * 512).unwrap();
     assert_eq!(buffer.0[..], pattern[296 * 512..][..8192]);
     device.write_all_at(&buffer.0, 96 * 512).unwrap();
+    Good
+}
+
+fn late() -> Outcome {
+    let disk = Disk::new(1);
+    let set = |when| user::ends(disk.control.fd(), disk.spec.disk, when);
+    assert_eq!(user::ends(disk.control.fd(), 999, ENDS_LATE), Err(Errno::ENODEV));
+    assert_eq!(set(3), Err(Errno::EINVAL));
+    let write = |byte: u8, at: u64| {
+        let device = disk.direct();
+        thread::spawn(move || device.write_all_at(&Aligned([byte; 4096]).0, at).unwrap())
+    };
+    // In the end nothing else can run.
+    set(ENDS_LATE).unwrap();
+    write(1, 0).join().unwrap();
+    // Done, and not completed until it may; then the first of two, whatever ends at once beside them.
+    set(ENDS_NOT_YET).unwrap();
+    let (one, other) = (write(2, 4096), write(3, 8192));
+    thread::sleep(Duration::from_millis(300));
+    assert!(!one.is_finished() && !other.is_finished());
+    let mut read = Aligned([0; 8192]);
+    disk.direct().read_exact_at(&mut read.0, 4096).unwrap();
+    assert!(read.0[..4096] == [2; 4096] && read.0[4096..] == [3; 4096]);
+    disk.direct().sync_all().unwrap();
+    assert!(!one.is_finished() && !other.is_finished());
+    set(ENDS_LATE).unwrap();
+    one.join().unwrap();
+    other.join().unwrap();
+    // At once: those that were held back, too.
+    set(ENDS_NOT_YET).unwrap();
+    let held = write(4, 0);
+    thread::sleep(Duration::from_millis(300));
+    assert!(!held.is_finished());
+    set(ENDS_AT_ONCE).unwrap();
+    held.join().unwrap();
+    assert_eq!(disk.contents()[..4096], [4; 4096]);
     Good
 }
 

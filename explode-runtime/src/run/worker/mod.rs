@@ -221,6 +221,8 @@ pub struct Death {
     pub verdict: Option<Verdict>,
     /// How it ended.
     pub message: String,
+    /// Was it ended by somebody else, so that it says nothing of the step?
+    pub from_outside: bool,
 }
 
 impl Death {

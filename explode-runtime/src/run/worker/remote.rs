@@ -27,6 +27,8 @@ use crate::trace::{Replay, Trace};
 const LOOK: Duration = Duration::from_millis(250);
 /// A worker whose stream has ended may take so long to end itself.
 const LAST_WORDS: Duration = Duration::from_secs(5);
+/// A replay whose worker is ended from outside is tried so often.
+const TRIES: u32 = 5;
 /// So many keys go into one message.
 const KEYS: usize = 1 << 16;
 
@@ -52,6 +54,8 @@ pub struct Ended {
     pub verdict: Option<Verdict>,
     /// How, in words.
     pub message: String,
+    /// Nothing in it can end it like that: somebody else has.
+    pub from_outside: bool,
 }
 
 /// Starts what a worker runs in.
@@ -88,14 +92,25 @@ impl<'a> Remote<'a> {
     /// # Errors
     /// Those of the replay; the worker cannot be started.
     pub fn replay(&mut self, trace: &Trace) -> Result<Replay, RunError> {
+        let mut tries = 1;
+        loop {
+            match self.replay_once(trace)? {
+                Err(death) if death.from_outside && tries < TRIES => tries += 1,
+                Err(death) => return Ok(trace.replay_of(&death)),
+                Ok(replay) => return Ok(replay),
+            }
+        }
+    }
+
+    fn replay_once(&mut self, trace: &Trace) -> Result<Result<Replay, Death>, RunError> {
         let mut worker = self.hire().map_err(RunError::from)?;
         let said =
             worker.send(&ToWorker::Replay(Box::new(trace.clone()))).and_then(|()| worker.hear(&mut Nobody));
         match said {
-            Ok(Said::Replayed(replay)) => Ok(replay),
+            Ok(Said::Replayed(replay)) => Ok(Ok(replay)),
             Ok(Said::Failed(failed)) => Err(failed.into()),
             Ok(other) => Err(RunError::from(StartError::Died(worker.nonsense(&other)))),
-            Err(death) => Ok(trace.replay_of(&death)),
+            Err(death) => Ok(Err(death)),
         }
     }
 
@@ -121,7 +136,7 @@ impl<'a> Remote<'a> {
         self.worker = None;
         let body = (self.spawn)().map_err(|error| match error {
             RunError::Broken(message) => {
-                StartError::Died(Death { step: Step::Between, verdict: None, message })
+                StartError::Died(Death { step: Step::Between, verdict: None, message, from_outside: false })
             }
             other => StartError::Said(other),
         })?;
@@ -296,21 +311,21 @@ impl Worker {
             None => format!("no end within the deadline of {seconds} s"),
         };
         let verdict = Some(ended.verdict.unwrap_or(Verdict::Hang));
-        Err(Death { step: self.step, verdict, message })
+        Err(Death { step: self.step, verdict, message, from_outside: ended.from_outside })
     }
 
     /// It died; what it had announced by then is what it died in.
     fn died(&mut self, why: &str) -> Death {
         self.look_at_the_page();
-        let Ended { verdict, message } = self.body.end(LAST_WORDS);
+        let Ended { verdict, message, from_outside } = self.body.end(LAST_WORDS);
         let message = if message.is_empty() { why.to_owned() } else { message };
-        Death { step: self.step, verdict, message }
+        Death { step: self.step, verdict, message, from_outside }
     }
 
     /// It is not to be believed any more.
     fn broken(&mut self, why: &str) -> Death {
-        let Death { step, message, .. } = self.died(why);
-        Death { step, verdict: None, message: format!("{why}; {message}") }
+        let Death { message, .. } = self.died(why);
+        Death { step: self.step, verdict: None, message: format!("{why}; {message}"), from_outside: false }
     }
 
     fn nonsense(&mut self, said: &Said) -> Death {

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Late completion: a write is done when it is submitted, and its submitter hears of it as late as can be.
+//!
+//! One thread for all disks completes what is held back, the oldest first, one at a time, and each only when no other task of its
+//! processor can run: whoever goes on without waiting gets as far as he can, and nobody waits for ever. It is no thread that takes
+//! turns: it runs at the lowest priority of ordinary tasks, and yields to them all.
+//!
+//! Invariants: a held bio is in the list once, and nobody else has it; `bi_next` is the list's. The list's lock is never held while a
+//! bio is completed, for that may submit others.
+
+use core::ptr;
+use kernel::prelude::*;
+use kernel::sync::{new_condvar, new_spinlock, Arc, CondVar, SpinLock};
+use kernel::ffi;
+
+use crate::bindings::{self, bio};
+use crate::disk::Disk;
+use crate::wire;
+
+/// The bios that are held back.
+#[pin_data]
+pub(crate) struct Held {
+    #[pin]
+    list: SpinLock<List>,
+    /// Something may have become ready.
+    change: Pin<KBox<CondVar>>,
+}
+
+/// In order of submission.
+struct List {
+    first: *mut bio,
+    last: *mut bio,
+}
+
+// SAFETY: The bios are the list's alone, and may be completed by any task.
+unsafe impl Send for List {}
+
+impl List {
+    /// Takes out the first bio whose disk is `wanted`.
+    fn take(&mut self, wanted: impl Fn(&Disk) -> bool) -> Option<*mut bio> {
+        let (mut before, mut at) = (ptr::null_mut::<bio>(), self.first);
+        while !at.is_null() {
+            // SAFETY: Bios of the list are valid, and of disks that are there: they cannot go while they have requests.
+            unsafe {
+                let next = (*at).bi_next;
+                if wanted(disk_of(at)) {
+                    match before.is_null() {
+                        true => self.first = next,
+                        false => (*before).bi_next = next,
+                    }
+                    if next.is_null() {
+                        self.last = before;
+                    }
+                    (*at).bi_next = ptr::null_mut();
+                    return Some(at);
+                }
+                (before, at) = (at, next);
+            }
+        }
+        None
+    }
+
+    /// Is there one that may be completed?
+    fn is_any_ready(&self) -> bool {
+        let mut at = self.first;
+        while !at.is_null() {
+            // SAFETY: As above.
+            unsafe {
+                if is_ready(disk_of(at)) {
+                    return true;
+                }
+                at = (*at).bi_next;
+            }
+        }
+        false
+    }
+}
+
+/// The disk of a bio.
+///
+/// # Safety
+///
+/// `bio` is valid, and of a disk of ours that stays as long as the answer is used.
+pub(crate) unsafe fn disk_of<'a>(bio: *const bio) -> &'a Disk {
+    // SAFETY: The caller's promise; `private_data` is the disk, see `Disk::start`.
+    unsafe { &*(*(*(*bio).bi_bdev).bd_disk).private_data.cast::<Disk>() }
+}
+
+fn is_ready(disk: &Disk) -> bool {
+    disk.ends() != wire::ENDS_NOT_YET
+}
+
+impl Held {
+    /// None yet.
+    pub(crate) fn new() -> Result<Arc<Self>> {
+        let list = List { first: ptr::null_mut(), last: ptr::null_mut() };
+        let change = KBox::pin_init(new_condvar!("rdd_change"), GFP_KERNEL)?;
+        Arc::pin_init(pin_init!(Self { list <- new_spinlock!(list, "rdd_held"), change }), GFP_KERNEL)
+    }
+
+    /// Holds a bio back that is done, unless its disk completes at once; then it is the caller's.
+    ///
+    /// # Safety
+    ///
+    /// `bio` is a bio of `disk`, and the caller's; if the answer is true it is no more.
+    pub(crate) unsafe fn hold(&self, disk: &Disk, bio: *mut bio) -> bool {
+        {
+            let mut list = self.list.lock();
+            if disk.ends() == wire::ENDS_AT_ONCE {
+                return false;
+            }
+            // SAFETY: The caller's promise, and the list's own.
+            unsafe {
+                (*bio).bi_next = ptr::null_mut();
+                match list.last.is_null() {
+                    true => list.first = bio,
+                    false => (*list.last).bi_next = bio,
+                }
+            }
+            list.last = bio;
+        }
+        self.change.notify_one();
+        true
+    }
+
+    /// Changes when a disk's writes end. At once: those that are held back do so, too.
+    pub(crate) fn change(&self, disk: &Disk, ends: u32) {
+        {
+            let _list = self.list.lock();
+            disk.set_ends(ends);
+        }
+        if ends == wire::ENDS_AT_ONCE {
+            let this = ptr::from_ref(disk);
+            while let Some(bio) = self.take(|other| ptr::eq(other, this)) {
+                // SAFETY: It was the list's, and is ours now.
+                unsafe { bindings::bio_endio(bio) };
+            }
+        } else {
+            self.change.notify_one();
+        }
+    }
+
+    fn take(&self, wanted: impl Fn(&Disk) -> bool) -> Option<*mut bio> {
+        self.list.lock().take(wanted)
+    }
+
+    /// The thread's work, until it shall stop.
+    fn complete_all(&self) {
+        // SAFETY: These look at, or hand over, the processor of the calling thread, which is one of `kthread_create`.
+        let stop = || unsafe { bindings::kthread_should_stop() };
+        while !stop() {
+            {
+                let mut list = self.list.lock();
+                while !stop() && !list.is_any_ready() {
+                    // A kernel thread has no signals; `kthread_stop` wakes it.
+                    let _ = self.change.wait_interruptible(&mut list);
+                }
+            }
+            // SAFETY: As above.
+            unsafe {
+                while !bindings::single_task_running() && !bindings::kthread_should_stop() {
+                    bindings::yield_();
+                }
+            }
+            if let Some(bio) = self.take(is_ready) {
+                // SAFETY: It was the list's, and is ours now.
+                unsafe { bindings::bio_endio(bio) };
+            }
+        }
+    }
+}
+
+/// The thread, as long as this is there.
+pub(crate) struct Completer {
+    thread: *mut bindings::task_struct,
+    /// What the thread has a pointer to.
+    _held: Arc<Held>,
+}
+
+// SAFETY: A task may be stopped by any other.
+unsafe impl Send for Completer {}
+// SAFETY: Nothing can be done with a reference.
+unsafe impl Sync for Completer {}
+
+impl Completer {
+    /// Starts it (`kthread_create`).
+    pub(crate) fn start(held: Arc<Held>) -> Result<Self> {
+        let data: *const Held = &*held;
+        // SAFETY: The name has nothing to be formatted. `held` stays until `drop` has stopped the thread.
+        let thread = unsafe {
+            let thread = bindings::kthread_create_on_node(
+                Some(complete),
+                data.cast_mut().cast(),
+                NO_NODE,
+                wire::LATE_THREAD.as_ptr().cast(),
+            );
+            let thread = kernel::error::from_err_ptr(thread)?;
+            bindings::sched_set_normal(thread, LOWEST);
+            bindings::wake_up_process(thread);
+            thread
+        };
+        Ok(Self { thread, _held: held })
+    }
+}
+
+impl Drop for Completer {
+    fn drop(&mut self) {
+        // SAFETY: It runs until it is stopped here.
+        unsafe { bindings::kthread_stop(self.thread) };
+    }
+}
+
+/// `NUMA_NO_NODE`.
+const NO_NODE: ffi::c_int = -1;
+/// The nice value that is nicest.
+const LOWEST: ffi::c_int = 19;
+
+unsafe extern "C" fn complete(held: *mut ffi::c_void) -> ffi::c_int {
+    // SAFETY: What `start` has passed, which stays longer than this thread.
+    unsafe { &*held.cast::<Held>() }.complete_all();
+    0
+}

@@ -1,0 +1,91 @@
+//! What a guest holds still: nothing is done because time has passed.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use explode_ramdisk::{Event, Image, Recording};
+use explode_runtime::devices::{DiskModel, Lab, Side};
+use nix::libc::{SCHED_OTHER, sched_param, sched_setscheduler};
+
+use crate::report::Report;
+
+/// Every case.
+pub fn all(lab: &Lab, report: &mut Report) {
+    report.case("a task that takes turns is not cut in on", |_| nobody_cuts_in());
+    report.case("what is dirty is not written before somebody asks", |_| nothing_is_written(lab));
+}
+
+/// Tells whether it runs, as often as it can. It takes no turns: the threads of the kernel's work queues do so neither, at first.
+struct Ordinary {
+    count: Arc<AtomicU64>,
+    stop: Arc<AtomicBool>,
+    thread: thread::JoinHandle<()>,
+}
+
+impl Ordinary {
+    fn start() -> Ordinary {
+        let (count, stop) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+        let (counted, stopped) = (Arc::clone(&count), Arc::clone(&stop));
+        let thread = thread::spawn(move || {
+            let none = sched_param { sched_priority: 0 };
+            // SAFETY: the kernel reads one sched_param.
+            assert_eq!(unsafe { sched_setscheduler(0, SCHED_OTHER, &raw const none) }, 0);
+            while !stopped.load(Ordering::Relaxed) {
+                counted.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        Ordinary { count, stop, thread }
+    }
+
+    fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    fn end(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().expect("it ends");
+    }
+}
+
+/// The kernel lets ordinary tasks cut in when they have waited for 0.95 s, unless it is told not to.
+fn nobody_cuts_in() {
+    let ordinary = Ordinary::start();
+    thread::sleep(Duration::from_millis(50));
+    let before = ordinary.count();
+    assert!(before > 0, "it runs while we wait");
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_millis(2500) {}
+    let after = ordinary.count();
+    ordinary.end();
+    assert_eq!(after, before, "an ordinary task has run while one that takes turns did not wait");
+}
+
+/// The first dirty block of a disk to which nothing was written yet: its share of the limit would be nothing.
+fn nothing_is_written(lab: &Lab) {
+    const SECTORS: u64 = 24 * 1024;
+    let devices = lab.devices(Side::Crash, Image::new(), Recording::On, 0);
+    let disks = devices.kernel().expect("they are the kernel's");
+    let node = disks.attach(3, SECTORS, DiskModel::default()).expect("there is room");
+    let file = OpenOptions::new().read(true).write(true).open(node).expect("nobody else has it");
+    file.write_all_at(&[7; 4096], 8192).expect("there is room");
+    // Whoever is to write it has his turn now.
+    thread::sleep(Duration::from_millis(100));
+    let kinds = || -> Vec<&str> {
+        let events = devices.take_log().expect("the driver says");
+        let kind = |event: &Event| match event {
+            Event::Dirty { .. } => "dirty",
+            Event::Submit { .. } => "submit",
+            Event::Complete { .. } => "complete",
+            Event::Flush { .. } => "flush",
+            _ => "other",
+        };
+        events.iter().map(kind).collect()
+    };
+    assert_eq!(kinds(), ["dirty"]);
+    file.sync_all().expect("it is written");
+    assert_eq!(kinds(), ["submit", "complete", "flush", "complete"]);
+}
