@@ -28,5 +28,13 @@ pub fn register(registry: &mut Registry) {
         broken::raid::parity::DEF,
         broken::merge::DEF,
         db::sqlite::DEF,
+        engine::flash::DEF,
+    ]);
+    #[cfg(feature = "engines")]
+    registry.components.extend([
+        engine::littlefs::DEF,
+        engine::fatfs::DEF,
+        engine::ekv::DEF,
+        engine::sequential_storage::DEF,
     ]);
 }

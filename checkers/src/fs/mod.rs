@@ -1,5 +1,6 @@
 //! File systems.
 
+pub mod atomic;
 pub mod basic;
 pub(crate) mod kernel;
 pub mod sync;

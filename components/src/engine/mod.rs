@@ -1,4 +1,19 @@
 //! Storage engines in process: what a key-value engine can do, so that one checker does for all of them.
+//!
+//! Those of others are here too, behind the feature `engines`; `docs/engines.md` says what they promise and what was seen.
+
+#[cfg(feature = "engines")]
+pub mod ekv;
+#[cfg(feature = "engines")]
+pub mod fatfs;
+pub mod flash;
+#[cfg(feature = "engines")]
+pub mod littlefs;
+#[cfg(feature = "engines")]
+mod now;
+#[cfg(feature = "engines")]
+pub mod sequential_storage;
+pub mod store;
 
 use std::collections::BTreeMap;
 use std::fmt;

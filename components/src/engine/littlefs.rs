@@ -1,0 +1,253 @@
+//! littlefs, unmodified, on [flash](super::flash): a file system for microcontrollers.
+//!
+//! Its documentation names two devices that it works on: one whose operations are done when they return, which then needs no
+//! sync (`flash.cache=none`), and one that caches writes and has a sync that flushes (`flash.cache=volatile`). It has no inode
+//! numbers (all are 0), and no hard links (`EOPNOTSUPP`). Directories are durable when the call returns, files when they are
+//! synced or closed.
+//!
+//! With `sync=ignored` its calls to sync do not get to the flash: that is the bug of who ports littlefs to a device with a cache, and
+//! forgets them.
+
+use std::rc::Rc;
+
+use explode_littlefs::{Device, Geometry, Node, Open, Volume, format, version};
+use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result as FilesResult, Stat};
+use explode_runtime::check::{Profile, Promise};
+use explode_runtime::recover::{Below, Blame, Component, Fault, Surface};
+use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+use nix::errno::Errno;
+
+use super::INTACT;
+use super::flash::Flash;
+
+/// As it stands in the registry.
+pub const DEF: ComponentDef = ComponentDef {
+    name: "littlefs",
+    about: "littlefs, unmodified, on raw flash; offers its files",
+    modes: &[Mode::Mem],
+    on: Some("flash"),
+    options: &[
+        OptionDef { name: "block_cycles", about: "erasures after which metadata moves, 0 for never", default: "500" },
+        OptionDef { name: "sync", about: "passed on to the flash, or ignored: a port with a bug", default: "passed" },
+    ],
+    build,
+};
+
+/// Bytes that are programmed at least, and that are buffered.
+const PROG_BYTES: u32 = 16;
+const CACHE_BYTES: u32 = 64;
+
+struct Blocks {
+    flash: Rc<Flash>,
+    syncs: bool,
+}
+
+impl Blocks {
+    fn at(&self, block: u32, offset: u32) -> usize {
+        block as usize * self.flash.block_bytes() + offset as usize
+    }
+}
+
+impl Device for Blocks {
+    fn read(&self, block: u32, offset: u32, buf: &mut [u8]) -> Result<(), Errno> {
+        self.flash.read(self.at(block, offset), buf)
+    }
+
+    fn prog(&self, block: u32, offset: u32, data: &[u8]) -> Result<(), Errno> {
+        self.flash.program(self.at(block, offset), data)
+    }
+
+    fn erase(&self, block: u32) -> Result<(), Errno> {
+        self.flash.erase(block as usize);
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<(), Errno> {
+        if self.syncs {
+            self.flash.sync();
+        }
+        Ok(())
+    }
+}
+
+struct LittleFs {
+    block_cycles: i32,
+    syncs: bool,
+    mounted: Option<Rc<Mounted>>,
+}
+
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let block_cycles = match options.int("block_cycles", 500)? {
+        0 => -1,
+        cycles => i32::try_from(cycles).map_err(|_| UsageError(format!("block_cycles {cycles} is too large")))?,
+    };
+    let syncs = options.one_of("sync", &[("passed", true), ("ignored", false)])?;
+    Ok(Box::new(LittleFs { block_cycles, syncs, mounted: None }))
+}
+
+impl LittleFs {
+    fn device(&self, below: &Below<'_>) -> Result<(Box<dyn Device>, Geometry), Fault> {
+        let flash = Flash::below(below)?;
+        let geometry = Geometry {
+            prog_size: PROG_BYTES,
+            block_size: flash.block_bytes() as u32,
+            block_count: flash.blocks() as u32,
+            cache_size: CACHE_BYTES,
+            block_cycles: self.block_cycles,
+        };
+        Ok((Box::new(Blocks { flash, syncs: self.syncs }), geometry))
+    }
+}
+
+impl Component for LittleFs {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        let (device, geometry) = self.device(below)?;
+        Ok(format(device, &geometry)?)
+    }
+
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        let (device, geometry) = self.device(below)?;
+        let volume = Volume::mount(device, &geometry).map_err(|errno| {
+            let blame = if errno == Errno::EIO { Blame::Tool } else { Blame::Promise(INTACT) };
+            Fault::new(format!("littlefs cannot be mounted: {errno}")).blame(blame)
+        })?;
+        self.mounted = Some(Rc::new(Mounted(volume)));
+        Ok(())
+    }
+
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+        match self.mounted.take().and_then(Rc::into_inner) {
+            Some(Mounted(volume)) => Ok(volume.unmount()?),
+            None => Ok(()),
+        }
+    }
+
+    fn surface(&self) -> Surface {
+        self.mounted.clone().map_or(Surface::Child, |mounted| Surface::Files(mounted))
+    }
+
+    fn version(&self) -> Option<(&'static str, String)> {
+        Some(("littlefs", version()))
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        const README: &str = "https://github.com/littlefs-project/littlefs/blob/master/README.md";
+        let line = |name, quote| Promise { name, kept: true, quote, source: README };
+        let promises = vec![
+            line(
+                "atomic-call",
+                "All POSIX operations, such as remove and rename, are atomic, even in event of power-loss. Additionally, file \
+                 updates are not actually committed to the filesystem until sync or close is called on the file.",
+            ),
+            line(
+                INTACT,
+                "All file operations have strong copy-on-write guarantees and if power is lost the filesystem will fall back \
+                 to the last known good state.",
+            ),
+            line(
+                "durable-call",
+                "If your storage caches writes, make sure that the provided sync function flushes all the data to memory and \
+                 ensures that the next read fetches the data from memory, otherwise data integrity can not be guaranteed.",
+            ),
+        ];
+        Some(Profile { system: format!("littlefs {}", version()), promises })
+    }
+}
+
+struct Mounted(Volume);
+
+fn small(number: u64) -> FilesResult<u32> {
+    u32::try_from(number).map_err(|_| Errno::EFBIG)
+}
+
+impl Files for Mounted {
+    fn open(&self, path: &str, flags: OpenFlags) -> FilesResult<Fd> {
+        let OpenFlags { create, exclusive, truncate } = flags;
+        self.0.open(path, Open { create, exclusive, truncate }).map(Fd)
+    }
+
+    fn close(&self, fd: Fd) -> FilesResult<()> {
+        self.0.close(fd.0)
+    }
+
+    fn pread(&self, fd: Fd, offset: u64, buf: &mut [u8]) -> FilesResult<usize> {
+        self.0.read(fd.0, small(offset)?, buf)
+    }
+
+    fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> FilesResult<()> {
+        self.0.write(fd.0, small(offset)?, data)
+    }
+
+    fn ftruncate(&self, fd: Fd, size: u64) -> FilesResult<()> {
+        self.0.truncate(fd.0, small(size)?)
+    }
+
+    fn fstat(&self, fd: Fd) -> FilesResult<Stat> {
+        Ok(stat(Node::File(self.0.size(fd.0)?)))
+    }
+
+    fn fsync(&self, fd: Fd) -> FilesResult<()> {
+        self.0.sync(fd.0)
+    }
+
+    fn fdatasync(&self, fd: Fd) -> FilesResult<()> {
+        self.0.sync(fd.0)
+    }
+
+    fn stat(&self, path: &str) -> FilesResult<Stat> {
+        self.0.stat(path).map(stat)
+    }
+
+    fn readdir(&self, path: &str) -> FilesResult<Vec<(String, Kind)>> {
+        let kind = |(name, directory)| (name, if directory { Kind::Directory } else { Kind::File });
+        let mut names: Vec<_> = self.0.list(path)?.into_iter().map(kind).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    fn mkdir(&self, path: &str) -> FilesResult<()> {
+        self.0.mkdir(path)
+    }
+
+    fn rmdir(&self, path: &str) -> FilesResult<()> {
+        match self.0.stat(path)? {
+            Node::Directory => self.0.remove(path),
+            Node::File(_) => Err(Errno::ENOTDIR),
+        }
+    }
+
+    fn link(&self, _from: &str, _to: &str) -> FilesResult<()> {
+        Err(Errno::EOPNOTSUPP)
+    }
+
+    fn unlink(&self, path: &str) -> FilesResult<()> {
+        match self.0.stat(path)? {
+            Node::File(_) => self.0.remove(path),
+            Node::Directory => Err(Errno::EISDIR),
+        }
+    }
+
+    fn rename(&self, from: &str, to: &str) -> FilesResult<()> {
+        self.0.rename(from, to)
+    }
+
+    /// Nothing is left to do: names are durable when the call that changes them returns.
+    fn sync_dir(&self, path: &str) -> FilesResult<()> {
+        match self.0.stat(path)? {
+            Node::Directory => Ok(()),
+            Node::File(_) => Err(Errno::ENOTDIR),
+        }
+    }
+
+    fn sync(&self) -> FilesResult<()> {
+        self.0.open_files().into_iter().try_for_each(|file| self.0.sync(file))
+    }
+}
+
+fn stat(node: Node) -> Stat {
+    let (kind, size) = match node {
+        Node::File(size) => (Kind::File, size.into()),
+        Node::Directory => (Kind::Directory, 0),
+    };
+    Stat { kind, inode: 0, size, links: 1 }
+}
