@@ -7,6 +7,8 @@ use crate::fs::{atomic, sync};
 use crate::kv::commits;
 
 const BOUNDS: Bounds = Bounds { depth: 4, limit: 10_000, samples: 2_000, crash_depth: 1 };
+/// The checker fs-sync has more steps.
+const OF_SYNC: Bounds = Bounds { depth: 3, ..BOUNDS };
 
 fn none() -> Options {
     Options::none()
@@ -17,50 +19,169 @@ fn disk(flushes: &str) -> StackSpec {
     StackSpec::default().plug("ramdisk", none().with("flushes", flushes))
 }
 
-/// Flash whose operations are durable when they return.
-fn flash(flushes: &str) -> StackSpec {
-    disk(flushes).plug("flash", none())
+/// Flash with so many blocks, words of 4 bytes, and operations that are durable when they return.
+fn flash(flushes: &str, blocks: u64) -> StackSpec {
+    disk(flushes).plug("flash", none().with("blocks", blocks).with("tear", 4_u64))
 }
 
 /// A device that caches writes until a sync.
-fn cached(flushes: &str) -> StackSpec {
-    disk(flushes).plug("flash", none().with("cache", "volatile"))
+fn cached() -> StackSpec {
+    disk("kept").plug("flash", none().with("cache", "volatile"))
 }
 
 pub(crate) fn targets() -> Vec<Target> {
-    let target = |name: &'static str, about, stack, (checker, checker_options), expect| Target {
-        name,
-        about,
-        stack,
-        checker,
-        checker_options,
-        bounds: BOUNDS,
-        seeded: name.contains('+'),
-        expect,
-    };
-    let calls = || (atomic::DEF.name, none());
-    let synced = || (sync::DEF.name, none().with("hole", 8192_u64));
-    let at_rest = || (sync::DEF.name, none().with("hole", 8192_u64).with("when", "synced"));
-    let commits = || (commits::DEF.name, none().with("large", 900_u64));
-    let changes = || (commits::DEF.name, none().with("large", 900_u64).with("changes", "one"));
-    let littlefs = |below: StackSpec| below.plug("littlefs", none());
-    let deaf = || cached("kept").plug("littlefs", none().with("sync", "ignored"));
-    let fatfs = |flushes| disk(flushes).plug("fatfs", none());
-    let held = |flushes| disk(flushes).plug("fatfs", none().with("promises", "flushed"));
-    let ekv = |flushes| flash(flushes).plug("ekv", none());
-    let map = |flushes| flash(flushes).plug("sequential-storage", none());
+    let target =
+        |name: &'static str, about, stack, checked: &(&'static str, Options), bounds, expect| Target {
+            name,
+            about,
+            stack,
+            checker: checked.0,
+            checker_options: checked.1.clone(),
+            bounds,
+            seeded: name.contains('+'),
+            expect,
+        };
+    [littlefs(&target), fatfs(&target), key_values(&target)].concat()
+}
+
+/// Makes a target: name, what it is about, stack, checker with options, bounds, verdict.
+type Make<'a> = &'a dyn Fn(
+    &'static str,
+    &'static str,
+    StackSpec,
+    &(&'static str, Options),
+    Bounds,
+    &'static str,
+) -> Target;
+
+fn littlefs(target: Make<'_>) -> Vec<Target> {
+    let calls = (atomic::DEF.name, none());
+    let synced = (sync::DEF.name, none().with("hole", 8192_u64));
+    // Programs of littlefs have 16 bytes at least.
+    let on = |flushes: &str| disk(flushes).plug("flash", none());
+    let plain = || none();
+    let consistent = || none().with("mkconsistent", true);
+    let sectors = || none().with("prog", 512_u64);
     vec![
-        target("littlefs", "littlefs on raw flash: its calls are atomic", littlefs(flash("kept")), calls(), "clean"),
-        target("littlefs-cached", "the same on a device that caches writes", littlefs(cached("kept")), calls(), "clean"),
-        target("littlefs-sync", "the same, what is synced survives", littlefs(cached("kept")), synced(), "clean"),
-        target("littlefs+sync-ignored", "a port whose sync does nothing", deaf(), calls(), "lost"),
-        target("littlefs+flush-lies", "flash that keeps no order", littlefs(flash("dropped")), calls(), "lost"),
-        target("fatfs", "what FAT loses by the crate fatfs", fatfs("kept"), synced(), "clean"),
-        target("fatfs-flushed", "what was flushed is there, if nothing else is under way", held("kept"), at_rest(), "clean"),
-        target("fatfs+flush-lies", "the same on a disk whose flushes do nothing", held("dropped"), at_rest(), "lost"),
-        target("ekv", "an ekv database on raw flash", ekv("kept"), commits(), "clean"),
-        target("ekv+flush-lies", "the same on flash that keeps no order", ekv("dropped"), commits(), "lost"),
-        target("sequential-storage", "a map of sequential-storage on raw flash", map("kept"), changes(), "clean"),
-        target("sequential-storage+flush-lies", "the same on flash that keeps no order", map("dropped"), changes(), "lost"),
+        target(
+            "littlefs",
+            "littlefs on raw flash: its calls are atomic",
+            on("kept").plug("littlefs", plain()),
+            &calls,
+            BOUNDS,
+            "corrupt",
+        ),
+        target(
+            "littlefs-consistent",
+            "the same, made consistent after each mount",
+            on("kept").plug("littlefs", consistent()),
+            &calls,
+            BOUNDS,
+            "clean",
+        ),
+        target(
+            "littlefs-cached",
+            "littlefs made consistent, on a device that caches writes",
+            cached().plug("littlefs", consistent().with("prog", 512_u64)),
+            &calls,
+            BOUNDS,
+            "clean",
+        ),
+        target(
+            "littlefs-sync",
+            "littlefs on such a device: what is synced survives",
+            cached().plug("littlefs", sectors()),
+            &synced,
+            OF_SYNC,
+            "clean",
+        ),
+        target(
+            "littlefs+sync-ignored",
+            "littlefs on such a device, by a port that forgets its syncs",
+            cached().plug("littlefs", sectors().with("sync", "ignored")),
+            &calls,
+            BOUNDS,
+            "lost",
+        ),
+        target(
+            "littlefs+flush-lies",
+            "littlefs on flash that keeps no order",
+            on("dropped").plug("littlefs", plain()),
+            &calls,
+            BOUNDS,
+            "lost",
+        ),
+    ]
+}
+
+fn fatfs(target: Make<'_>) -> Vec<Target> {
+    let calls = (atomic::DEF.name, none());
+    let synced = (sync::DEF.name, none().with("hole", 8192_u64));
+    let at_rest = (sync::DEF.name, none().with("hole", 8192_u64).with("when", "synced"));
+    let plain = || disk("kept").plug("fatfs", none());
+    let held = |flushes| disk(flushes).plug("fatfs", none().with("promises", "flushed"));
+    vec![
+        target("fatfs", "FAT by the crate fatfs: its calls are not atomic", plain(), &calls, BOUNDS, "clean"),
+        target("fatfs-sync", "FAT by the crate fatfs: what is synced", plain(), &synced, OF_SYNC, "clean"),
+        target(
+            "fatfs-flushed",
+            "the same, held to what was flushed when nothing else was under way",
+            held("kept"),
+            &at_rest,
+            OF_SYNC,
+            "clean",
+        ),
+        target(
+            "fatfs+flush-lies",
+            "the same on a disk whose flushes do nothing",
+            held("dropped"),
+            &at_rest,
+            OF_SYNC,
+            "lost",
+        ),
+    ]
+}
+
+fn key_values(target: Make<'_>) -> Vec<Target> {
+    let commits = (commits::DEF.name, none().with("large", 900_u64));
+    let changes = (commits::DEF.name, none().with("large", 500_u64).with("changes", "one"));
+    let ekv = |flushes| flash(flushes, 16).plug("ekv", none());
+    let whole = || disk("kept").plug("flash", none().with("blocks", 16_u64).with("tear", 512_u64));
+    // So few blocks that old ones are used again.
+    let map = |flushes| flash(flushes, 3).plug("sequential-storage", none());
+    vec![
+        target("ekv", "an ekv database on raw flash", ekv("kept"), &commits, BOUNDS, "mount-failed"),
+        target(
+            "ekv-whole",
+            "the same on flash that programs 512 bytes at once",
+            whole().plug("ekv", none()),
+            &commits,
+            BOUNDS,
+            "clean",
+        ),
+        target(
+            "ekv+flush-lies",
+            "the same on flash that keeps no order",
+            ekv("dropped"),
+            &commits,
+            BOUNDS,
+            "lost",
+        ),
+        target(
+            "sequential-storage",
+            "a map of sequential-storage on raw flash",
+            map("kept"),
+            &changes,
+            BOUNDS,
+            "clean",
+        ),
+        target(
+            "sequential-storage+flush-lies",
+            "the same on flash that keeps no order",
+            map("dropped"),
+            &changes,
+            BOUNDS,
+            "lost",
+        ),
     ]
 }

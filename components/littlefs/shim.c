@@ -104,6 +104,8 @@ int explode_lfs_format(struct volume *volume) { return lfs_format(&volume->lfs, 
 
 int explode_lfs_mount(struct volume *volume) { return lfs_mount(&volume->lfs, &volume->config); }
 
+int explode_lfs_mkconsistent(struct volume *volume) { return lfs_fs_mkconsistent(&volume->lfs); }
+
 int explode_lfs_unmount(struct volume *volume) { return lfs_unmount(&volume->lfs); }
 
 // Opens a file for reading and writing. Freed by explode_lfs_file_free.

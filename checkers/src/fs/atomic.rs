@@ -2,8 +2,8 @@
 //! one after it.
 //!
 //! A stricter reading than POSIX's, for file systems that claim it. A mutate is one call that changes a tree of two files and a
-//! directory, from its beginning to its end; contents are changed by opening a file, writing, and closing it, which counts as one
-//! call. The whole tree is compared, with all contents.
+//! directory, or a few of them, one after the other. Opening a file that is not there makes an empty one; what is written then
+//! comes with the close, and writing and closing count as one call. The whole tree is compared, with all contents.
 
 use std::collections::BTreeMap;
 use std::hash::Hash as _;
@@ -36,6 +36,8 @@ const INTACT: &str = "intact";
 /// Bytes of a small file, and of one of several blocks.
 const SMALL: usize = 30;
 const LARGE: usize = 3000;
+/// Names on the longest path that is followed; a path has two.
+const DEEPEST: usize = 4;
 
 /// The names of a tree: what a file holds, nothing for a directory.
 type Tree = BTreeMap<String, Option<Vec<u8>>>;
@@ -103,76 +105,114 @@ impl Step {
         }
     }
 
-    /// Takes it, and says which trees it leads to, one after the other.
-    fn take(self, files: &dyn Files, tree: &Tree, n: u32) -> FilesResult<Vec<Tree>> {
-        let mut after = tree.clone();
+    /// Takes it; `n` stands in what is written.
+    fn take(self, calls: &mut Calls<'_>, n: u32) -> FilesResult<()> {
         let bytes = |len: usize| format!("{n:<len$}").into_bytes();
         match self {
-            Step::WriteA => write(files, &mut after, "/a", 0, &bytes(SMALL))?,
-            Step::WriteB => write(files, &mut after, "/b", 0, &bytes(LARGE))?,
-            Step::PatchB => write(files, &mut after, "/b", LARGE / 2, &bytes(SMALL))?,
-            Step::CutB => {
-                with_open(files, "/b", |fd| files.ftruncate(fd, (LARGE / 2) as u64))?;
-                after.entry("/b".to_owned()).or_default().iter_mut().for_each(|b| b.truncate(LARGE / 2));
-            }
-            Step::RenameAToB => rename(files, &mut after, "/a", "/b")?,
-            Step::MoveAToD => rename(files, &mut after, "/a", "/d/a")?,
-            Step::UnlinkA => {
-                files.unlink("/a")?;
-                after.remove("/a");
-            }
+            Step::WriteA => calls.write("/a", 0, &bytes(SMALL)),
+            Step::WriteB => calls.write("/b", 0, &bytes(LARGE)),
+            Step::PatchB => calls.write("/b", LARGE / 2, &bytes(SMALL)),
+            Step::CutB => calls.truncate("/b", LARGE / 2),
+            Step::RenameAToB => calls.rename("/a", "/b"),
+            Step::MoveAToD => calls.rename("/a", "/d/a"),
+            Step::UnlinkA => calls.unlink("/a"),
             Step::MakeD => {
-                files.mkdir("/d")?;
-                after.insert("/d".to_owned(), None);
+                calls.files.mkdir("/d")?;
+                calls.changed(|tree| drop(tree.insert("/d".to_owned(), None)))
             }
             Step::RemoveD => {
-                let mut between = None;
-                if after.remove("/d/a").is_some() {
-                    files.unlink("/d/a")?;
-                    between = Some(after.clone());
+                if calls.now().contains_key("/d/a") {
+                    calls.unlink("/d/a")?;
                 }
-                files.rmdir("/d")?;
-                after.remove("/d");
-                return Ok(between.into_iter().chain([after]).collect());
+                calls.files.rmdir("/d")?;
+                calls.changed(|tree| drop(tree.remove("/d")))
             }
         }
-        Ok(vec![after])
     }
 }
 
-fn with_open(
-    files: &dyn Files,
-    path: &str,
-    work: impl FnOnce(Fd) -> FilesResult<()>,
-) -> FilesResult<()> {
-    let fd = files.open(path, OpenFlags::CREATE)?;
-    let worked = work(fd);
-    files.close(fd).and(worked)
+/// The calls, and the trees that they lead to, one after the other.
+struct Calls<'a> {
+    files: &'a dyn Files,
+    trees: &'a mut Vec<Tree>,
 }
 
-fn write(files: &dyn Files, tree: &mut Tree, path: &str, at: usize, bytes: &[u8]) -> FilesResult<()> {
-    with_open(files, path, |fd| files.pwrite(fd, at as u64, bytes))?;
-    let file = tree.entry(path.to_owned()).or_default().get_or_insert_default();
-    file.resize(file.len().max(at + bytes.len()), 0);
-    file[at..at + bytes.len()].copy_from_slice(bytes);
-    Ok(())
+impl Calls<'_> {
+    fn now(&self) -> Tree {
+        self.trees.last().cloned().unwrap_or_default()
+    }
+
+    /// A call has been made, and changes the tree like this.
+    fn changed(&mut self, change: impl FnOnce(&mut Tree)) -> FilesResult<()> {
+        let mut tree = self.now();
+        change(&mut tree);
+        self.trees.push(tree);
+        Ok(())
+    }
+
+    fn with_open(
+        &mut self,
+        path: &str,
+        work: impl FnOnce(&dyn Files, Fd) -> FilesResult<()>,
+    ) -> FilesResult<()> {
+        let fd = self.files.open(path, OpenFlags::CREATE)?;
+        if !self.now().contains_key(path) {
+            self.changed(|tree| drop(tree.insert(path.to_owned(), Some(Vec::new()))))?;
+        }
+        let worked = work(self.files, fd);
+        self.files.close(fd).and(worked)
+    }
+
+    fn write(&mut self, path: &str, at: usize, bytes: &[u8]) -> FilesResult<()> {
+        self.with_open(path, |files, fd| files.pwrite(fd, at as u64, bytes))?;
+        self.changed(|tree| {
+            let file = tree.entry(path.to_owned()).or_default().get_or_insert_default();
+            file.resize(file.len().max(at + bytes.len()), 0);
+            file[at..at + bytes.len()].copy_from_slice(bytes);
+        })
+    }
+
+    fn truncate(&mut self, path: &str, size: usize) -> FilesResult<()> {
+        self.with_open(path, |files, fd| files.ftruncate(fd, size as u64))?;
+        self.changed(|tree| {
+            tree.entry(path.to_owned()).or_default().iter_mut().for_each(|b| b.truncate(size))
+        })
+    }
+
+    fn unlink(&mut self, path: &str) -> FilesResult<()> {
+        self.files.unlink(path)?;
+        self.changed(|tree| drop(tree.remove(path)))
+    }
+
+    fn rename(&mut self, from: &str, to: &str) -> FilesResult<()> {
+        self.files.rename(from, to)?;
+        self.changed(|tree| {
+            let moved = tree.remove(from).unwrap_or_default();
+            tree.insert(to.to_owned(), moved);
+        })
+    }
 }
 
-fn rename(files: &dyn Files, tree: &mut Tree, from: &str, to: &str) -> FilesResult<()> {
-    files.rename(from, to)?;
-    let moved = tree.remove(from).unwrap_or_default();
-    tree.insert(to.to_owned(), moved);
-    Ok(())
+/// What a file holds, as far as it matters: the size of a damaged one may be anything.
+fn read_file(files: &dyn Files, path: &str) -> FilesResult<Vec<u8>> {
+    let fd = files.open(path, OpenFlags::EXISTING)?;
+    let mut bytes = vec![0; LARGE + 1];
+    let read = files.pread(fd, 0, &mut bytes);
+    files.close(fd)?;
+    bytes.truncate(read?);
+    Ok(bytes)
 }
 
-/// Everything below a directory.
+/// Everything below a directory; a damaged one may contain itself.
 fn read(files: &dyn Files, directory: &str, tree: &mut Tree) -> FilesResult<()> {
     for (name, kind) in files.readdir(if directory.is_empty() { "/" } else { directory })? {
         let path = format!("{directory}/{name}");
         let contents = match kind {
-            Kind::File => Some(files.read_file(&path)?),
+            Kind::File => Some(read_file(files, &path)?),
             Kind::Directory => {
-                read(files, &path, tree)?;
+                if path.matches('/').count() < DEEPEST {
+                    read(files, &path, tree)?;
+                }
                 None
             }
         };
@@ -209,9 +249,12 @@ impl Atomic {
                 let message = format!("{last} calls have returned, {there} of them are there");
                 Err(Violation::new(Verdict::Lost, DURABLE, message))
             }
-            Some(_) => Err(Violation::new(Verdict::Resurrected, DURABLE, "a call that was not made is there")),
+            Some(_) => {
+                Err(Violation::new(Verdict::Resurrected, DURABLE, "a call that was not made is there"))
+            }
             None => {
-                let names = found.keys().cloned().collect::<Vec<_>>().join(" ");
+                let names =
+                    found.keys().map(|name| name.escape_debug().to_string()).collect::<Vec<_>>().join(" ");
                 let message = format!("neither the tree before the call nor the one after it: {names}");
                 Err(Violation::new(Verdict::Corrupt, ATOMIC, message))
             }
@@ -229,9 +272,9 @@ impl Checker for Atomic {
         let step = steps[cx.choose_at(&Point { names: &names, ..point }) as usize];
         self.steps += 1;
         cx.check_crashes_start(&[]);
-        let after = step.take(files.as_ref(), &before, self.steps);
-        let after = after.map_err(|errno| Failure::Broken(format!("{}: {errno}", step.name())))?;
-        self.trees = [before].into_iter().chain(after).collect();
+        self.trees = vec![before];
+        let calls = &mut Calls { files: files.as_ref(), trees: &mut self.trees };
+        step.take(calls, self.steps).map_err(|errno| Failure::Broken(format!("{}: {errno}", step.name())))?;
         cx.check_crashes_end(self, &[])
     }
 

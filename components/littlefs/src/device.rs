@@ -48,7 +48,13 @@ fn code(result: Result<(), Errno>) -> c_int {
     result.map_or_else(|errno| -(errno as c_int), |()| 0)
 }
 
-unsafe extern "C" fn read(context: *mut c_void, block: u32, offset: u32, to: *mut c_void, size: u32) -> c_int {
+unsafe extern "C" fn read(
+    context: *mut c_void,
+    block: u32,
+    offset: u32,
+    to: *mut c_void,
+    size: u32,
+) -> c_int {
     // SAFETY: littlefs gives a buffer of its own, of this size.
     let buf = unsafe { slice::from_raw_parts_mut(to.cast(), size as usize) };
     // SAFETY: `context` comes from `calls`.

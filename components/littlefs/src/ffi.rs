@@ -38,6 +38,7 @@ unsafe extern "C" {
     pub safe fn explode_lfs_version() -> u32;
     pub fn explode_lfs_format(volume: *mut Volume) -> c_int;
     pub fn explode_lfs_mount(volume: *mut Volume) -> c_int;
+    pub fn explode_lfs_mkconsistent(volume: *mut Volume) -> c_int;
     pub fn explode_lfs_unmount(volume: *mut Volume) -> c_int;
     pub fn explode_lfs_file_open(
         volume: *mut Volume,

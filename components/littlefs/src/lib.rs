@@ -111,6 +111,15 @@ impl Volume {
         Ok(volume)
     }
 
+    /// Finishes what a power loss has interrupted (`lfs_fs_mkconsistent`); else that is done before the first change.
+    ///
+    /// # Errors
+    /// What littlefs says.
+    pub fn make_consistent(&self) -> Result<(), Errno> {
+        // SAFETY: the volume is mounted.
+        check(unsafe { ffi::explode_lfs_mkconsistent(self.raw.as_ptr()) }).map(drop)
+    }
+
     /// Closes what is open, and unmounts it.
     ///
     /// # Errors
@@ -133,9 +142,7 @@ impl Volume {
         let mut file = ptr::null_mut();
         let path = text(path)?;
         // SAFETY: the volume is mounted, the path ends with a zero, and `file` is a place for the result.
-        check(unsafe {
-            ffi::explode_lfs_file_open(self.raw.as_ptr(), path.as_ptr(), flags, &raw mut file)
-        })?;
+        check(unsafe { ffi::explode_lfs_file_open(self.raw.as_ptr(), path.as_ptr(), flags, &raw mut file) })?;
         let file = NonNull::new(file).ok_or(Errno::ENOMEM)?;
         let mut files = self.files.borrow_mut();
         let number = files.last_key_value().map_or(0, |(last, _)| last + 1);

@@ -27,9 +27,17 @@ pub const DEF: ComponentDef = ComponentDef {
     modes: &[Mode::Mem],
     on: Some("ramdisk"),
     options: &[
-        OptionDef { name: "block", about: "bytes that are erased at once, whole sectors of 512", default: "1024" },
+        OptionDef {
+            name: "block",
+            about: "bytes that are erased at once, whole sectors of 512",
+            default: "1024",
+        },
         OptionDef { name: "blocks", about: "how many of them there are", default: "64" },
-        OptionDef { name: "tear", about: "bytes that are programmed at once, a divisor of 512", default: "16" },
+        OptionDef {
+            name: "tear",
+            about: "bytes that are programmed at once, a divisor of 512",
+            default: "16",
+        },
         OptionDef {
             name: "cache",
             about: "none, or volatile: what was not synced may be lost, and in any order",
@@ -152,7 +160,9 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     });
     let (block, blocks, tear) = (block?, blocks?, tear?);
     if !block.is_multiple_of(SECTOR_BYTES) || !SECTOR_BYTES.is_multiple_of(tear) {
-        let text = format!("flash with blocks of {block} bytes that tears at {tear}; use a multiple and a divisor of 512");
+        let text = format!(
+            "flash with blocks of {block} bytes that tears at {tear}; use a multiple and a divisor of 512"
+        );
         return Err(UsageError(text));
     }
     Ok(Box::new(FlashComponent { block, blocks, tear, cache, flash: None }))
@@ -171,7 +181,10 @@ impl Component for FlashComponent {
         let disk = below.disk(0)?;
         let bytes = block as u64 * blocks as u64;
         if bytes > disk.sectors() * SECTOR_BYTES as u64 {
-            return Err(Fault::new(format!("{bytes} bytes of flash do not fit on {} sectors", disk.sectors())));
+            return Err(Fault::new(format!(
+                "{bytes} bytes of flash do not fit on {} sectors",
+                disk.sectors()
+            )));
         }
         self.flash = Some(Rc::new(Flash { disk, block, blocks, tear, cache }));
         Ok(())

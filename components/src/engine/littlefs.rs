@@ -27,14 +27,21 @@ pub const DEF: ComponentDef = ComponentDef {
     modes: &[Mode::Mem],
     on: Some("flash"),
     options: &[
-        OptionDef { name: "block_cycles", about: "erasures after which metadata moves, 0 for never", default: "500" },
-        OptionDef { name: "sync", about: "passed on to the flash, or ignored: a port with a bug", default: "passed" },
+        OptionDef {
+            name: "block_cycles",
+            about: "erasures after which metadata moves, 0 for never",
+            default: "500",
+        },
+        OptionDef {
+            name: "sync",
+            about: "passed on to the flash, or ignored: a port with a bug",
+            default: "passed",
+        },
     ],
     build,
 };
 
-/// Bytes that are programmed at least, and that are buffered.
-const PROG_BYTES: u32 = 16;
+/// Bytes that are buffered, at least.
 const CACHE_BYTES: u32 = 64;
 
 struct Blocks {
@@ -72,6 +79,8 @@ impl Device for Blocks {
 
 struct LittleFs {
     block_cycles: i32,
+    prog: u32,
+    mkconsistent: bool,
     syncs: bool,
     mounted: Option<Rc<Mounted>>,
 }
@@ -79,20 +88,27 @@ struct LittleFs {
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let block_cycles = match options.int("block_cycles", 500)? {
         0 => -1,
-        cycles => i32::try_from(cycles).map_err(|_| UsageError(format!("block_cycles {cycles} is too large")))?,
+        cycles => {
+            i32::try_from(cycles).map_err(|_| UsageError(format!("block_cycles {cycles} is too large")))?
+        }
     };
     let syncs = options.one_of("sync", &[("passed", true), ("ignored", false)])?;
-    Ok(Box::new(LittleFs { block_cycles, syncs, mounted: None }))
+    let prog = match options.int("prog", 16)? {
+        prog @ 1..=512 if prog.is_power_of_two() => prog as u32,
+        prog => return Err(UsageError(format!("prog {prog} of littlefs; use a power of 2, up to 512"))),
+    };
+    let mkconsistent = options.bool("mkconsistent", false)?;
+    Ok(Box::new(LittleFs { block_cycles, prog, mkconsistent, syncs, mounted: None }))
 }
 
 impl LittleFs {
     fn device(&self, below: &Below<'_>) -> Result<(Box<dyn Device>, Geometry), Fault> {
         let flash = Flash::below(below)?;
         let geometry = Geometry {
-            prog_size: PROG_BYTES,
+            prog_size: self.prog,
             block_size: flash.block_bytes() as u32,
             block_count: flash.blocks() as u32,
-            cache_size: CACHE_BYTES,
+            cache_size: self.prog.max(CACHE_BYTES),
             block_cycles: self.block_cycles,
         };
         Ok((Box::new(Blocks { flash, syncs: self.syncs }), geometry))
@@ -107,10 +123,16 @@ impl Component for LittleFs {
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
         let (device, geometry) = self.device(below)?;
-        let volume = Volume::mount(device, &geometry).map_err(|errno| {
-            let blame = if errno == Errno::EIO { Blame::Tool } else { Blame::Promise(INTACT) };
-            Fault::new(format!("littlefs cannot be mounted: {errno}")).blame(blame)
-        })?;
+        let failed = |what| {
+            move |errno| {
+                let blame = if errno == Errno::EIO { Blame::Tool } else { Blame::Promise(INTACT) };
+                Fault::new(format!("littlefs cannot be {what}: {errno}")).blame(blame)
+            }
+        };
+        let volume = Volume::mount(device, &geometry).map_err(failed("mounted"))?;
+        if self.mkconsistent {
+            volume.make_consistent().map_err(failed("made consistent"))?;
+        }
         self.mounted = Some(Rc::new(Mounted(volume)));
         Ok(())
     }

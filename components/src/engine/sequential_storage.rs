@@ -101,8 +101,8 @@ impl Kind for Sequential {
         let flash = Flash::below(below)?;
         let bytes = (flash.block_bytes() * flash.blocks()) as u32;
         let config = (flash.block_bytes() == PAGE).then(|| MapConfig::try_new(0..bytes).ok()).flatten();
-        let config =
-            config.ok_or_else(|| Fault::new(format!("needs flash with two blocks of {PAGE} bytes or more")))?;
+        let config = config
+            .ok_or_else(|| Fault::new(format!("needs flash with two blocks of {PAGE} bytes or more")))?;
         Ok(Rc::new(Map(RefCell::new(MapStorage::new(Pages(flash), config, Cache::new_uncached())))))
     }
 

@@ -71,7 +71,11 @@ pub const DEF: CheckerDef = CheckerDef {
             about: "bytes before what is written behind a hole, whole blocks of 4096; enough for indirect blocks",
             default: "307200",
         },
-        OptionDef { name: "when", about: "crashes come always, or only when all is synced", default: "always" },
+        OptionDef {
+            name: "when",
+            about: "crashes come always, or only when all is synced",
+            default: "always",
+        },
     ],
     build,
 };

@@ -193,6 +193,8 @@ impl Files for Mounted {
         if self.stat(to).is_ok() {
             self.in_root(|root| root.remove(to))?;
         }
+        // The crate takes a slash at the beginning for a part of the name here.
+        let (from, to) = (from.trim_start_matches('/'), to.trim_start_matches('/'));
         self.in_root(|root| root.rename(from, root, to))
     }
 

@@ -97,7 +97,7 @@ impl Component for FatFs {
             "https://doc.rust-lang.org/std/io/trait.Write.html#tymethod.flush",
         );
         let promises = match self.promises {
-            Promises::Nothing => WHOLE.iter().chain(&PARTLY).copied().map(dirty).collect(),
+            Promises::Nothing => WHOLE.iter().chain(&MORE).copied().map(dirty).collect(),
             Promises::Flushed => WHOLE.into_iter().map(flushed).collect(),
         };
         Some(Profile { system: "fatfs".to_owned(), promises })
@@ -107,6 +107,12 @@ impl Component for FatFs {
 /// What a flush has made durable, in the words of the checker fs-sync.
 const WHOLE: [&str; 5] =
     [INTACT, "synced-by-sync", "synced-by-fsync", "synced-by-fdatasync", "synced-directory"];
-/// And what of it a later change has left alone.
-const PARTLY: [&str; 4] =
-    ["partly-synced-by-sync", "partly-synced-by-fsync", "partly-synced-by-fdatasync", "partly-synced-directory"];
+/// What else checkers ask for: what of it a later change has left alone, and calls that are atomic and durable.
+const MORE: [&str; 6] = [
+    "partly-synced-by-sync",
+    "partly-synced-by-fsync",
+    "partly-synced-by-fdatasync",
+    "partly-synced-directory",
+    "atomic-call",
+    "durable-call",
+];
