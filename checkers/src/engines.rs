@@ -7,8 +7,10 @@ use crate::fs::{atomic, sync};
 use crate::kv::commits;
 
 const BOUNDS: Bounds = Bounds { depth: 4, limit: 10_000, samples: 2_000, crash_depth: 1 };
-/// The checker fs-sync has more steps.
-const OF_SYNC: Bounds = Bounds { depth: 3, ..BOUNDS };
+/// Where a step has more crash disks, or there are more steps.
+const SHORT: Bounds = Bounds { depth: 3, ..BOUNDS };
+/// Seeded bugs show themselves soon.
+const SEEDED: Bounds = Bounds { depth: 2, ..BOUNDS };
 
 fn none() -> Options {
     Options::none()
@@ -24,9 +26,9 @@ fn flash(flushes: &str, blocks: u64) -> StackSpec {
     disk(flushes).plug("flash", none().with("blocks", blocks).with("tear", 4_u64))
 }
 
-/// A device that caches writes until a sync.
-fn cached() -> StackSpec {
-    disk("kept").plug("flash", none().with("cache", "volatile"))
+/// A device that caches writes until a sync; with `erase=none` a disk.
+fn cached(erase: &str) -> StackSpec {
+    disk("kept").plug("flash", none().with("cache", "volatile").with("erase", erase))
 }
 
 pub(crate) fn targets() -> Vec<Target> {
@@ -81,26 +83,34 @@ fn littlefs(target: Make<'_>) -> Vec<Target> {
         ),
         target(
             "littlefs-cached",
-            "littlefs made consistent, on a device that caches writes",
-            cached().plug("littlefs", consistent().with("prog", 512_u64)),
+            "littlefs made consistent, on a disk with a write cache",
+            cached("none").plug("littlefs", consistent().with("prog", 512_u64)),
             &calls,
             BOUNDS,
             "clean",
         ),
         target(
+            "littlefs-cached-erase",
+            "the same, on a device that caches erases, too",
+            cached("any").plug("littlefs", consistent().with("prog", 512_u64)),
+            &calls,
+            BOUNDS,
+            "corrupt",
+        ),
+        target(
             "littlefs-sync",
-            "littlefs on such a device: what is synced survives",
-            cached().plug("littlefs", sectors()),
+            "littlefs on such a disk: what is synced survives",
+            cached("none").plug("littlefs", sectors()),
             &synced,
-            OF_SYNC,
+            SHORT,
             "clean",
         ),
         target(
             "littlefs+sync-ignored",
-            "littlefs on such a device, by a port that forgets its syncs",
-            cached().plug("littlefs", sectors().with("sync", "ignored")),
+            "littlefs on such a disk, by a port that forgets its syncs",
+            cached("none").plug("littlefs", sectors().with("sync", "ignored")),
             &calls,
-            BOUNDS,
+            SEEDED,
             "lost",
         ),
         target(
@@ -108,7 +118,7 @@ fn littlefs(target: Make<'_>) -> Vec<Target> {
             "littlefs on flash that keeps no order",
             on("dropped").plug("littlefs", plain()),
             &calls,
-            BOUNDS,
+            SEEDED,
             "lost",
         ),
     ]
@@ -121,14 +131,14 @@ fn fatfs(target: Make<'_>) -> Vec<Target> {
     let plain = || disk("kept").plug("fatfs", none());
     let held = |flushes| disk(flushes).plug("fatfs", none().with("promises", "flushed"));
     vec![
-        target("fatfs", "FAT by the crate fatfs: its calls are not atomic", plain(), &calls, BOUNDS, "clean"),
-        target("fatfs-sync", "FAT by the crate fatfs: what is synced", plain(), &synced, OF_SYNC, "clean"),
+        target("fatfs", "FAT by the crate fatfs: its calls are not atomic", plain(), &calls, SHORT, "clean"),
+        target("fatfs-sync", "FAT by the crate fatfs: what is synced", plain(), &synced, SHORT, "clean"),
         target(
             "fatfs-flushed",
             "the same, held to what was flushed when nothing else was under way",
             held("kept"),
             &at_rest,
-            OF_SYNC,
+            SHORT,
             "clean",
         ),
         target(
@@ -136,7 +146,7 @@ fn fatfs(target: Make<'_>) -> Vec<Target> {
             "the same on a disk whose flushes do nothing",
             held("dropped"),
             &at_rest,
-            OF_SYNC,
+            SEEDED,
             "lost",
         ),
     ]
@@ -147,8 +157,13 @@ fn key_values(target: Make<'_>) -> Vec<Target> {
     let changes = (commits::DEF.name, none().with("large", 500_u64).with("changes", "one"));
     let ekv = |flushes| flash(flushes, 16).plug("ekv", none());
     let whole = || disk("kept").plug("flash", none().with("blocks", 16_u64).with("tear", 512_u64));
-    // So few blocks that old ones are used again.
-    let map = |flushes| flash(flushes, 3).plug("sequential-storage", none());
+    // So few blocks that old ones are used again; `erase` says how an erase may be interrupted.
+    let map = |flushes, erase: &str, fetch_first: bool| {
+        let options = none().with("blocks", 3_u64).with("tear", 4_u64).with("erase", erase);
+        disk(flushes)
+            .plug("flash", options)
+            .plug("sequential-storage", none().with("fetch_first", fetch_first))
+    };
     vec![
         target("ekv", "an ekv database on raw flash", ekv("kept"), &commits, BOUNDS, "mount-failed"),
         target(
@@ -164,23 +179,39 @@ fn key_values(target: Make<'_>) -> Vec<Target> {
             "the same on flash that keeps no order",
             ekv("dropped"),
             &commits,
-            BOUNDS,
+            SEEDED,
             "lost",
         ),
         target(
             "sequential-storage",
-            "a map of sequential-storage on raw flash",
-            map("kept"),
+            "a map of sequential-storage on raw flash that erases blocks from the beginning",
+            map("kept", "ascending", false),
             &changes,
-            BOUNDS,
+            SHORT,
+            "mount-failed",
+        ),
+        target(
+            "sequential-storage-fetch",
+            "the same, where an item is fetched before all are listed",
+            map("kept", "ascending", true),
+            &changes,
+            SHORT,
             "clean",
+        ),
+        target(
+            "sequential-storage-any",
+            "the same on flash that erases a block's sectors in any order",
+            map("kept", "any", true),
+            &changes,
+            SHORT,
+            "lost",
         ),
         target(
             "sequential-storage+flush-lies",
             "the same on flash that keeps no order",
-            map("dropped"),
+            map("dropped", "ascending", true),
             &changes,
-            BOUNDS,
+            SEEDED,
             "lost",
         ),
     ]

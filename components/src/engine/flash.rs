@@ -4,13 +4,16 @@
 //! one after the other, and each is durable when it returns, so a crash interrupts one operation at most:
 //!
 //! - a program is made from its first byte to its last, `tear` bytes at a time: a crash leaves it done up to there;
-//! - of an erase a crash leaves any of the block's sectors of 512 bytes erased, and the others as they were.
+//! - of an erase a crash leaves any of the block's sectors of 512 bytes erased, and the others as they were (`erase=any`), or
+//!   those from its beginning up to one (`erase=ascending`).
 //!
 //! Every step of these is a write with FUA, so the device model needs no rule of its own. Not modelled: bytes that are half
-//! programmed, or half erased, and read differently each time.
+//! programmed, or half erased, and read differently each time. What traits for flash allow (embedded-storage: "If power is lost during
+//! erase, contents of the page are undefined", "If power is lost during write, the contents of the written words are undefined") is
+//! more than that, so an engine that relies on no more than these must do well here.
 //!
-//! With `cache=volatile` it is another device: a disk with a write cache, on which operations are durable in any order, none of
-//! them before a sync. Whoever claims to work on such a device calls sync.
+//! With `cache=volatile` operations are durable in any order, none of them for sure before a sync. With `erase=none`, too, it is a
+//! disk with a write cache: an erase does nothing, and a program writes over what is there.
 
 use std::rc::Rc;
 
@@ -39,6 +42,11 @@ pub const DEF: ComponentDef = ComponentDef {
             default: "16",
         },
         OptionDef {
+            name: "erase",
+            about: "which sectors of a block an interrupted erase has erased: any, or ascending; none: a disk, which is written over",
+            default: "any",
+        },
+        OptionDef {
             name: "cache",
             about: "none, or volatile: what was not synced may be lost, and in any order",
             default: "none",
@@ -56,6 +64,15 @@ enum Cache {
     Volatile,
 }
 
+/// Which sectors of a block are erased first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Erase {
+    Any,
+    Ascending,
+    /// None: an erase does nothing, and a program needs none before it.
+    None,
+}
+
 /// A flash device. All its errors are of the disk below.
 #[derive(Debug)]
 pub struct Flash {
@@ -63,6 +80,7 @@ pub struct Flash {
     block: usize,
     blocks: usize,
     tear: usize,
+    erase: Erase,
     cache: Cache,
 }
 
@@ -113,7 +131,11 @@ impl Flash {
             let (sector, within) = ((at / SECTOR_BYTES) as u64, at % SECTOR_BYTES);
             let mut bytes = [0; SECTOR_BYTES];
             self.disk.try_read(sector, &mut bytes)?;
-            bytes[within..].iter_mut().zip(now).for_each(|(byte, new)| *byte &= new);
+            let kept = if self.erase == Erase::None { 0 } else { 0xff };
+            bytes[within..]
+                .iter_mut()
+                .zip(now)
+                .for_each(|(byte, new)| *byte = *byte & kept & new | *new & !kept);
             self.disk.write(sector, &bytes, self.flags());
             (at, rest) = (at + now.len(), behind);
         }
@@ -127,8 +149,14 @@ impl Flash {
         let submit = |sector: usize| {
             self.disk.submit((block * sectors + sector) as u64, Payload::Data(erased.clone()), self.flags())
         };
-        let requests: Vec<_> = (0..sectors).map(submit).collect();
-        requests.into_iter().for_each(|request| self.disk.complete(request));
+        match self.erase {
+            Erase::Any => {
+                let requests: Vec<_> = (0..sectors).map(submit).collect();
+                requests.into_iter().for_each(|request| self.disk.complete(request));
+            }
+            Erase::None => {}
+            Erase::Ascending => (0..sectors).for_each(|sector| self.disk.complete(submit(sector))),
+        }
     }
 
     /// Makes durable what was done.
@@ -147,12 +175,15 @@ struct FlashComponent {
     block: usize,
     blocks: usize,
     tear: usize,
+    erase: Erase,
     cache: Cache,
     flash: Option<Rc<Flash>>,
 }
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let cache = options.one_of("cache", &[("none", Cache::None), ("volatile", Cache::Volatile)])?;
+    let erase = options
+        .one_of("erase", &[("any", Erase::Any), ("ascending", Erase::Ascending), ("none", Erase::None)])?;
     let [block, blocks, tear] = [("block", 1024), ("blocks", 64), ("tear", 16)].map(|(name, default)| {
         let number = options.int(name, default)?;
         let fits = usize::try_from(number).ok().filter(|number| (1..=1 << 20).contains(number));
@@ -165,7 +196,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         );
         return Err(UsageError(text));
     }
-    Ok(Box::new(FlashComponent { block, blocks, tear, cache, flash: None }))
+    Ok(Box::new(FlashComponent { block, blocks, tear, erase, cache, flash: None }))
 }
 
 impl Component for FlashComponent {
@@ -177,7 +208,7 @@ impl Component for FlashComponent {
     }
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
-        let FlashComponent { block, blocks, tear, cache, .. } = *self;
+        let FlashComponent { block, blocks, tear, erase, cache, .. } = *self;
         let disk = below.disk(0)?;
         let bytes = block as u64 * blocks as u64;
         if bytes > disk.sectors() * SECTOR_BYTES as u64 {
@@ -186,7 +217,7 @@ impl Component for FlashComponent {
                 disk.sectors()
             )));
         }
-        self.flash = Some(Rc::new(Flash { disk, block, blocks, tear, cache }));
+        self.flash = Some(Rc::new(Flash { disk, block, blocks, tear, erase, cache }));
         Ok(())
     }
 

@@ -33,6 +33,12 @@ pub const DEF: ComponentDef = ComponentDef {
             default: "500",
         },
         OptionDef {
+            name: "mkconsistent",
+            about: "is lfs_fs_mkconsistent called after each mount: true, false",
+            default: "false",
+        },
+        OptionDef { name: "prog", about: "bytes that are programmed at least", default: "16" },
+        OptionDef {
             name: "sync",
             about: "passed on to the flash, or ignored: a port with a bug",
             default: "passed",

@@ -11,7 +11,7 @@ use embedded_storage_async::nor_flash::{
 };
 use explode_runtime::check::{Profile, Promise};
 use explode_runtime::recover::{Below, Component, Fault};
-use explode_runtime::run::{ComponentDef, Mode, Options, UsageError};
+use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 use nix::errno::Errno;
 use sequential_storage::Error;
 use sequential_storage::cache::{Cache, Uncached};
@@ -28,12 +28,16 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "a map of sequential-storage on raw flash, unmodified",
     modes: &[Mode::Mem],
     on: Some("flash"),
-    options: &[],
+    options: &[OptionDef {
+        name: "fetch_first",
+        about: "is an item fetched, which repairs, before all of them are listed: true, false",
+        default: "false",
+    }],
     build,
 };
 
-fn build(_options: &Options) -> Result<Box<dyn Component>, UsageError> {
-    Ok(StoreComponent::boxed(Sequential))
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    Ok(StoreComponent::boxed(Sequential { fetch_first: options.bool("fetch_first", false)? }))
 }
 
 const PAGE: usize = 1024;
@@ -89,7 +93,9 @@ type Storage = MapStorage<Key, Pages, Cache<Uncached, Uncached, Uncached, Key>>;
 
 struct Map(RefCell<Storage>);
 
-struct Sequential;
+struct Sequential {
+    fetch_first: bool,
+}
 
 impl Kind for Sequential {
     /// Erased flash is an empty map.
@@ -103,7 +109,14 @@ impl Kind for Sequential {
         let config = (flash.block_bytes() == PAGE).then(|| MapConfig::try_new(0..bytes).ok()).flatten();
         let config = config
             .ok_or_else(|| Fault::new(format!("needs flash with two blocks of {PAGE} bytes or more")))?;
-        Ok(Rc::new(Map(RefCell::new(MapStorage::new(Pages(flash), config, Cache::new_uncached())))))
+        let mut storage = MapStorage::new(Pages(flash), config, Cache::new_uncached());
+        if self.fetch_first {
+            now(storage.fetch_item::<&[u8]>(&mut [0; PAGE], &Key::default())).map_err(failed)?;
+        }
+        let map = Map(RefCell::new(storage));
+        // Whoever reads repairs.
+        map.contents()?;
+        Ok(Rc::new(map))
     }
 
     fn version(&self) -> Option<(&'static str, String)> {
