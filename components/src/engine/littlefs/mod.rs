@@ -8,10 +8,11 @@
 //! With `sync=ignored` its calls to sync do not get to the flash: that is the bug of who ports littlefs to a device with a cache, and
 //! forgets them.
 
+mod files;
+
 use std::rc::Rc;
 
-use explode_littlefs::{Device, Geometry, Node, Open, Volume, format, version};
-use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result as FilesResult, Stat};
+use explode_littlefs::{Device, Geometry, Volume, format, version};
 use explode_runtime::check::{Profile, Promise};
 use explode_runtime::recover::{Below, Blame, Component, Fault, Surface};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
@@ -19,6 +20,7 @@ use nix::errno::Errno;
 
 use super::INTACT;
 use super::flash::Flash;
+use files::Mounted;
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -180,102 +182,4 @@ impl Component for LittleFs {
         ];
         Some(Profile { system: format!("littlefs {}", version()), promises })
     }
-}
-
-struct Mounted(Volume);
-
-fn small(number: u64) -> FilesResult<u32> {
-    u32::try_from(number).map_err(|_| Errno::EFBIG)
-}
-
-impl Files for Mounted {
-    fn open(&self, path: &str, flags: OpenFlags) -> FilesResult<Fd> {
-        let OpenFlags { create, exclusive, truncate } = flags;
-        self.0.open(path, Open { create, exclusive, truncate }).map(Fd)
-    }
-
-    fn close(&self, fd: Fd) -> FilesResult<()> {
-        self.0.close(fd.0)
-    }
-
-    fn pread(&self, fd: Fd, offset: u64, buf: &mut [u8]) -> FilesResult<usize> {
-        self.0.read(fd.0, small(offset)?, buf)
-    }
-
-    fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> FilesResult<()> {
-        self.0.write(fd.0, small(offset)?, data)
-    }
-
-    fn ftruncate(&self, fd: Fd, size: u64) -> FilesResult<()> {
-        self.0.truncate(fd.0, small(size)?)
-    }
-
-    fn fstat(&self, fd: Fd) -> FilesResult<Stat> {
-        Ok(stat(Node::File(self.0.size(fd.0)?)))
-    }
-
-    fn fsync(&self, fd: Fd) -> FilesResult<()> {
-        self.0.sync(fd.0)
-    }
-
-    fn fdatasync(&self, fd: Fd) -> FilesResult<()> {
-        self.0.sync(fd.0)
-    }
-
-    fn stat(&self, path: &str) -> FilesResult<Stat> {
-        self.0.stat(path).map(stat)
-    }
-
-    fn readdir(&self, path: &str) -> FilesResult<Vec<(String, Kind)>> {
-        let kind = |(name, directory)| (name, if directory { Kind::Directory } else { Kind::File });
-        let mut names: Vec<_> = self.0.list(path)?.into_iter().map(kind).collect();
-        names.sort();
-        Ok(names)
-    }
-
-    fn mkdir(&self, path: &str) -> FilesResult<()> {
-        self.0.mkdir(path)
-    }
-
-    fn rmdir(&self, path: &str) -> FilesResult<()> {
-        match self.0.stat(path)? {
-            Node::Directory => self.0.remove(path),
-            Node::File(_) => Err(Errno::ENOTDIR),
-        }
-    }
-
-    fn link(&self, _from: &str, _to: &str) -> FilesResult<()> {
-        Err(Errno::EOPNOTSUPP)
-    }
-
-    fn unlink(&self, path: &str) -> FilesResult<()> {
-        match self.0.stat(path)? {
-            Node::File(_) => self.0.remove(path),
-            Node::Directory => Err(Errno::EISDIR),
-        }
-    }
-
-    fn rename(&self, from: &str, to: &str) -> FilesResult<()> {
-        self.0.rename(from, to)
-    }
-
-    /// Nothing is left to do: names are durable when the call that changes them returns.
-    fn sync_dir(&self, path: &str) -> FilesResult<()> {
-        match self.0.stat(path)? {
-            Node::Directory => Ok(()),
-            Node::File(_) => Err(Errno::ENOTDIR),
-        }
-    }
-
-    fn sync(&self) -> FilesResult<()> {
-        self.0.open_files().into_iter().try_for_each(|file| self.0.sync(file))
-    }
-}
-
-fn stat(node: Node) -> Stat {
-    let (kind, size) = match node {
-        Node::File(size) => (Kind::File, size.into()),
-        Node::Directory => (Kind::Directory, 0),
-    };
-    Stat { kind, inode: 0, size, links: 1 }
 }
