@@ -1,6 +1,8 @@
 //! Checkers by family: each drives one kind of system and knows what must survive a crash.
 
 pub mod db;
+#[cfg(feature = "engines")]
+mod engines;
 pub mod fs;
 pub mod kv;
 pub mod vcs;
@@ -12,6 +14,7 @@ use explode_runtime::run::Registry;
 pub fn register(registry: &mut Registry) {
     registry.checkers.extend([
         db::transactions::DEF,
+        fs::atomic::DEF,
         fs::basic::DEF,
         fs::sync::DEF,
         fs::failures::DEF,
@@ -21,8 +24,6 @@ pub fn register(registry: &mut Registry) {
     ]);
     registry.targets.extend(db::targets::sqlite());
     registry.targets.extend(kv::targets::targets());
-    #[cfg(feature = "engines")]
-    registry.targets.extend(kv::engines());
     registry.targets.extend(fs::basic::targets());
     registry.targets.extend(fs::sync::targets());
     registry.targets.extend(fs::failures::targets());
@@ -31,4 +32,6 @@ pub fn register(registry: &mut Registry) {
     registry.targets.extend(vdisk::targets::systems());
     registry.targets.extend(vcs::merge::targets());
     registry.targets.extend(fs::kernel::targets());
+    #[cfg(feature = "engines")]
+    registry.targets.extend(engines::targets());
 }

@@ -31,13 +31,20 @@ pub fn register(registry: &mut Registry) {
         broken::raid::parity::DEF,
         broken::merge::DEF,
         db::sqlite::DEF,
+        engine::flash::DEF,
     ]);
     register_engines(registry);
 }
 
 #[cfg(feature = "engines")]
 fn register_engines(registry: &mut Registry) {
-    registry.components.push(engine::redb::DEF);
+    registry.components.extend([
+        engine::ekv::DEF,
+        engine::fatfs::DEF,
+        engine::littlefs::DEF,
+        engine::redb::DEF,
+        engine::sequential_storage::DEF,
+    ]);
 }
 
 /// Their names are known all the same.

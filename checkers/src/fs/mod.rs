@@ -1,5 +1,6 @@
 //! File systems.
 
+pub mod atomic;
 pub mod basic;
 pub mod failures;
 pub(crate) mod kernel;

@@ -11,19 +11,22 @@ use explode_components::engine::{
 use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Fault, Stack};
-use explode_runtime::run::{CheckerDef, Options, UsageError};
+use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
 use xxhash_rust::xxh3::Xxh3;
 
 /// As it stands in the registry.
 pub const DEF: CheckerDef = CheckerDef {
     name: "kv-commits",
     about: "committed changes of a key-value store are there whole and in order, others are not",
-    options: &[],
+    options: &[
+        OptionDef { name: "large", about: "bytes of a large value", default: "5000" },
+        OptionDef { name: "changes", about: "of a commit: several, or one", default: "several" },
+    ],
     build,
 };
 
-/// Bytes of a value that takes more than one block.
-const LARGE_BYTES: usize = 5000;
+/// Bytes of a value that takes more than one block of 4096.
+const LARGE_BYTES: u64 = 5000;
 
 /// The steps that a mutate chooses from.
 #[derive(Clone, Copy)]
@@ -56,8 +59,11 @@ struct Count {
     all: usize,
 }
 
-#[derive(Default)]
 struct Commits {
+    /// Bytes of a large value.
+    large: usize,
+    /// Has a commit only one change? Then two commits may leave the same.
+    single: bool,
     /// The contents after 0, 1, 2 ... commits.
     history: Vec<Contents>,
     allowed: Allowed,
@@ -65,25 +71,35 @@ struct Commits {
     steps: u32,
 }
 
-fn build(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
-    Ok(Box::new(Commits::default()))
+fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
+    let single = options.one_of("changes", &[("several", false), ("one", true)])?;
+    let large = match options.int("large", LARGE_BYTES)? {
+        large @ 20..=65_536 => large as usize,
+        large => return Err(UsageError(format!("a large value of {large} bytes; use 20 to 65536"))),
+    };
+    let (history, allowed, steps) = (Vec::new(), Allowed::default(), 0);
+    Ok(Box::new(Commits { large, single, history, allowed, steps }))
 }
 
 impl Commits {
-    /// What a step changes; the key `step` makes all contents distinct.
+    /// What a step changes; the key `step` makes all contents distinct, where there is room for it.
     fn changes(&self, step: Step) -> Vec<Change> {
         let n = self.steps;
         let value = |bytes: usize| format!("{n:<bytes$}").into_bytes();
         let main = match step {
             Step::Put | Step::PutLazily => Some(Change::Put(format!("key{n}"), value(20))),
-            Step::PutLarge => Some(Change::Put("large".to_owned(), value(LARGE_BYTES))),
+            Step::PutLarge => Some(Change::Put("large".to_owned(), value(self.large))),
             Step::Delete => {
                 let now = self.history.last();
                 now.and_then(|now| now.keys().find(|key| *key != "step").cloned()).map(Change::Delete)
             }
             Step::Checkpoint => return Vec::new(),
         };
-        [Change::Put("step".to_owned(), value(1))].into_iter().chain(main).collect()
+        let step = Change::Put("step".to_owned(), value(1));
+        match main {
+            Some(main) if self.single => vec![main],
+            main => [step].into_iter().chain(main).collect(),
+        }
     }
 
     /// Is this a part of the history that the epoch allows?
@@ -94,6 +110,9 @@ impl Commits {
             Epoch::InBetween | Epoch::Soft => (before.durable, after.all),
             Epoch::End | Epoch::Now => (after.durable, after.all),
         };
+        if self.history[least..=most].contains(found) {
+            return Ok(());
+        }
         match self.history.iter().position(|contents| contents == found) {
             Some(there) if there < least => {
                 let message = format!("{least} commits were durable, {there} are there");

@@ -1,7 +1,21 @@
 //! Storage engines in process: what a key-value engine can do, so that one checker does for all of them.
+//!
+//! Those of others are here too, behind the feature `engines`; `docs/engines.md` says what they promise and what was seen.
 
 #[cfg(feature = "engines")]
+pub mod ekv;
+#[cfg(feature = "engines")]
+pub mod fatfs;
+pub mod flash;
+#[cfg(feature = "engines")]
+pub mod littlefs;
+#[cfg(feature = "engines")]
+mod now;
+#[cfg(feature = "engines")]
 pub mod redb;
+#[cfg(feature = "engines")]
+pub mod sequential_storage;
+pub mod store;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,7 +35,7 @@ pub const ISOLATED: &str = "isolated";
 
 /// Engines that are in a build only with the feature `engines`, for they take long to compile: the names of their components.
 /// Names of targets begin with them.
-pub const HEAVY: &[&str] = &["redb"];
+pub const HEAVY: &[&str] = &["ekv", "fatfs", "littlefs", "redb", "sequential-storage"];
 
 /// Everything in a store, by key.
 pub type Contents = BTreeMap<String, Vec<u8>>;

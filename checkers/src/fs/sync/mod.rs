@@ -65,11 +65,18 @@ pub(crate) use targets::targets;
 pub const DEF: CheckerDef = CheckerDef {
     name: "fs-sync",
     about: "what was synced is there after every crash, whatever is done to other files",
-    options: &[OptionDef {
-        name: "hole",
-        about: "bytes before what is written behind a hole, whole blocks of 4096; enough for indirect blocks",
-        default: "307200",
-    }],
+    options: &[
+        OptionDef {
+            name: "hole",
+            about: "bytes before what is written behind a hole, whole blocks of 4096; enough for indirect blocks",
+            default: "307200",
+        },
+        OptionDef {
+            name: "when",
+            about: "crashes come always, or only when all is synced",
+            default: "always",
+        },
+    ],
     build,
 };
 
@@ -108,6 +115,8 @@ impl Call {
 #[derive(Clone, Debug)]
 struct Sync {
     hole: usize,
+    /// Crashes come only when all is synced.
+    at_rest: bool,
     model: Model,
     versions: BTreeMap<char, u32>,
     promises: Vec<Promise>,
@@ -123,7 +132,8 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
         return Err(UsageError(text));
     }
     let hole = hole as usize;
-    Ok(Box::new(Sync { hole, model: Model::new(), versions: BTreeMap::new(), promises: Vec::new() }))
+    let at_rest = options.one_of("when", &[("always", false), ("synced", true)])?;
+    Ok(Box::new(Sync { hole, at_rest, model: Model::new(), versions: BTreeMap::new(), promises: Vec::new() }))
 }
 
 impl Checker for Sync {
@@ -136,7 +146,8 @@ impl Checker for Sync {
         let Sync { hole, model, versions, .. } = self;
         step.take(*hole, &mut Calls { files: files.as_ref(), model, versions })?;
         self.promises = self.model.promises();
-        if self.promises.is_empty() { Ok(()) } else { cx.check_crashes_now(self, &[]) }
+        let left_alone = self.promises.is_empty() || self.at_rest && !self.model.is_synced();
+        if left_alone { Ok(()) } else { cx.check_crashes_now(self, &[]) }
     }
 
     fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {

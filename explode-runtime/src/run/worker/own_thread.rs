@@ -101,7 +101,7 @@ impl Body for OwnThread {
     fn end(&mut self, patience: Duration) -> Ended {
         if self.ended.is_none() {
             let message = self.finish(patience.max(LAST_WORDS));
-            self.ended = Some(Ended { verdict: None, message });
+            self.ended = Some(Ended { verdict: None, message, from_outside: false });
         }
         self.ended.clone().expect("it was just set")
     }

@@ -3,7 +3,7 @@
 use explode_runtime::recover::StackSpec;
 use explode_runtime::run::{Bounds, Options, Target};
 
-use super::commits;
+use crate::kv::commits;
 
 /// `redb`, `redb-none`, ...; and the canaries `redb+<lie>`.
 ///

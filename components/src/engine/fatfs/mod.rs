@@ -1,0 +1,118 @@
+//! The crate fatfs, unmodified: a FAT file system on a disk with a write cache.
+//!
+//! Its volume is made with its defaults. It writes each change to the disk at once, and asks it to flush when a file is flushed or
+//! closed. An open file is found by its path in every call: the files of the crate borrow their file system. There are no hard
+//! links (`EOPNOTSUPP`) and no inode numbers (all are 0); what stands in the way of a rename is removed first, for the crate replaces
+//! nothing; a hole is written, as zeroes.
+
+mod disk;
+mod files;
+
+use std::io::Write as _;
+use std::rc::Rc;
+
+use explode_runtime::check::{Profile, Promise};
+use explode_runtime::recover::{Below, Blame, Component, Fault, Surface};
+use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+use fatfs::{FileSystem, FormatVolumeOptions, FsOptions, format_volume};
+use nix::errno::Errno;
+
+use super::INTACT;
+use disk::Bytes;
+use files::{Mounted, errno};
+
+/// As it stands in the registry.
+pub const DEF: ComponentDef = ComponentDef {
+    name: "fatfs",
+    about: "a FAT file system by the crate fatfs, unmodified; offers its files",
+    modes: &[Mode::Mem],
+    on: Some("ramdisk"),
+    options: &[OptionDef {
+        name: "promises",
+        about: "what it is held to: nothing after a crash, or that what was flushed is there",
+        default: "nothing",
+    }],
+    build,
+};
+
+/// What it is held to.
+#[derive(Clone, Copy, PartialEq)]
+enum Promises {
+    Nothing,
+    Flushed,
+}
+
+struct FatFs {
+    promises: Promises,
+    mounted: Option<Rc<Mounted>>,
+}
+
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let words = [("nothing", Promises::Nothing), ("flushed", Promises::Flushed)];
+    Ok(Box::new(FatFs { promises: options.one_of("promises", &words)?, mounted: None }))
+}
+
+impl Component for FatFs {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        let mut bytes = Bytes::new(below.disk(0)?);
+        let formatted = format_volume(&mut bytes, FormatVolumeOptions::new()).and_then(|()| bytes.flush());
+        formatted.map_err(|error| Fault::new(format!("the volume cannot be made: {error}")))
+    }
+
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        let volume = FileSystem::new(Bytes::new(below.disk(0)?), FsOptions::new()).map_err(|error| {
+            let blame = if errno(&error) == Errno::EIO { Blame::Tool } else { Blame::Promise(INTACT) };
+            Fault::new(format!("the volume cannot be mounted: {error}")).blame(blame)
+        })?;
+        self.mounted = Some(Rc::new(Mounted::new(volume, below.disk(0)?)));
+        Ok(())
+    }
+
+    fn unmount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        if let Some(mounted) = self.mounted.take().and_then(Rc::into_inner) {
+            mounted.unmount()?;
+            below.disk(0)?.flush();
+        }
+        Ok(())
+    }
+
+    fn surface(&self) -> Surface {
+        self.mounted.clone().map_or(Surface::Child, |mounted| Surface::Files(mounted))
+    }
+
+    fn version(&self) -> Option<(&'static str, String)> {
+        Some(("fatfs", "0.3.6".to_owned()))
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        let line = |kept, quote, source| move |name| Promise { name, kept, quote, source };
+        let dirty = line(
+            false,
+            "Dirty flag means volume has been suddenly ejected from filesystem without unmounting.",
+            "https://docs.rs/fatfs/0.3.6/fatfs/struct.FsStatusFlags.html#method.dirty",
+        );
+        let flushed = line(
+            true,
+            "Flushes this output stream, ensuring that all intermediately buffered contents reach their destination.",
+            "https://doc.rust-lang.org/std/io/trait.Write.html#tymethod.flush",
+        );
+        let promises = match self.promises {
+            Promises::Nothing => WHOLE.iter().chain(&MORE).copied().map(dirty).collect(),
+            Promises::Flushed => WHOLE.into_iter().map(flushed).collect(),
+        };
+        Some(Profile { system: "fatfs".to_owned(), promises })
+    }
+}
+
+/// What a flush has made durable, in the words of the checker fs-sync.
+const WHOLE: [&str; 5] =
+    [INTACT, "synced-by-sync", "synced-by-fsync", "synced-by-fdatasync", "synced-directory"];
+/// What else checkers ask for: what of it a later change has left alone, and calls that are atomic and durable.
+const MORE: [&str; 6] = [
+    "partly-synced-by-sync",
+    "partly-synced-by-fsync",
+    "partly-synced-by-fdatasync",
+    "partly-synced-directory",
+    "atomic-call",
+    "durable-call",
+];

@@ -1,0 +1,185 @@
+//! littlefs, unmodified, on [flash](super::flash): a file system for microcontrollers.
+//!
+//! Its documentation names two devices that it works on: one whose operations are done when they return, which then needs no
+//! sync (`flash.cache=none`), and one that caches writes and has a sync that flushes (`flash.cache=volatile`). It has no inode
+//! numbers (all are 0), and no hard links (`EOPNOTSUPP`). Directories are durable when the call returns, files when they are
+//! synced or closed.
+//!
+//! With `sync=ignored` its calls to sync do not get to the flash: that is the bug of who ports littlefs to a device with a cache, and
+//! forgets them.
+
+mod files;
+
+use std::rc::Rc;
+
+use explode_littlefs::{Device, Geometry, Volume, format, version};
+use explode_runtime::check::{Profile, Promise};
+use explode_runtime::recover::{Below, Blame, Component, Fault, Surface};
+use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+use nix::errno::Errno;
+
+use super::INTACT;
+use super::flash::Flash;
+use files::Mounted;
+
+/// As it stands in the registry.
+pub const DEF: ComponentDef = ComponentDef {
+    name: "littlefs",
+    about: "littlefs, unmodified, on raw flash; offers its files",
+    modes: &[Mode::Mem],
+    on: Some("flash"),
+    options: &[
+        OptionDef {
+            name: "block_cycles",
+            about: "erasures after which metadata moves, 0 for never",
+            default: "500",
+        },
+        OptionDef {
+            name: "mkconsistent",
+            about: "is lfs_fs_mkconsistent called after each mount: true, false",
+            default: "false",
+        },
+        OptionDef { name: "prog", about: "bytes that are programmed at least", default: "16" },
+        OptionDef {
+            name: "sync",
+            about: "passed on to the flash, or ignored: a port with a bug",
+            default: "passed",
+        },
+    ],
+    build,
+};
+
+/// Bytes that are buffered, at least.
+const CACHE_BYTES: u32 = 64;
+
+struct Blocks {
+    flash: Rc<Flash>,
+    syncs: bool,
+}
+
+impl Blocks {
+    fn at(&self, block: u32, offset: u32) -> usize {
+        block as usize * self.flash.block_bytes() + offset as usize
+    }
+}
+
+impl Device for Blocks {
+    fn read(&self, block: u32, offset: u32, buf: &mut [u8]) -> Result<(), Errno> {
+        self.flash.read(self.at(block, offset), buf)
+    }
+
+    fn prog(&self, block: u32, offset: u32, data: &[u8]) -> Result<(), Errno> {
+        self.flash.program(self.at(block, offset), data)
+    }
+
+    fn erase(&self, block: u32) -> Result<(), Errno> {
+        self.flash.erase(block as usize);
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<(), Errno> {
+        if self.syncs {
+            self.flash.sync();
+        }
+        Ok(())
+    }
+}
+
+struct LittleFs {
+    block_cycles: i32,
+    prog: u32,
+    mkconsistent: bool,
+    syncs: bool,
+    mounted: Option<Rc<Mounted>>,
+}
+
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let block_cycles = match options.int("block_cycles", 500)? {
+        0 => -1,
+        cycles => {
+            i32::try_from(cycles).map_err(|_| UsageError(format!("block_cycles {cycles} is too large")))?
+        }
+    };
+    let syncs = options.one_of("sync", &[("passed", true), ("ignored", false)])?;
+    let prog = match options.int("prog", 16)? {
+        prog @ 1..=512 if prog.is_power_of_two() => prog as u32,
+        prog => return Err(UsageError(format!("prog {prog} of littlefs; use a power of 2, up to 512"))),
+    };
+    let mkconsistent = options.bool("mkconsistent", false)?;
+    Ok(Box::new(LittleFs { block_cycles, prog, mkconsistent, syncs, mounted: None }))
+}
+
+impl LittleFs {
+    fn device(&self, below: &Below<'_>) -> Result<(Box<dyn Device>, Geometry), Fault> {
+        let flash = Flash::below(below)?;
+        let geometry = Geometry {
+            prog_size: self.prog,
+            block_size: flash.block_bytes() as u32,
+            block_count: flash.blocks() as u32,
+            cache_size: self.prog.max(CACHE_BYTES),
+            block_cycles: self.block_cycles,
+        };
+        Ok((Box::new(Blocks { flash, syncs: self.syncs }), geometry))
+    }
+}
+
+impl Component for LittleFs {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        let (device, geometry) = self.device(below)?;
+        Ok(format(device, &geometry)?)
+    }
+
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        let (device, geometry) = self.device(below)?;
+        let failed = |what| {
+            move |errno| {
+                let blame = if errno == Errno::EIO { Blame::Tool } else { Blame::Promise(INTACT) };
+                Fault::new(format!("littlefs cannot be {what}: {errno}")).blame(blame)
+            }
+        };
+        let volume = Volume::mount(device, &geometry).map_err(failed("mounted"))?;
+        if self.mkconsistent {
+            volume.make_consistent().map_err(failed("made consistent"))?;
+        }
+        self.mounted = Some(Rc::new(Mounted(volume)));
+        Ok(())
+    }
+
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+        match self.mounted.take().and_then(Rc::into_inner) {
+            Some(Mounted(volume)) => Ok(volume.unmount()?),
+            None => Ok(()),
+        }
+    }
+
+    fn surface(&self) -> Surface {
+        self.mounted.clone().map_or(Surface::Child, |mounted| Surface::Files(mounted))
+    }
+
+    fn version(&self) -> Option<(&'static str, String)> {
+        Some(("littlefs", version()))
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        const README: &str = "https://github.com/littlefs-project/littlefs/blob/master/README.md";
+        let line = |name, quote| Promise { name, kept: true, quote, source: README };
+        let promises = vec![
+            line(
+                "atomic-call",
+                "All POSIX operations, such as remove and rename, are atomic, even in event of power-loss. Additionally, file \
+                 updates are not actually committed to the filesystem until sync or close is called on the file.",
+            ),
+            line(
+                INTACT,
+                "All file operations have strong copy-on-write guarantees and if power is lost the filesystem will fall back \
+                 to the last known good state.",
+            ),
+            line(
+                "durable-call",
+                "If your storage caches writes, make sure that the provided sync function flushes all the data to memory and \
+                 ensures that the next read fetches the data from memory, otherwise data integrity can not be guaranteed.",
+            ),
+        ];
+        Some(Profile { system: format!("littlefs {}", version()), promises })
+    }
+}

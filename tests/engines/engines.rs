@@ -1,0 +1,138 @@
+//! What each target comes to.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::common::{explode, explode_in, of_type};
+
+/// A target without a seeded bug, explored completely.
+struct Explored {
+    target: &'static str,
+    states: u64,
+    crash_disks: u64,
+    distinct: u64,
+    crash_crash_disks: u64,
+    by_design: u64,
+    /// The findings, by their signatures.
+    findings: &'static [&'static str],
+}
+
+const EXPLORED: [Explored; 13] = [
+    clean("littlefs-consistent", [398, 46_151, 22_964, 1099]),
+    clean("littlefs-cached", [398, 7277, 7391, 75]),
+    clean("littlefs-sync", [1165, 990, 675, 0]),
+    clean("fatfs-sync", [1333, 11_712, 6183, 0]),
+    clean("fatfs-flushed", [1333, 113, 39, 0]),
+    clean("ekv-whole", [781, 29_108, 10_664, 0]),
+    clean("sequential-storage-fetch", [156, 9525, 4605, 1]),
+    Explored { by_design: 13_315, ..clean("fatfs", [80, 60_389, 34_693, 0]) },
+    Explored { findings: &["fs-atomic/corrupt/atomic-call"], ..clean("littlefs", [381, 45_273, 22_528, 0]) },
+    Explored {
+        findings: &["fs-atomic/corrupt/atomic-call"],
+        ..clean("littlefs-cached-erase", [377, 63_533, 8175, 156])
+    },
+    Explored { findings: &["kv-commits/mount-failed/intact"], ..clean("ekv", [5, 2524, 1228, 0]) },
+    Explored {
+        findings: &["kv-commits/mount-failed/intact"],
+        ..clean("sequential-storage", [155, 9525, 4605, 0])
+    },
+    Explored {
+        findings: &["kv-commits/lost/durable"],
+        ..clean("sequential-storage-any", [155, 9527, 4606, 1])
+    },
+];
+
+/// Counts: states, crash disks, distinct, of crashes during recovery.
+const fn clean(target: &'static str, counts: [u64; 4]) -> Explored {
+    let [states, crash_disks, distinct, crash_crash_disks] = counts;
+    Explored { target, states, crash_disks, distinct, crash_crash_disks, by_design: 0, findings: &[] }
+}
+
+fn run(target: &str, more: &[&str], code: i32) -> Vec<Value> {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["run", target, "--format", "jsonl", "--out", "run"];
+    explode_in(folder.path(), args.iter().chain(more)).expect(code).json()
+}
+
+/// The signatures of the findings that are none by design; each was replayed.
+fn findings(lines: &[Value]) -> BTreeSet<String> {
+    let findings = of_type(lines, "finding");
+    assert!(findings.iter().all(|finding| finding["replayed"] == true), "{findings:?}");
+    let held = findings.iter().filter(|finding| finding["by_design"] == false);
+    held.map(|finding| finding["signature"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn each_engine_comes_to_its_counts_and_findings() {
+    for expected in EXPLORED {
+        let Explored { target, states, crash_disks, distinct, crash_crash_disks, by_design, findings: found } =
+            expected;
+        let lines = run(target, &["--require-complete"], i32::from(!found.is_empty()));
+        let summary = lines.last().unwrap();
+        let keys =
+            ["states", "crash_disks", "distinct", "crash_crash_disks", "by_design", "broken", "left_out"];
+        let counts: Vec<u64> = keys.iter().map(|key| summary[key].as_u64().unwrap()).collect();
+        let exact = [states, crash_disks, distinct, crash_crash_disks, by_design, 0, 0];
+        assert_eq!(counts, exact, "{target}: {summary}");
+        assert_eq!(findings(&lines), found.iter().map(ToString::to_string).collect(), "{target}");
+    }
+}
+
+/// Every seeded bug of these is found.
+#[test]
+fn the_canaries_are_found() {
+    let canaries: [(&str, &[&str]); 5] = [
+        (
+            "littlefs+sync-ignored",
+            &[
+                "fs-atomic/corrupt/atomic-call",
+                "fs-atomic/lost/durable-call",
+                "fs-atomic/mount-failed/intact",
+            ],
+        ),
+        (
+            "littlefs+flush-lies",
+            &[
+                "fs-atomic/corrupt/atomic-call",
+                "fs-atomic/corrupt/intact",
+                "fs-atomic/lost/durable-call",
+                "fs-atomic/mount-failed/intact",
+            ],
+        ),
+        ("fatfs+flush-lies", &["fs-sync/corrupt/synced-by-sync", "fs-sync/lost/synced-by-sync"]),
+        ("ekv+flush-lies", &["kv-commits/lost/durable", "kv-commits/mount-failed/intact"]),
+        ("sequential-storage+flush-lies", &["kv-commits/lost/durable"]),
+    ];
+    for (target, signatures) in canaries {
+        let found = findings(&run(target, &[], 1));
+        assert_eq!(found, signatures.iter().map(ToString::to_string).collect(), "{target}");
+    }
+}
+
+/// The bugs that were found replay from their traces.
+#[test]
+fn the_bugs_that_were_found_replay() {
+    for (bug, signature) in [
+        ("littlefs-pending-rename", "fs-atomic/corrupt/atomic-call"),
+        ("ekv-torn-chunk-header", "kv-commits/mount-failed/intact"),
+        ("sequential-storage-list-not-repaired", "kv-commits/mount-failed/intact"),
+    ] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("bugs").join(bug);
+        assert!(folder.join("README.md").exists(), "{bug} says nothing of itself");
+        let trace = folder.join("trace.json");
+        let said = explode([Path::new("replay"), &trace]).expect(1).out;
+        assert!(said.contains(&format!("reproduced {signature}")), "{bug}: {said}");
+    }
+}
+
+/// The page says what they come to.
+#[test]
+fn the_page_has_the_counts() {
+    let page = std::fs::read_to_string("docs/engines.md").unwrap();
+    for Explored { target, states, crash_disks, distinct, crash_crash_disks, .. } in EXPLORED {
+        let row = format!("| `{target}` | {states} | {crash_disks} | {distinct} | {crash_crash_disks} |");
+        assert!(page.contains(&row), "docs/engines.md has no row {row}");
+    }
+}
