@@ -238,8 +238,8 @@ impl Atomic {
         let last = self.trees.len() - 1;
         let allowed = match epoch {
             Epoch::Begin => 0..=0,
-            Epoch::InBetween | Epoch::Soft => 0..=last,
-            Epoch::End | Epoch::Now => last..=last,
+            Epoch::InBetween => 0..=last,
+            Epoch::End | Epoch::Now | Epoch::Soft => last..=last,
         };
         if self.trees[allowed.clone()].contains(found) {
             return Ok(());

@@ -107,8 +107,8 @@ impl Commits {
         let Allowed { before, after } = self.allowed;
         let (least, most) = match epoch {
             Epoch::Begin => (before.durable, before.all),
-            Epoch::InBetween | Epoch::Soft => (before.durable, after.all),
-            Epoch::End | Epoch::Now => (after.durable, after.all),
+            Epoch::InBetween => (before.durable, after.all),
+            Epoch::End | Epoch::Now | Epoch::Soft => (after.durable, after.all),
         };
         if self.history[least..=most].contains(found) {
             return Ok(());

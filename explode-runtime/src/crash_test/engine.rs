@@ -42,11 +42,19 @@ impl<S: 'static, M: 'static> Component for Engine<S, M> {
     }
 
     fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
-        self.open = None;
-        Ok(())
+        let open = self.open.take();
+        caught(|| drop(open)).map_err(Fault::new)
     }
 
     fn surface(&self) -> Surface {
         self.open.as_ref().map_or(Surface::Child, |store| Surface::Engine(Rc::clone(store) as _))
+    }
+}
+
+/// What a store does when it is dropped after a crash is nobody's business, a panic included.
+impl<S, M> Drop for Engine<S, M> {
+    fn drop(&mut self) {
+        let open = self.open.take();
+        let _ = caught(|| drop(open));
     }
 }

@@ -67,8 +67,8 @@ impl<S, M: Debug + PartialEq> Model<S, M> {
         let steps = self.history.len() - 1;
         let (least, most) = match epoch {
             Epoch::Begin => (self.before, steps.saturating_sub(1)),
-            Epoch::InBetween | Epoch::Soft => (self.before, steps),
-            Epoch::End | Epoch::Now => (self.durable, steps),
+            Epoch::InBetween => (self.before, steps),
+            Epoch::End | Epoch::Now | Epoch::Soft => (self.durable, steps),
         };
         let held = |steps: &[M]| steps.iter().rposition(|state| state == found);
         if held(&self.history[least..=most]).is_some() {

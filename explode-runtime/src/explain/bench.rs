@@ -244,6 +244,7 @@ impl<'a, 'r> Bench<'a, 'r> {
                 Ok(_) => return Err(broken("a worker said what fits nothing")),
                 Err(death) => {
                     self.dismiss();
+                    says_something(&death)?;
                     return Ok(match self.trace.replay_of(&death) {
                         Replay::Reproduced { violation, .. } if looking.len() == pieces.len() => {
                             Outcome::Same(looking, violation)
@@ -340,6 +341,7 @@ impl<'a, 'r> Bench<'a, 'r> {
         looking: Option<Spot>,
     ) -> Result<WayEnd, RunError> {
         self.dismiss();
+        says_something(death)?;
         let Replay::Reproduced { violation, .. } = self.trace.replay_of(death) else {
             return Ok(WayEnd::Not(format!("a worker died {death}")));
         };
@@ -371,6 +373,14 @@ fn probe_said(said: Said) -> Option<ProbeSaid> {
     match said {
         Said::Probe(said) => Some(*said),
         _ => None,
+    }
+}
+
+/// A worker that was killed from outside has said nothing of the step that it was in, and nothing is to be remembered of it.
+fn says_something(death: &Death) -> Result<(), RunError> {
+    match death.from_outside {
+        true => Err(broken(&format!("a worker died {death}; try again"))),
+        false => Ok(()),
     }
 }
 

@@ -442,9 +442,15 @@ fn mutate(
             contradiction.borrow_mut().get_or_insert(error);
         }
     };
+    // What the crash checks themselves could not do is never excused.
+    let unchecked = RefCell::new(None);
     let mut ask = |stack: &Stack, request: &Ask<'_>| match *contradiction.borrow() {
         Some(_) => Err(Failure::Stop),
-        None => ask(stack, request),
+        None => ask(stack, request).inspect_err(|failure| {
+            if let Failure::Broken(why) = failure {
+                unchecked.borrow_mut().get_or_insert_with(|| why.clone());
+            }
+        }),
     };
     let mut cx = Cx::new(stack, chooser, fallback, &mut begin, &mut ask, turn);
     cx.hand_over();
@@ -453,6 +459,9 @@ fn mutate(
     drop(cx);
     let made = chooser.made();
     let has_gone_bad = media::faults(made).next().is_some() || failed(made).next().is_some();
+    if let Some(why) = unchecked.into_inner() {
+        return Err(Failure::Broken(why));
+    }
     match contradiction.into_inner() {
         Some(fault) => Err(fault.into()),
         // What cannot be done after a block has gone bad, or a function has failed, says nothing; there is no way on from here.

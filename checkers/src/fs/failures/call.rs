@@ -167,6 +167,7 @@ impl Call {
                 Ended::Failed(what, errno) => Err(Failure::Broken(format!("the model: {what}: {errno}"))),
             },
             Ended::Failed("write /file", _) => follow_part(files, model),
+            Ended::Failed("truncate /file", _) => follow_cut(files, model),
             Ended::Failed(..) => Ok(None),
         }
     }
@@ -189,6 +190,16 @@ fn opened(
     // Whatever it says, the file is closed (close(2)).
     files.close(fd).ok();
     worked.map_or_else(|errno| Ended::Failed(name, errno), |()| Ended::Done(name))
+}
+
+/// An ftruncate that has failed may have cut the file; then the model is cut, too.
+fn follow_cut(files: &dyn Files, model: &dyn Files) -> Result<Option<String>, Failure> {
+    if files.stat("/file").is_ok_and(|stat| stat.size == SHORT) {
+        let fd = model.open("/file", OpenFlags::EXISTING)?;
+        model.ftruncate(fd, SHORT)?;
+        model.close(fd)?;
+    }
+    Ok(None)
 }
 
 /// A write that has failed may have written a part: takes it over, if it is a part.

@@ -5,7 +5,8 @@
 //! the model: as it is, and again when everything was synced, the machine was stopped, and the disk was recovered and mounted.
 //!
 //! Exempt is write(2) that has failed: how much of it was written is nobody's promise. The rest of the file is as it was, each byte
-//! of the range is the old or the new one, and what is there now is what counts from then on.
+//! of the range is the old or the new one, and what is there now is what counts from then on. An ftruncate(2) that has failed may
+//! have cut the file or not: POSIX does not say.
 //!
 //! | promise | what |
 //! | --- | --- |

@@ -103,7 +103,10 @@ impl<'a> Remote<'a> {
     }
 
     fn replay_once(&mut self, trace: &Trace) -> Result<Result<Replay, Death>, RunError> {
-        let mut worker = self.hire().map_err(RunError::from)?;
+        let mut worker = match self.hire() {
+            Err(StartError::Died(death)) if death.from_outside => return Ok(Err(death)),
+            hired => hired.map_err(RunError::from)?,
+        };
         let said =
             worker.send(&ToWorker::Replay(Box::new(trace.clone()))).and_then(|()| worker.hear(&mut Nobody));
         match said {
