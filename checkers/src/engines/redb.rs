@@ -1,4 +1,4 @@
-//! The targets: redb at its durability levels, and on files whose syncs lie (`docs/engines.md`).
+//! The targets: redb at its durability levels, and on files whose syncs lie (`docs/redb.md`).
 
 use explode_runtime::recover::StackSpec;
 use explode_runtime::run::{Bounds, Options, Target};
