@@ -8,13 +8,14 @@ mod floor;
 pub mod minix;
 mod tool;
 pub mod vfat;
+pub mod xfs;
 
 use std::path::PathBuf;
 use std::rc::Rc;
 
 use explode_runtime::check::{Profile, Promise};
 use explode_runtime::failures::{FAILURE_OPTIONS, Failures};
-use explode_runtime::recover::{Below, Component, Fault, Floor, Recovery, Surface};
+use explode_runtime::recover::{Below, Component, Fault, Floor, Recovery, StackSpec, Surface};
 use explode_runtime::run::{Mode, OptionDef};
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
@@ -48,6 +49,12 @@ struct System {
 struct Repair {
     tool: Tool,
     repaired: &'static [i32],
+}
+
+/// The drivers that a guest has to load for a stack: those that are in no kernel of explode's, and only some stacks need.
+pub fn drivers(stack: &StackSpec) -> Vec<&'static str> {
+    let needs = |component: &&str| *component == xfs::DEF.name;
+    stack.components().iter().find(|component| needs(component)).map(|_| xfs::DRIVER).into_iter().collect()
 }
 
 /// A file system of the kernel on one block device.
