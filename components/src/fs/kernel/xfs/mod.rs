@@ -1,6 +1,9 @@
 //! XFS, which mounting recovers: it replays the log. xfs_repair refuses a log that was not replayed (xfs_repair(8), -L), so it is no
 //! part of a recovery.
 
+mod times;
+
+use explode_runtime::devices::NOW;
 use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, Options, UsageError};
 
@@ -29,6 +32,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         // Stacks on crash disks are mounted beside the live one, with its UUID.
         options: "nouuid".to_owned(),
         make: Box::new(|| Tool::new("mkfs.xfs", MAKE)),
+        made: Some(|node| times::hold(node, NOW)),
         repair: None,
         promises: posix_promises,
         hides: Some(
