@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use explode_components::fs::kernel;
 use explode_runtime::explain::{Bounds, Story};
 use explode_runtime::minimise::Minimised;
 use explode_runtime::report::Summary;
@@ -70,8 +71,8 @@ fn spawn(plan: &Plan) -> Box<Spawn<'static>> {
     let deadline_ms = plan.settings.deadline_ms;
     match plan.mode {
         Mode::Vm => {
-            let wanted = programs::wanted(plan);
-            Box::new(move || host::spawn(deadline_ms, &wanted))
+            let (drivers, wanted) = (kernel::drivers(&plan.stack), programs::wanted(plan));
+            Box::new(move || host::spawn(deadline_ms, &drivers, &wanted))
         }
         Mode::Mem | Mode::Here => Box::new(worker::spawn),
     }

@@ -21,6 +21,7 @@ pub fn register(registry: &mut Registry) {
         fs::kernel::ext4::DEF,
         fs::kernel::vfat::DEF,
         fs::kernel::minix::DEF,
+        fs::kernel::xfs::DEF,
         broken::lying_sync::DEF,
         broken::rename_in_steps::DEF,
         broken::toyfs::DEF,

@@ -27,7 +27,7 @@ pub fn vm(command: &VmCommand) -> Exit {
 
 fn source(args: &VmArgs) -> Result<GuestSpec, VmError> {
     let tree = args.kernel.clone().map(KernelSource::Tree);
-    spec(&tree.unwrap_or_else(kernel))
+    spec(&tree.unwrap_or_else(kernel), &[])
 }
 
 fn built(spec: &GuestSpec) {

@@ -1,10 +1,12 @@
 //! Measuring in a guest: the host gives a task, the agent does it, one JSON object a line each way. Nothing is supervised here.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::time::Instant;
 
+use explode_components::fs::kernel::drivers;
 use explode_runtime::devices::Lab;
 use explode_runtime::recover::StackSpec;
 use explode_runtime::run::{
@@ -47,11 +49,12 @@ impl BenchGuest {
     ///
     /// # Errors
     /// What a guest needs is missing; it does not boot.
-    pub fn boot<'a>(stacks: impl Iterator<Item = &'a StackSpec>) -> Result<BenchGuest, RunError> {
+    pub fn boot<'a>(stacks: impl Iterator<Item = &'a StackSpec> + Clone) -> Result<BenchGuest, RunError> {
         let restore = RESTORE_MIB.into_iter().max().unwrap_or_default();
+        let drivers: BTreeSet<&str> = stacks.clone().flat_map(drivers).collect();
         let disks = stacks.map(memory_of_disks_mib).max().unwrap_or_default();
         let more = u32::try_from(restore + disks).unwrap_or(u32::MAX);
-        let mut spec = spec(&kernel()).map_err(run_error)?;
+        let mut spec = spec(&kernel(), &Vec::from_iter(drivers)).map_err(run_error)?;
         spec.memory_mib = spec.memory_mib.saturating_add(more);
         spec.agent = Some(Agent::this_program(["agent", PORT, "--bench"]));
         let mut guest = Guest::boot(&spec).map_err(run_error)?;

@@ -20,13 +20,13 @@ pub(super) const PORT: &str = "/dev/virtio-ports/explode";
 /// Lines of the console that a lost guest leaves in the message.
 pub(super) const CONSOLE_LINES: usize = 25;
 
-/// Boots a guest whose agent is a worker, with these programs of the host's. What goes wrong in its kernel ends the guest; so does a task that hangs in
-/// it, before the deadline is over.
+/// Boots a guest whose agent is a worker, with these drivers and these programs of the host's. What goes wrong in its kernel ends
+/// the guest; so does a task that hangs in it, before the deadline is over.
 ///
 /// # Errors
 /// What is missing; the guest does not boot.
-pub fn spawn(deadline_ms: u64, wanted: &[Wanted]) -> Result<Box<dyn Body>, RunError> {
-    let mut spec = spec(&kernel()).map_err(run_error)?;
+pub fn spawn(deadline_ms: u64, drivers: &[&str], wanted: &[Wanted]) -> Result<Box<dyn Body>, RunError> {
+    let mut spec = spec(&kernel(), drivers).map_err(run_error)?;
     spec.add_programs(wanted).map_err(run_error)?;
     // The kernel looks at intervals of the timeout, and may need three looks.
     let hung_seconds = (deadline_ms / 4000).max(1).to_string();
@@ -94,11 +94,11 @@ pub fn kernel() -> KernelSource {
     }
 }
 
-/// What a guest is made of, built as far as it is not there yet.
+/// What a guest with these drivers is made of, built as far as it is not there yet.
 ///
 /// # Errors
 /// What is missing, and what to do.
-pub fn spec(source: &KernelSource) -> Result<GuestSpec, VmError> {
+pub fn spec(source: &KernelSource, drivers: &[&str]) -> Result<GuestSpec, VmError> {
     let (cache, options, progress) = (Cache::of_user()?, BuildOptions::of_environment()?, Bar::default());
     let builder = Builder { cache: &cache, options: &options, progress: &progress };
     // Before a kernel is built that nothing could run.
@@ -106,6 +106,9 @@ pub fn spec(source: &KernelSource) -> Result<GuestSpec, VmError> {
     let kernel = builder.kernel(source)?;
     let mut spec = GuestSpec::new(&kernel, &builder.image()?);
     spec.modules = Some(builder.modules(&kernel)?);
+    for driver in drivers {
+        spec.drivers.extend(builder.driver(&kernel, driver)?);
+    }
     spec.accelerator = builder.accelerator(&kernel, &spec.image)?;
     Ok(spec)
 }

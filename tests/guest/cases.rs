@@ -115,7 +115,8 @@ fn selftest() {
 }
 
 /// Exact counts of every file system, one step deep: states, crash disks, distinct, and those of crashes during recovery (of
-/// ext4 that is the kernel's replay of its journal, of the others fsck; fsck.minix writes so much that those are sampled).
+/// ext4 and XFS that is the kernel's replay of the journal, of the others fsck; fsck.minix and XFS write so much that those are
+/// sampled).
 fn counts(cx: Cx<'_>, report: &mut Report) {
     let expected = [
         ("fs-basic-ext4", [14, 128, 64, 66], true),
@@ -124,6 +125,7 @@ fn counts(cx: Cx<'_>, report: &mut Report) {
         ("fs-sync-ext2-by-ext4", [9, 210, 210, 204], true),
         ("fs-sync-vfat", [9, 5, 5, 5], true),
         ("fs-sync-minix", [9, 144, 144, 38], false),
+        ("fs-sync-xfs", [9, 5, 5, 195], false),
     ];
     for (target, expected, complete) in expected {
         report.case(&format!("{target}: exact counts, clean one step deep"), |_| {
@@ -191,7 +193,7 @@ fn minix_3(cx: Cx<'_>, report: &mut Report) {
 
 /// A seeded bug is found, and replays by its log.
 fn canaries(cx: Cx<'_>, report: &mut Report) {
-    for target in ["ext4+flush-lies", "ext4+fsync-lies"] {
+    for target in ["ext4+flush-lies", "ext4+fsync-lies", "xfs+flush-lies"] {
         report.case(&format!("{target}: found, and replayed"), |_| {
             let mut plan = cx.shallow(target);
             plan.settings.limit = 40;

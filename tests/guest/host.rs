@@ -53,7 +53,11 @@ pub fn main(only: Option<String>) -> ExitCode {
             (ran.code == 1 && by_log).then_some(()).ok_or(format!("{ran:?}"))
         });
     }
-    tally.case("one workload has the same log in every guest", || same_log(folder.path()));
+    for (system, least) in [("ext4", 100), ("xfs", 40)] {
+        tally.case(&format!("{system}: one workload has the same log in every guest"), || {
+            same_log(folder.path(), system, least)
+        });
+    }
     tally.case("MINIX 3: what fsck.minix ruins replays as it is kept", || kept_bug(folder.path()));
     tally.case("one guest measures several targets, and restoring", || measured(folder.path()));
     let Tally { passed, failed, .. } = tally;
@@ -73,7 +77,7 @@ fn spec(only: &str) -> Result<GuestSpec, VmError> {
         builder.kernel(&tree.map_or(KernelSource::Debian, |tree| KernelSource::Tree(tree.into())))?;
     let mut spec = GuestSpec::new(&kernel, &builder.image()?);
     spec.modules = Some(builder.modules(&kernel)?);
-    for driver in ["raid0", "dm-log-writes"] {
+    for driver in ["raid0", "dm-log-writes", "xfs"] {
         spec.drivers.extend(builder.driver(&kernel, driver)?);
     }
     spec.accelerator = builder.accelerator(&kernel, &spec.image)?;
@@ -186,12 +190,12 @@ fn boots() -> Result<u32, String> {
     said.parse().ok().filter(|boots| *boots > 1).ok_or(format!("{BOOTS}={said}; use a number above 1"))
 }
 
-/// The events of one workload on ext4, byte for byte.
-fn same_log(folder: &Path) -> Result<(), String> {
+/// The events of one workload on a file system, byte for byte; there are at least so many.
+fn same_log(folder: &Path, system: &str, least: usize) -> Result<(), String> {
     let mut logs = Vec::new();
     for boot in 0..boots()? {
         let arguments = format!(
-            "run fs-sync-ext4 --depth 1 --limit 2 --samples 2 --crash-depth 0 --events {boot}.jsonl --out same-log-{boot}"
+            "run fs-sync-{system} --depth 1 --limit 2 --samples 2 --crash-depth 0 --events {boot}.jsonl --out {system}-{boot}"
         );
         let ran = explode_in(folder, arguments.split_whitespace());
         if ran.code != 0 {
@@ -201,7 +205,7 @@ fn same_log(folder: &Path) -> Result<(), String> {
     }
     let equal = logs.iter().all(|log| log == &logs[0]);
     let lines = logs[0].iter().filter(|byte| **byte == b'\n').count();
-    (equal && lines > 100).then_some(()).ok_or(format!("{lines} lines, equal: {equal}"))
+    (equal && lines >= least).then_some(()).ok_or(format!("{lines} lines, equal: {equal}"))
 }
 
 /// What `explode bench` says, but for how long anything took.

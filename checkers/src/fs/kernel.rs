@@ -42,7 +42,9 @@ pub(crate) fn targets() -> Vec<Target> {
         ),
         synced("fs-sync-vfat", "the same on VFAT", on_disk("vfat", none()), "lost"),
         synced("fs-sync-minix", "the same on MINIX", on_disk("minix", none()), "lost"),
+        synced("fs-sync-xfs", "the same on XFS", on_disk("xfs", none()), "clean"),
         seeded("ext4+flush-lies", "ext4 on a disk whose flushes do nothing", deaf().plug("ext4", none())),
+        seeded("xfs+flush-lies", "XFS on a disk whose flushes do nothing", deaf().plug("xfs", none())),
         seeded(
             "ext4+fsync-lies",
             "ext4 under files whose fsync does nothing",

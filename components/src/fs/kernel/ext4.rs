@@ -43,6 +43,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         make: Box::new(move || {
             Tool::new("mke2fs", format!("-t ext4 -b {bytes} -J size={} {SAME}", bytes.div_ceil(1024)))
         }),
+        made: None,
         repair: e2fsck(options, false)?,
         promises: posix_promises,
         hides: Some(

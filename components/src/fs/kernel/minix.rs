@@ -37,6 +37,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         driver: "minix",
         options: String::new(),
         make: Box::new(move || Tool::new("mkfs.minix", make)),
+        made: None,
         repair: options.bool("fsck", true)?.then(repair),
         promises: posix_promises,
         hides: None,

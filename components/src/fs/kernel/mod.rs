@@ -8,13 +8,15 @@ mod floor;
 pub mod minix;
 mod tool;
 pub mod vfat;
+pub mod xfs;
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use explode_runtime::check::{Profile, Promise};
 use explode_runtime::failures::{FAILURE_OPTIONS, Failures};
-use explode_runtime::recover::{Below, Component, Fault, Floor, Recovery, Surface};
+use explode_runtime::recover::{Below, Blame, Component, Fault, Floor, Recovery, StackSpec, Surface};
 use explode_runtime::run::{Mode, OptionDef};
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
@@ -37,6 +39,8 @@ struct System {
     /// What makes it; the device is appended to the arguments. Every crash disk has a `System`, and none is made again: what
     /// only the first start needs is put together there.
     make: Box<dyn Fn() -> Tool>,
+    /// Holds still what that has written and would write otherwise the next time; none where the program has options for it.
+    made: Option<fn(&Path) -> io::Result<()>>,
     /// Repairs it, likewise; none where mounting has to do.
     repair: Option<Repair>,
     promises: fn() -> Vec<Promise>,
@@ -48,6 +52,12 @@ struct System {
 struct Repair {
     tool: Tool,
     repaired: &'static [i32],
+}
+
+/// The drivers that a guest has to load for a stack: those that are in no kernel of explode's, and only some stacks need.
+pub fn drivers(stack: &StackSpec) -> Vec<&'static str> {
+    let needs = |component: &&str| *component == xfs::DEF.name;
+    stack.components().iter().find(|component| needs(component)).map(|_| xfs::DRIVER).into_iter().collect()
 }
 
 /// A file system of the kernel on one block device.
@@ -67,9 +77,13 @@ impl Component for KernelFs {
         let node = below.block(0)?;
         let make = (self.system.make)();
         match make.run(&node)? {
-            (0, _) => Ok(()),
-            (code, said) => Err(Fault::new(format!("{make} ended with {code}: {said}"))),
+            (0, _) => {}
+            (code, said) => return Err(Fault::new(format!("{make} ended with {code}: {said}"))),
         }
+        let hold = |hold: fn(&Path) -> io::Result<()>| hold(&node);
+        self.system.made.map_or(Ok(()), hold).map_err(|error| {
+            Fault::new(format!("what {make} has made cannot be held still: {error}")).blame(Blame::Tool)
+        })
     }
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {

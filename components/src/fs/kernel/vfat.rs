@@ -23,6 +23,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         driver: "vfat",
         options: "codepage=437,iocharset=iso8859-1,tz=UTC".to_owned(),
         make: Box::new(|| Tool::new("mkfs.fat", "--invariant")),
+        made: None,
         repair: options.bool("fsck", true)?.then(repair),
         promises: posix_promises,
         hides: None,
