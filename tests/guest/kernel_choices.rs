@@ -12,6 +12,7 @@ use explode_runtime::choose::{Choice, Point};
 use explode_runtime::explore::{Arrival, State, Unit};
 use explode_runtime::pipeline::Pipeline;
 use explode_runtime::recover::Stack;
+use explode_runtime::report::Summary;
 use explode_runtime::run::{Early, Ended, ErrorFound, Plan, Runner, SoFar, Way, Work};
 use explode_runtime::trace::Trace;
 use nix::libc::{SCHED_FIFO, sched_param, sched_setscheduler};
@@ -57,7 +58,42 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     report.case("kernel choices: another way diverges, and says where", |_| diverges(cx));
     report
         .case("kernel choices: ext2+rename-in-steps is found with them, and only with them", |_| canary(cx));
+    for (system, kinds, counts, signatures) in FOUND {
+        let name = format!("kernel choices: {system}, {kinds}: what the page says is found");
+        report.case(&name, |_| {
+            let (summary, findings) = cx.explore(&failing(cx, system, kinds, 1));
+            let Summary { states, operations, choices, .. } = &summary;
+            let counted = [states, operations, choices].map(|count| u64::try_from(&count.0).unwrap());
+            assert_eq!((counted, summary.complete), (counts, true), "{summary:?}");
+            assert!(findings.iter().all(|finding| finding.replayed), "{findings:?}");
+            let found: BTreeSet<&str> = findings
+                .iter()
+                .map(|finding| finding.signature.strip_prefix("fs-failures/corrupt/").expect("a difference"))
+                .collect();
+            assert_eq!(found, signatures.iter().copied().collect());
+        });
+    }
 }
+
+/// What `fs-failures` comes to with one failure on a path: on a file system, with these kinds, so many states, operations and
+/// choices, and these promises are broken.
+const FOUND: [(&str, &str, [u64; 3], &[&str]); 3] = [
+    ("ext4", "slab", [65, 66, 415], &["failed-create-has-no-effect", "fsync-has-its-effect-on-disk"]),
+    ("ext2", "slab", [59, 58, 291], &[]),
+    (
+        "ext2",
+        "request",
+        [18, 29, 91],
+        &[
+            "failed-create-has-no-effect",
+            "failed-link-has-no-effect",
+            "failed-mkdir-has-no-effect",
+            "failed-rename-has-no-effect",
+            "failed-rmdir-has-no-effect",
+            "failed-unlink-has-no-effect",
+        ],
+    ),
+];
 
 const SYSTEMS: [&str; 2] = ["ext4", "ext2"];
 
