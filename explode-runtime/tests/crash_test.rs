@@ -98,6 +98,61 @@ fn a_panic_on_a_crash_disk_is_a_finding() {
     says(&text, "FAIL corrupt: panicked at explode-runtime/tests/crash_test.rs:");
 }
 
+/// A log that panics when it is dropped, too, if it holds a byte that was never written.
+struct Brittle(Log);
+
+impl Brittle {
+    fn is_whole(&self) {
+        let log = self.0.read_file(LOG).unwrap_or_default();
+        assert!(!log.contains(&0), "a byte that was never written");
+    }
+}
+
+impl Drop for Brittle {
+    fn drop(&mut self) {
+        self.is_whole();
+    }
+}
+
+#[test]
+fn a_store_that_panics_when_it_is_dropped_hides_no_finding() {
+    let read = |log: &mut Brittle| {
+        log.is_whole();
+        read(&mut log.0)
+    };
+    let step =
+        |log: &mut Brittle, bytes: &mut Vec<u8>, step: &mut Step<'_, '_>| append(&log.0, bytes, step, true);
+    let text = found(crash_test("brittle log", |files| Ok(Brittle(open(files)?)), step, read));
+    says(&text, "FAIL corrupt: panicked at explode-runtime/tests/crash_test.rs:");
+}
+
+#[test]
+fn a_step_that_stays_in_memory_is_lost_when_the_program_dies() {
+    let soft = |test: CrashTest| test.with(|settings| (settings.soft, settings.crash_depth) = (true, 0));
+    assert!(soft(crash_test("log", open, step, read)).run().complete);
+    let late = |store: &mut (Log, Vec<u8>), log: &mut Vec<u8>, step: &mut Step<'_, '_>| {
+        let mut written = log[..log.len() - store.1.len()].to_vec();
+        for byte in store.1.drain(..) {
+            let file = store.0.open(LOG, OpenFlags::EXISTING)?;
+            store.0.pwrite(file, written.len() as u64, &[byte])?;
+            store.0.close(file)?;
+            written.push(byte);
+        }
+        let byte = [b'a', b'b'][step.choose(2)];
+        store.1.push(byte);
+        log.push(byte);
+        Ok(())
+    };
+    let open = |files| Ok((open(files)?, Vec::new()));
+    let read = |store: &mut (Log, Vec<u8>)| {
+        let mut log = read(&mut store.0)?;
+        log.extend(&store.1);
+        Ok(log)
+    };
+    let text = found(soft(crash_test("late log", open, late, read)));
+    says(&text, "FAIL lost: 2 steps were durable, 1 are there;");
+}
+
 #[test]
 fn a_step_that_fails_is_told() {
     let failing = |_: &mut Log, _: &mut Vec<u8>, _: &mut Step<'_, '_>| Err("no".into());
