@@ -2,7 +2,6 @@
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
-use std::path::Path;
 use std::time::Duration;
 
 use explode::ramdisk::files::OpenFlags;
@@ -32,6 +31,8 @@ const OPTIONS: &[OptionDef] = &[
         about: "a file to count steps in: in some of them the process is killed",
         default: "",
     },
+    OptionDef { name: "deaths", about: "how often that happens", default: "200" },
+    OptionDef { name: "apart", about: "at most twice in so many steps", default: "150" },
     OptionDef { name: "slow", about: "milliseconds that a check takes more", default: "0" },
     OptionDef {
         name: "first",
@@ -80,7 +81,9 @@ pub fn registry() -> Registry {
     add("frail-slower".to_owned(), Options::none().with("slow", 3_600_000_u64), 1);
     // Only where tests have put such a file is anybody killed.
     let dice = std::env::var("EXPLODE_TEST_DICE").unwrap_or_default();
-    add("frail-killed".to_owned(), Options::none().with("dice", dice.as_str()), 4);
+    let killed = Options::none().with("dice", dice.as_str());
+    add("frail-killed".to_owned(), killed.clone(), 4);
+    add("frail-killed-seldom".to_owned(), killed.with("deaths", 50_u64).with("apart", 600_u64), 4);
     let in_mutate = GUEST_WAYS.map(|how| (how, format!("frail-guest-{how}"), "mutate"));
     for (how, name, place) in in_mutate.into_iter().chain([("sysrq", "frail-guest-init".to_owned(), "init")])
     {
@@ -105,7 +108,7 @@ pub fn registry() -> Registry {
 struct Frail {
     how: String,
     place: String,
-    dice: String,
+    dice: Option<Dice>,
     slow: Duration,
     first: bool,
 }
@@ -115,7 +118,7 @@ impl Frail {
         Ok(Frail {
             how: options.text("how", "error")?,
             place: options.text("where", "")?,
-            dice: options.text("dice", "")?,
+            dice: Dice::of(options)?,
             first: options.bool("first", false)?,
             slow: Duration::from_millis(options.int("slow", 0)?),
         })
@@ -123,7 +126,9 @@ impl Frail {
 
     /// A step begins; if it is the one, and the moment is there, something happens. True: it is to fail.
     fn step(&self, place: &str, moment: bool) -> bool {
-        self.roll();
+        if let Some(dice) = &self.dice {
+            dice.roll();
+        }
         if self.place != place || !moment {
             return false;
         }
@@ -144,25 +149,45 @@ impl Frail {
         }
         true
     }
+}
 
-    /// The file has a byte for each step of whatever process; `FILE.deaths` one for each death.
+/// Deaths of whatever process, by the number of the step.
+///
+/// A step that dies again and again is given up (docs/architecture.md), and then counts do differ: so they are apart.
+struct Dice {
+    /// Has a byte for each step; `FILE.deaths` has the steps in which one has died, 8 bytes each.
+    file: String,
+    deaths: usize,
+    apart: u64,
+}
+
+impl Dice {
+    fn of(options: &Options) -> Result<Option<Dice>, UsageError> {
+        let file = options.text("dice", "")?;
+        let deaths = options.int("deaths", 200)? as usize;
+        let apart = options.int("apart", 150)?;
+        Ok((!file.is_empty()).then_some(Dice { file, deaths, apart }))
+    }
+
     fn roll(&self) {
-        if self.dice.is_empty() {
-            return;
-        }
-        let add = |path: &str| {
+        let add = |path: &str, bytes: &[u8]| {
             let mut file =
                 OpenOptions::new().append(true).create(true).open(path).expect("the dice are there");
-            file.write_all(b".").expect("there is room");
+            file.write_all(bytes).expect("there is room");
             file.metadata().expect("it is open").len()
         };
-        let step = add(&self.dice);
+        let step = add(&self.file, b".");
         // A fixed sequence that hits one step in 64, on average.
-        let unlucky = step.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23) % 64 == 0;
-        let deaths = format!("{}.deaths", self.dice);
-        let died = std::fs::metadata(Path::new(&deaths)).map_or(0, |metadata| metadata.len());
-        if unlucky && died < 200 {
-            add(&deaths);
+        if step.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23) % 64 != 0 {
+            return;
+        }
+        let path = format!("{}.deaths", self.file);
+        let died = std::fs::read(&path).unwrap_or_default();
+        let died: Vec<u64> =
+            died.chunks_exact(8).map(|at| u64::from_le_bytes(at.try_into().unwrap())).collect();
+        let early = died.iter().rev().nth(1).is_some_and(|at| at + self.apart > step);
+        if !early && died.len() < self.deaths {
+            add(&path, &step.to_le_bytes());
             raise(Signal::SIGKILL).expect("a process can kill itself");
         }
     }
