@@ -28,6 +28,8 @@ pub enum Command {
     Minimise(MinimiseArgs),
     /// How many crash disks a second are checked, and how many a plain loop without explode would.
     Bench(BenchArgs),
+    /// Many systems by many checks: what each of them keeps, and what is safe where.
+    Matrix(MatrixArgs),
     /// What can be named.
     List(ListArgs),
     /// The disks that a crash can leave, from an event log alone.
@@ -200,6 +202,43 @@ pub struct BenchArgs {
     /// Mutates on the way to it; by default the target's.
     #[arg(long, value_name = "N")]
     pub depth: Option<u32>,
+    /// How to say it.
+    #[arg(long, value_enum, default_value = "human")]
+    pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub struct MatrixArgs {
+    /// Rows: systems or components; by default all file systems.
+    #[arg(conflicts_with = "resume")]
+    pub systems: Vec<String>,
+    /// Columns, with commas between; by default all.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', conflicts_with = "resume")]
+    pub check: Vec<String>,
+    /// Where to run; by default in process where all of a stack can, else in a guest.
+    #[arg(long = "in", value_enum, conflicts_with = "resume")]
+    pub mode: Option<Mode>,
+    /// For all cells together: each has an equal share of what is left.
+    #[arg(long, value_name = "TIME", value_parser = milliseconds, conflicts_with = "resume")]
+    pub budget: Option<u64>,
+    /// For a run at most; a cell has two where the first finds nothing.
+    #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "2m", conflicts_with = "resume")]
+    pub cell: u64,
+    /// Seeds whatever is drawn at random.
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "resume")]
+    pub seed: u64,
+    /// So many cells at once.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub jobs: u32,
+    /// The folder, absent or empty; by default explode-runs/matrix-<n>.
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    pub out: Option<PathBuf>,
+    /// Go on with the matrix in this folder: cells that have come to something are taken as they are.
+    #[arg(long, value_name = "DIR")]
+    pub resume: Option<PathBuf>,
+    /// Write the page to this file; by default matrix.html in the folder.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,

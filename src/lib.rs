@@ -8,6 +8,7 @@ mod crew;
 mod guest;
 mod interrupt;
 mod junit;
+mod matrix;
 mod output;
 mod programs;
 mod progress;

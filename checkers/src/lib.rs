@@ -32,6 +32,7 @@ pub fn register(registry: &mut Registry) {
     registry.targets.extend(vdisk::targets::systems());
     registry.targets.extend(vcs::merge::targets());
     registry.targets.extend(fs::kernel::targets());
+    registry.questions.extend(fs::questions::questions());
     #[cfg(feature = "engines")]
     registry.targets.extend(engines::targets());
 }

@@ -34,6 +34,7 @@ pub fn register(registry: &mut Registry) {
         db::sqlite::DEF,
         engine::flash::DEF,
     ]);
+    registry.systems.extend(fs::kernel::systems());
     register_engines(registry);
 }
 

@@ -4,6 +4,7 @@ mod bench;
 mod crash_disks;
 mod doctor;
 mod list;
+mod matrix;
 mod minimise;
 mod plan;
 mod prefix;
@@ -27,6 +28,7 @@ pub fn dispatch(registry: &Registry, command: &Command) -> Exit {
         Command::Replay(args) => replay::replay(registry, args),
         Command::Show(args) => show::show(registry, args),
         Command::Minimise(args) => minimise::minimise(registry, args),
+        Command::Matrix(args) => matrix::matrix(registry, args),
         Command::List(args) => list::list(registry, args),
         Command::CrashDisks(args) => crash_disks::crash_disks(args),
         Command::Doctor(args) => doctor::doctor(args),

@@ -29,13 +29,17 @@ pub fn bare(registry: &Registry, target: &str, args: &StackArgs) -> Result<Plan,
             Plan::of_parts(registry, checker, registry.stack_of(stack)?)?
         }
     };
-    plan.mode = match args.mode {
-        None => plan.mode,
-        Some(cli::Mode::Mem) => Mode::Mem,
-        Some(cli::Mode::Vm) => Mode::Vm,
-        Some(cli::Mode::Here) => Mode::Here,
-    };
+    plan.mode = args.mode.map_or(plan.mode, mode);
     Ok(plan)
+}
+
+/// Where the option says.
+pub fn mode(mode: cli::Mode) -> Mode {
+    match mode {
+        cli::Mode::Mem => Mode::Mem,
+        cli::Mode::Vm => Mode::Vm,
+        cli::Mode::Here => Mode::Here,
+    }
 }
 
 /// The plan of a stack file: with its own checker, or on its stack the one that was named.

@@ -4,5 +4,6 @@ pub mod atomic;
 pub mod basic;
 pub mod failures;
 pub(crate) mod kernel;
+pub(crate) mod questions;
 pub mod sync;
 pub mod toyfs;

@@ -32,7 +32,8 @@ pub enum RunError {
 }
 
 impl RunError {
-    pub(super) fn folder(path: &Path, error: std::io::Error) -> RunError {
+    /// The file system refused something in a folder of ours; nothing is unsaved.
+    pub fn folder(path: &Path, error: std::io::Error) -> RunError {
         RunError::Folder { path: path.to_owned(), error, unsaved: Vec::new() }
     }
 

@@ -23,20 +23,7 @@ impl RunFolder {
     /// # Errors
     /// A folder with something in it, or one that cannot be made.
     pub fn create(path: Option<&Path>, target: &str) -> Result<RunFolder, RunError> {
-        let path = match path {
-            Some(path) => {
-                let unfit =
-                    |what| super::UsageError(format!("--out {}: {what}; name another one", path.display()));
-                if path.exists() && !path.is_dir() {
-                    return Err(unfit("this is not a folder").into());
-                }
-                if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
-                    return Err(unfit("the folder is not empty").into());
-                }
-                path.to_owned()
-            }
-            None => free_folder(target)?,
-        };
+        let path = fresh_folder(path, target)?;
         let failed = |error| RunError::folder(&path, error);
         make_folder(&path.join("traces")).map_err(failed)?;
         let messages = File::create(path.join("run.jsonl")).map_err(failed)?;
@@ -114,6 +101,29 @@ fn free_folder(target: &str) -> Result<PathBuf, RunError> {
             Err(error) => return Err(RunError::folder(&path, error)),
         }
     }
+}
+
+/// Finds a place for a folder and makes it; it must be absent or empty. Without a path, `explode-runs/<name>-<n>` with the first free n.
+///
+/// # Errors
+/// A folder with something in it, or one that cannot be made.
+pub fn fresh_folder(path: Option<&Path>, name: &str) -> Result<PathBuf, RunError> {
+    let path = match path {
+        Some(path) => {
+            let unfit =
+                |what| super::UsageError(format!("--out {}: {what}; name another one", path.display()));
+            if path.exists() && !path.is_dir() {
+                return Err(unfit("this is not a folder").into());
+            }
+            if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
+                return Err(unfit("the folder is not empty").into());
+            }
+            path.to_owned()
+        }
+        None => free_folder(name)?,
+    };
+    make_folder(&path).map_err(|error| RunError::folder(&path, error))?;
+    Ok(path)
 }
 
 /// Makes a folder and those above it, durably.

@@ -8,6 +8,7 @@ mod exit;
 mod explore;
 mod findings;
 mod folder;
+mod grid;
 mod hearing;
 mod journal;
 mod memory;
@@ -28,7 +29,8 @@ pub use bench::{BenchReport, Keeping, RESTORE_MIB, Restore, bench, bench_restore
 pub use error::{Confirm, Confirmation, RunError};
 pub use exit::Exit;
 pub use explore::{explore, explore_by};
-pub use folder::{RunFolder, durable_file, durable_write};
+pub use folder::{RunFolder, durable_file, durable_write, fresh_folder};
+pub use grid::{Question, System};
 pub use journal::{History, JournalError};
 pub use options::{OptionDef, OptionValue, Options, UsageError};
 pub use plan::{Bounds, Mode, Plan, Settings};

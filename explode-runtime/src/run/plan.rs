@@ -35,7 +35,8 @@ impl Mode {
 }
 
 /// How far a run goes unless told otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Bounds {
     /// Mutates on a path.
     pub depth: u32,

@@ -1,5 +1,6 @@
 //! What can be named: components, checkers, targets. Filled by those who have some; the engine has none of its own.
 
+use super::grid::{Question, System};
 use super::options::{OptionDef, Options, UsageError};
 use super::plan::{Bounds, Mode, Plan};
 use crate::check::Checker;
@@ -84,6 +85,10 @@ pub struct Registry {
     pub targets: Vec<Target>,
     /// What other builds have.
     pub absent: Vec<Absent>,
+    /// The rows of the matrix, in order.
+    pub systems: Vec<System>,
+    /// Its columns, in order.
+    pub questions: Vec<Question>,
 }
 
 impl Registry {

@@ -17,7 +17,7 @@ use std::rc::Rc;
 use explode_runtime::check::{Profile, Promise};
 use explode_runtime::failures::{FAILURE_OPTIONS, Failures};
 use explode_runtime::recover::{Below, Blame, Component, Fault, Floor, Recovery, StackSpec, Surface};
-use explode_runtime::run::{Mode, OptionDef};
+use explode_runtime::run::{Mode, OptionDef, Options, System as Row};
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
@@ -58,6 +58,23 @@ struct Repair {
 pub fn drivers(stack: &StackSpec) -> Vec<&'static str> {
     let needs = |component: &&str| *component == xfs::DEF.name;
     stack.components().iter().find(|component| needs(component)).map(|_| xfs::DRIVER).into_iter().collect()
+}
+
+/// The file systems as rows of the matrix, each on a disk.
+pub fn systems() -> Vec<Row> {
+    let row = |name, component: &str, options| Row {
+        name,
+        stack: StackSpec::default().plug("ramdisk", Options::none()).plug(component, options),
+    };
+    let plain = |name| row(name, name, Options::none());
+    vec![
+        plain(ext2::DEF.name),
+        row("ext2-by-ext4", ext2::DEF.name, Options::none().with("driver", "ext4")),
+        plain(ext4::DEF.name),
+        plain(vfat::DEF.name),
+        plain(minix::DEF.name),
+        plain(xfs::DEF.name),
+    ]
 }
 
 /// A file system of the kernel on one block device.

@@ -1,0 +1,33 @@
+//! The rows and columns of `explode matrix`: systems by name, and what is asked of each.
+
+use super::options::{OptionValue, Options};
+use super::plan::Bounds;
+use crate::recover::StackSpec;
+
+/// A row: a system with a name of its own.
+#[derive(Clone, Debug)]
+pub struct System {
+    /// Its name.
+    pub name: &'static str,
+    /// Bottom first; the top layer is the system.
+    pub stack: StackSpec,
+}
+
+/// A column: a checker with its options and bounds, the same for all systems.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// Its name.
+    pub name: &'static str,
+    /// One line about it.
+    pub about: &'static str,
+    /// The checker's name.
+    pub checker: &'static str,
+    /// The checker's options.
+    pub options: Options,
+    /// Options of the top layer; a system without one of them is not asked.
+    pub set: Vec<(&'static str, OptionValue)>,
+    /// How far it goes.
+    pub bounds: Bounds,
+    /// Is it about one way to make things durable? Then a report says on which systems this way is safe (EX-117).
+    pub way: bool,
+}

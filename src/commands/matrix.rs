@@ -1,0 +1,185 @@
+//! `explode matrix`: systems by checks.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use explode_runtime::report::quoted;
+use explode_runtime::run::{Exit, Registry, RunError, UsageError, durable_write, fresh_folder};
+use serde_json::{Value, json};
+
+use super::plan::mode;
+use crate::cli::{Format, MatrixArgs};
+use crate::matrix::{self, Cell, Grid, Limits, Outcome};
+use crate::{interrupt, output};
+
+/// Fills a matrix.
+pub fn matrix(registry: &Registry, args: &MatrixArgs) -> Exit {
+    match fill(registry, args) {
+        Ok(exit) => exit,
+        Err(error) => output::fail(error.exit(), error),
+    }
+}
+
+fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
+    let (grid, folder) = match &args.resume {
+        Some(folder) => (Grid::read(folder)?, folder.clone()),
+        None => begin(registry, args)?,
+    };
+    let begin = Instant::now();
+    let filling = Filling {
+        registry,
+        grid: &grid,
+        folder: &folder,
+        format: args.format,
+        end: grid.budget_ms.map(|budget| begin + Duration::from_millis(budget)),
+        jobs: args.jobs,
+        next: AtomicUsize::new(0),
+        ended: AtomicUsize::new(0),
+        interrupted: interrupt::watch(),
+        cells: Mutex::new(vec![None; grid.systems.len() * grid.checks.len()]),
+    };
+    let results: Vec<std::io::Result<()>> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..args.jobs).map(|_| scope.spawn(|| filling.work())).collect();
+        workers.into_iter().map(|worker| worker.join().expect("a worker does not panic")).collect()
+    });
+    let failed = |error| RunError::folder(&folder, error);
+    results.into_iter().collect::<std::io::Result<()>>().map_err(failed)?;
+    let cells = filling.cells.into_inner().expect("no worker has panicked");
+    let cells: Vec<Cell> = cells.into_iter().flatten().collect();
+    let (faults, safe) = (matrix::faults(&grid, &cells), matrix::safe(&grid, &cells));
+    let page = matrix::page(&grid, &cells, &faults, &safe);
+    let html = args.html.clone().unwrap_or_else(|| folder.join("matrix.html"));
+    durable_write(&html, page.as_bytes()).map_err(failed)?;
+    match args.format {
+        Format::Human => {
+            output::line("");
+            let lines = matrix::table(&grid, &cells, &faults, &safe, &output::program(), &folder);
+            lines.iter().for_each(|line| output::line(line));
+        }
+        Format::Jsonl => {
+            faults.iter().for_each(|fault| output::line(&typed("fault", json!(fault)).to_string()));
+            safe.iter().for_each(|safe| output::line(&typed("safe", json!(safe)).to_string()));
+            output::line(&total(&cells, &folder, begin.elapsed()).to_string());
+        }
+    }
+    if args.format == Format::Human && cells.iter().any(|cell| cell.outcome == Outcome::NotRun) {
+        let (program, folder) = (quoted(&output::program()), quoted(&folder.display().to_string()));
+        output::line(&format!("  resume   {program} matrix --resume {folder}"));
+    }
+    let any = |outcome| cells.iter().any(|cell| cell.outcome == outcome);
+    Ok(if any(Outcome::Bug) {
+        Exit::Findings
+    } else if any(Outcome::Broken) {
+        Exit::Broken
+    } else {
+        Exit::Clean
+    })
+}
+
+/// A new matrix, and its folder.
+fn begin(registry: &Registry, args: &MatrixArgs) -> Result<(Grid, PathBuf), RunError> {
+    let all = |names: &[String], all: Vec<&str>| match names {
+        [] => all.into_iter().map(str::to_owned).collect(),
+        names => names.to_vec(),
+    };
+    let systems = all(&args.systems, registry.systems.iter().map(|system| system.name).collect());
+    let checks = all(&args.check, registry.questions.iter().map(|question| question.name).collect());
+    for (what, names) in [("system", &systems), ("check", &checks)] {
+        if let Some(twice) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
+            return Err(UsageError(format!("{what} '{}' is named twice; name it once", twice.1)).into());
+        }
+    }
+    let row = |name: &String| matrix::Row::named(registry, name);
+    let column = |name: &String| matrix::Column::named(registry, name);
+    let grid = Grid {
+        systems: systems.iter().map(row).collect::<Result<_, _>>()?,
+        checks: checks.iter().map(column).collect::<Result<_, _>>()?,
+        mode: args.mode.map(mode),
+        budget_ms: args.budget,
+        cell_ms: args.cell,
+        seed: args.seed,
+    };
+    let folder = fresh_folder(args.out.as_deref(), "matrix")?;
+    grid.write(&folder).map_err(|error| RunError::folder(&folder, error))?;
+    Ok((grid, folder))
+}
+
+/// What the workers share.
+struct Filling<'a> {
+    registry: &'a Registry,
+    grid: &'a Grid,
+    folder: &'a Path,
+    format: Format,
+    end: Option<Instant>,
+    jobs: u32,
+    next: AtomicUsize,
+    ended: AtomicUsize,
+    interrupted: &'a AtomicBool,
+    cells: Mutex<Vec<Option<Cell>>>,
+}
+
+impl Filling<'_> {
+    /// Takes one cell after the other.
+    fn work(&self) -> std::io::Result<()> {
+        let of = self.grid.systems.len() * self.grid.checks.len();
+        loop {
+            let at = self.next.fetch_add(1, Ordering::Relaxed);
+            if at >= of {
+                return Ok(());
+            }
+            let cell = self.cell(at, of - at)?;
+            let ended = self.ended.fetch_add(1, Ordering::Relaxed) + 1;
+            match self.format {
+                Format::Human => output::line(&matrix::cell_line(&cell, ended, of)),
+                Format::Jsonl => output::line(&typed("cell", json!(cell)).to_string()),
+            }
+            self.cells.lock().expect("no worker has panicked")[at] = Some(cell);
+        }
+    }
+
+    /// That of a number; so many are left.
+    fn cell(&self, at: usize, left: usize) -> std::io::Result<Cell> {
+        let Filling { registry, grid, folder, interrupted, .. } = *self;
+        let row = &grid.systems[at / grid.checks.len()];
+        let column = &grid.checks[at % grid.checks.len()];
+        let place = Grid::place(folder, row, column);
+        if let Some(cell) = Cell::read(&place) {
+            return Ok(cell);
+        }
+        let whole = Duration::from_millis(grid.cell_ms);
+        let budget = self.end.map_or(whole, |end| {
+            // A cell has two runs at most.
+            let share = end.saturating_duration_since(Instant::now()) * self.jobs / (2 * left as u32);
+            share.min(whole)
+        });
+        if interrupted.load(Ordering::Relaxed) {
+            return Ok(Cell::without(row, column, Outcome::NotRun, "interrupted"));
+        }
+        if budget.is_zero() {
+            return Ok(Cell::without(row, column, Outcome::NotRun, "the budget was spent"));
+        }
+        matrix::ask(registry, grid, row, column, &place, Limits { budget, first: false, interrupted })
+    }
+}
+
+/// The last line: how many cells of each kind.
+fn total(cells: &[Cell], folder: &Path, elapsed: Duration) -> Value {
+    let mut total = json!({
+        "type": "matrix",
+        "cells": cells.len(),
+        "out": folder.display().to_string(),
+        "seconds": elapsed.as_secs_f64(),
+    });
+    for outcome in Outcome::ALL {
+        let count = cells.iter().filter(|cell| cell.outcome == outcome).count();
+        total[outcome.key()] = count.into();
+    }
+    total
+}
+
+fn typed(kind: &str, mut value: Value) -> Value {
+    value["type"] = kind.into();
+    value
+}

@@ -1,0 +1,114 @@
+//! One cell as a stack file: what the matrix runs, and whoever wants to run it again.
+
+use explode_runtime::recover::{Layer, StackSpec};
+use explode_runtime::run::{OptionValue, Options, Registry};
+use explode_runtime::shell::COMPONENT;
+use toml::{Table, Value};
+
+use super::grid::{Column, Grid, Row};
+
+/// The leaf whose flushes can be dropped, and the option that drops them.
+const DISK: &str = "ramdisk";
+const DROPPED: (&str, &str) = ("flushes", "dropped");
+
+/// A checker on a stack, with bounds.
+pub struct Asked<'a> {
+    grid: &'a Grid,
+    column: &'a Column,
+    stack: StackSpec,
+}
+
+impl<'a> Asked<'a> {
+    /// The cell of a row and a column; if the system has no such option, which one.
+    pub fn new(
+        registry: &Registry,
+        grid: &'a Grid,
+        row: &Row,
+        column: &'a Column,
+    ) -> Result<Asked<'a>, String> {
+        let mut stack = row.stack.clone();
+        if let Some(top) = stack.0.last_mut() {
+            let has = |key: &str| {
+                let def = registry.component(&top.component);
+                def.is_ok_and(|def| def.options.iter().any(|option| option.name == key))
+            };
+            if let Some((key, _)) = column.set.iter().find(|(key, _)| !has(key)) {
+                return Err(format!("{} has no option '{key}'", top.component));
+            }
+            set(top, column.set.iter().map(|(key, value)| (key.as_str(), value.clone())));
+        }
+        Ok(Asked { grid, column, stack })
+    }
+
+    /// The same on disks that do nothing when they are asked to flush; none if it stands on no such disk.
+    pub fn without_flushes(&self) -> Option<Asked<'a>> {
+        let mut stack = self.stack.clone();
+        let mut disks = stack.0.iter_mut().filter(|layer| layer.component == DISK).peekable();
+        disks.peek()?;
+        disks.for_each(|disk| set(disk, [(DROPPED.0, OptionValue::from(DROPPED.1))]));
+        Some(Asked { stack, ..*self })
+    }
+
+    /// The stack file.
+    pub fn file(&self) -> String {
+        let Asked { grid, column, stack } = self;
+        let bounds = column.bounds;
+        let mut run = Table::new();
+        let numbers = [
+            ("depth", u64::from(bounds.depth)),
+            ("limit", bounds.limit),
+            ("samples", bounds.samples),
+            ("crash_depth", u64::from(bounds.crash_depth)),
+            ("seed", grid.seed),
+        ];
+        for (key, number) in numbers {
+            run.insert(key.to_owned(), value(&OptionValue::Int(number)));
+        }
+        if let Some(mode) = grid.mode {
+            run.insert("in".to_owned(), mode.as_str().into());
+        }
+        let mut checker = options(&column.options);
+        checker.insert("use".to_owned(), column.checker.as_str().into());
+        let mut file = Table::new();
+        file.insert("run".to_owned(), run.into());
+        file.insert("component".to_owned(), Value::Array(stack.0.iter().map(layer).collect()));
+        file.insert("checker".to_owned(), checker.into());
+        file.to_string()
+    }
+}
+
+fn set<'k>(layer: &mut Layer, options: impl IntoIterator<Item = (&'k str, OptionValue)>) {
+    for (key, value) in options {
+        layer.options = std::mem::take(&mut layer.options).with(key, value);
+    }
+}
+
+fn layer(layer: &Layer) -> Value {
+    let mut table = options(&layer.options);
+    table.insert("name".to_owned(), layer.name.as_str().into());
+    if layer.component != COMPONENT.name {
+        table.insert("use".to_owned(), layer.component.as_str().into());
+    }
+    if !layer.children.is_empty() {
+        let children = layer.children.iter().map(|child| child.as_str().into()).collect();
+        table.insert("children".to_owned(), Value::Array(children));
+    }
+    table.into()
+}
+
+fn options(options: &Options) -> Table {
+    options.iter().map(|(key, option)| (key.to_owned(), value(option))).collect()
+}
+
+/// Numbers of stack files have 63 bits; no option of ours is larger.
+fn value(option: &OptionValue) -> Value {
+    match option {
+        OptionValue::Bool(yes) => (*yes).into(),
+        OptionValue::Int(number) => i64::try_from(*number).unwrap_or(i64::MAX).into(),
+        OptionValue::Text(text) => text.as_str().into(),
+        OptionValue::List(list) => Value::Array(list.iter().map(value).collect()),
+        OptionValue::Table(table) => {
+            Value::Table(table.iter().map(|(key, option)| (key.clone(), value(option))).collect())
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! What came of a cell.
+//!
+//! A cell passes only if the same check finds something once the flushes of its disks are dropped: a check that cannot see that
+//! loss says nothing when it finds none. Then the cell is `blind`.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use explode_runtime::report::{Finding, Summary};
+use explode_runtime::run::{Exit, Registry};
+use serde::{Deserialize, Serialize};
+
+use super::Asked;
+use super::child::{self, Heard, Limits};
+use super::grid::{Column, Grid, Row};
+
+/// How a cell is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Nothing was found, and the check has eyes.
+    Pass,
+    /// All that was found is what the system's profile excludes.
+    ByDesign,
+    /// Something was found, and replayed.
+    Bug,
+    /// Nothing was found, but neither was a loss that is there for certain.
+    Blind,
+    /// The system does not have what is asked for, or the machine lacks what it needs.
+    NotSupported,
+    /// The tool, a component or the machine failed.
+    Broken,
+    /// The time was over.
+    NotRun,
+}
+
+impl Outcome {
+    /// All of them, the best first.
+    pub const ALL: [Outcome; 7] = [
+        Outcome::Pass,
+        Outcome::ByDesign,
+        Outcome::Bug,
+        Outcome::Blind,
+        Outcome::NotSupported,
+        Outcome::Broken,
+        Outcome::NotRun,
+    ];
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Outcome::Pass => "pass",
+            Outcome::ByDesign => "by design",
+            Outcome::Bug => "bug",
+            Outcome::Blind => "blind",
+            Outcome::NotSupported => "not supported",
+            Outcome::Broken => "broken",
+            Outcome::NotRun => "not run",
+        }
+    }
+
+    /// Its key in JSON.
+    pub fn key(self) -> &'static str {
+        match self {
+            Outcome::Pass => "pass",
+            Outcome::ByDesign => "by_design",
+            Outcome::Bug => "bug",
+            Outcome::Blind => "blind",
+            Outcome::NotSupported => "not_supported",
+            Outcome::Broken => "broken",
+            Outcome::NotRun => "not_run",
+        }
+    }
+}
+
+/// A cell that was asked.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Cell {
+    pub system: String,
+    pub check: String,
+    pub outcome: Outcome,
+    /// Why it is not supported, broken, blind or not run.
+    pub why: Option<String>,
+    /// What was found and replayed, by design or not.
+    pub findings: Vec<Finding>,
+    /// The counts of the run.
+    pub summary: Option<Summary>,
+    /// What was found on disks whose flushes were dropped; none if that was not tried, or nothing was.
+    pub sees: Option<String>,
+    /// For both runs.
+    pub seconds: f64,
+}
+
+const FILE: &str = "cell.json";
+
+impl Cell {
+    /// One of which nothing is known but this.
+    pub fn without(row: &Row, column: &Column, outcome: Outcome, why: impl Into<String>) -> Cell {
+        Cell {
+            system: row.name.clone(),
+            check: column.name.clone(),
+            outcome,
+            why: Some(why.into()),
+            findings: Vec::new(),
+            summary: None,
+            sees: None,
+            seconds: 0.0,
+        }
+    }
+
+    /// That of an earlier process, if it came to anything.
+    pub fn read(place: &Path) -> Option<Cell> {
+        let text = std::fs::read(place.join(FILE)).ok()?;
+        let cell: Cell = serde_json::from_slice(&text).ok()?;
+        (cell.outcome != Outcome::NotRun).then_some(cell)
+    }
+
+    /// Keeps it.
+    pub fn write(&self, place: &Path) -> std::io::Result<()> {
+        let text = serde_json::to_vec_pretty(self).expect("a cell is plain data");
+        explode_runtime::run::durable_write(&place.join(FILE), &text)
+    }
+
+    /// The bugs, without what is by design.
+    pub fn bugs(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| !finding.by_design)
+    }
+}
+
+/// Asks: runs the check, and if it finds nothing, runs it again on disks whose flushes are dropped. `place` is the cell's folder.
+///
+/// # Errors
+/// Those of the file system and of starting a process.
+pub fn ask(
+    registry: &Registry,
+    grid: &Grid,
+    row: &Row,
+    column: &Column,
+    place: &Path,
+    limits: Limits<'_>,
+) -> std::io::Result<Cell> {
+    let begin = Instant::now();
+    let mut cell = match Asked::new(registry, grid, row, column) {
+        Err(why) => Cell::without(row, column, Outcome::NotSupported, why),
+        Ok(asked) => {
+            // What an interrupted process has left of it.
+            if place.exists() {
+                std::fs::remove_dir_all(place)?;
+            }
+            let once = |asked: &Asked<'_>, name: &str, first| {
+                std::fs::create_dir_all(place)?;
+                let file = place.join(format!("{name}.toml"));
+                std::fs::write(&file, asked.file())?;
+                child::run(&file, &place.join(name), Limits { first, ..limits })
+            };
+            let mut cell = judge(row, column, once(&asked, "check", false)?, limits.budget);
+            if cell.outcome == Outcome::Pass {
+                see(&mut cell, asked.without_flushes().map(|deaf| once(&deaf, "deaf", true)).transpose()?);
+            }
+            cell
+        }
+    };
+    cell.seconds = begin.elapsed().as_secs_f64();
+    std::fs::create_dir_all(place)?;
+    cell.write(place)?;
+    Ok(cell)
+}
+
+/// What a run says, before it is known whether the check has eyes.
+fn judge(row: &Row, column: &Column, heard: Heard, budget: Duration) -> Cell {
+    let Heard { findings, broken, summary, code, said, hung, interrupted } = heard;
+    let (replayed, other): (Vec<Finding>, Vec<Finding>) =
+        findings.into_iter().partition(|finding| finding.replayed);
+    let checked = summary.as_ref().is_some_and(|summary| !summary.checked.is_zero());
+    let bug = replayed.iter().any(|finding| !finding.by_design);
+    let last = |text: &str| text.lines().last().unwrap_or("it said nothing").to_owned();
+    let (outcome, why) = match code {
+        _ if bug => (Outcome::Bug, broken.first().cloned()),
+        _ if interrupted => (Outcome::NotRun, Some("interrupted".to_owned())),
+        _ if hung => (Outcome::Broken, Some(format!("it did not end within its {budget:?}, and was killed"))),
+        Some(code) if code == Exit::Unsupported as i32 => (Outcome::NotSupported, Some(last(&said))),
+        Some(code) if code == Exit::Clean as i32 => match other.first() {
+            Some(one) => (Outcome::Broken, Some(format!("{} was found, and did not replay", one.signature))),
+            None if !replayed.is_empty() => (Outcome::ByDesign, None),
+            None if checked => (Outcome::Pass, None),
+            None => (Outcome::NotRun, Some(format!("no disk was checked within {budget:?}"))),
+        },
+        _ => (Outcome::Broken, Some(broken.first().cloned().unwrap_or_else(|| last(&said)))),
+    };
+    Cell { outcome, why, findings: replayed, summary, ..Cell::without(row, column, outcome, "") }
+}
+
+/// Looks whether the check has eyes; `deaf` is its run without flushes, if there can be one.
+fn see(cell: &mut Cell, deaf: Option<Heard>) {
+    let Some(deaf) = deaf else {
+        cell.outcome = Outcome::Blind;
+        cell.why = Some("it stands on no disk whose flushes could be dropped".to_owned());
+        return;
+    };
+    if let Some(found) = deaf.findings.iter().find(|finding| finding.replayed) {
+        cell.sees = Some(found.signature.clone());
+        return;
+    }
+    (cell.outcome, cell.why) = match deaf.summary {
+        _ if deaf.interrupted => (Outcome::NotRun, Some("interrupted".to_owned())),
+        Some(_) if deaf.broken.is_empty() => {
+            (Outcome::Blind, Some("nothing is found on disks that do not flush, either".to_owned()))
+        }
+        _ => {
+            let said = deaf.broken.first().cloned().unwrap_or(deaf.said);
+            (Outcome::Broken, Some(format!("on disks that do not flush: {said}")))
+        }
+    };
+}

@@ -1,0 +1,122 @@
+//! A run of explode in a process of its own, heard until it ends or is ended.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use explode_runtime::report::{Finding, Message, Summary};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// When a run ends.
+#[derive(Clone, Copy)]
+pub struct Limits<'a> {
+    /// The run's own budget.
+    pub budget: Duration,
+    /// End it as soon as it has found anything?
+    pub first: bool,
+    /// Whoever wants everything to end says so here.
+    pub interrupted: &'a AtomicBool,
+}
+
+/// After its budget a run still has the step that is under way to end, and findings to replay, each in a guest of its own.
+const GRACE: Duration = Duration::from_secs(300);
+/// What was asked to end, ends within this time.
+const ENDING: Duration = Duration::from_secs(60);
+const TICK: Duration = Duration::from_millis(100);
+/// So much of what is said on standard error is kept.
+const SAID: usize = 4000;
+
+/// What a run has said.
+#[derive(Default)]
+pub struct Heard {
+    pub findings: Vec<Finding>,
+    pub broken: Vec<String>,
+    pub summary: Option<Summary>,
+    /// Its exit code; none if it was killed.
+    pub code: Option<i32>,
+    /// On standard error.
+    pub said: String,
+    /// It had to be killed.
+    pub hung: bool,
+    /// It was asked to end before its time, since everything is to end.
+    pub interrupted: bool,
+}
+
+/// Runs a stack file; the run folder is `out`, which is absent.
+pub fn run(file: &Path, out: &Path, limits: Limits<'_>) -> std::io::Result<Heard> {
+    let mut command = explode_vm::this_program();
+    command.arg("run").arg(file).arg("--out").arg(out).args(["--format", "jsonl", "--budget"]);
+    command.arg(format!("{}ms", limits.budget.as_millis()));
+    // Ctrl-C on the terminal is not for it: it is told.
+    command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = explode_vm::spawn(command, Signal::SIGKILL)?;
+    let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
+    thread::scope(|scope| {
+        let (lines, heard) = mpsc::channel();
+        scope.spawn(move || {
+            let reader = out.take().into_iter().flat_map(|out| BufReader::new(out).lines());
+            // Nobody listens any more once the run has ended.
+            let _ = reader.map_while(Result::ok).try_for_each(|line| lines.send(line));
+        });
+        let said = scope.spawn(move || {
+            let mut said = Vec::new();
+            let _ = err.take().map(|mut err| err.read_to_end(&mut said));
+            String::from_utf8_lossy(&said).trim().chars().take(SAID).collect::<String>()
+        });
+        let mut heard = listen(&mut child, &heard, limits);
+        heard.code = child.wait()?.code();
+        heard.said = said.join().unwrap_or_default();
+        Ok(heard)
+    })
+}
+
+/// Hears it until its output ends.
+fn listen(child: &mut Child, lines: &mpsc::Receiver<String>, limits: Limits<'_>) -> Heard {
+    let mut heard = Heard::default();
+    let mut end = Instant::now() + limits.budget + GRACE;
+    let mut asked = false;
+    loop {
+        match lines.recv_timeout(TICK) {
+            Ok(line) => heard.take(&line),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return heard,
+        }
+        heard.interrupted |= limits.interrupted.load(Ordering::Relaxed);
+        if !asked && (heard.interrupted || limits.first && !heard.findings.is_empty()) {
+            asked = true;
+            end = end.min(Instant::now() + ENDING);
+            // One that has just ended needs no signal.
+            let _ = kill(pid(child), Signal::SIGINT);
+        }
+        if Instant::now() > end && !heard.hung {
+            heard.hung = true;
+            // Its guests and workers end with it. One that has just ended needs no signal.
+            let _ = child.kill();
+        }
+    }
+}
+
+fn pid(child: &Child) -> Pid {
+    Pid::from_raw(i32::try_from(child.id()).expect("a process id is an i32"))
+}
+
+impl Heard {
+    fn take(&mut self, line: &str) {
+        match serde_json::from_str(line) {
+            Ok(Message::Finding(finding)) => {
+                // Told again with its last count.
+                self.findings.retain(|found| found.id != finding.id);
+                self.findings.push(finding);
+            }
+            Ok(Message::Broken { message }) => self.broken.push(message),
+            Ok(Message::Summary(summary)) => self.summary = Some(summary),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What a matrix asks: it stands in `grid.json` of its folder, and a matrix that is resumed goes by it.
+
+use std::path::{Path, PathBuf};
+
+use explode_runtime::recover::StackSpec;
+use explode_runtime::run::{
+    Bounds, Mode, OptionValue, Options, Question, Registry, UsageError, durable_write,
+};
+use serde::{Deserialize, Serialize};
+
+/// Rows, columns, and how long.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Grid {
+    /// In order.
+    pub systems: Vec<Row>,
+    /// In order.
+    pub checks: Vec<Column>,
+    /// Where; if it is not said, where each system can run.
+    #[serde(rename = "in")]
+    pub mode: Option<Mode>,
+    /// For all cells, in milliseconds.
+    pub budget_ms: Option<u64>,
+    /// For a run, in milliseconds; a cell has two at most.
+    pub cell_ms: u64,
+    /// Seeds whatever is drawn at random.
+    pub seed: u64,
+}
+
+/// A system.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    /// Its name, that of a folder too.
+    pub name: String,
+    /// Bottom first.
+    pub stack: StackSpec,
+}
+
+/// A check.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Column {
+    /// Its name, that of a folder too.
+    pub name: String,
+    /// One line about it.
+    pub about: String,
+    /// The checker's name.
+    pub checker: String,
+    /// The checker's options.
+    pub options: Options,
+    /// Options of the top layer.
+    pub set: Vec<(String, OptionValue)>,
+    /// How far it goes.
+    pub bounds: Bounds,
+    /// Is it about one way to make things durable?
+    pub way: bool,
+}
+
+const FILE: &str = "grid.json";
+
+impl Grid {
+    /// Reads that of a folder.
+    pub fn read(folder: &Path) -> Result<Grid, UsageError> {
+        let path = folder.join(FILE);
+        let wrong = |error: &dyn std::fmt::Display| {
+            UsageError(format!("{}: {error}; name the folder of a matrix", path.display()))
+        };
+        let text = std::fs::read(&path).map_err(|error| wrong(&error))?;
+        serde_json::from_slice(&text).map_err(|error| wrong(&error))
+    }
+
+    /// Writes it.
+    pub fn write(&self, folder: &Path) -> std::io::Result<()> {
+        let text = serde_json::to_vec_pretty(self).expect("a grid is plain data");
+        durable_write(&folder.join(FILE), &text)
+    }
+
+    /// The folder of a cell.
+    pub fn place(folder: &Path, row: &Row, column: &Column) -> PathBuf {
+        folder.join(&row.name).join(&column.name)
+    }
+}
+
+impl Row {
+    /// The system of this name: a row of the registry, or a component with what it needs below.
+    pub fn named(registry: &Registry, name: &str) -> Result<Row, UsageError> {
+        let system = registry.systems.iter().find(|system| system.name == name);
+        let component = registry.components.iter().find(|def| def.name == name);
+        let stack = match (system, component) {
+            (Some(system), _) => system.stack.clone(),
+            (None, Some(def)) => registry.stack_of(def.name)?,
+            (None, None) => {
+                let systems = registry.systems.iter().map(|system| system.name);
+                let known = systems.chain(registry.components.iter().map(|def| def.name));
+                return Err(registry.unknown("system", name, known));
+            }
+        };
+        Ok(Row { name: name.to_owned(), stack })
+    }
+}
+
+impl Column {
+    /// The check of this name.
+    pub fn named(registry: &Registry, name: &str) -> Result<Column, UsageError> {
+        let found = registry.questions.iter().find(|question| question.name == name);
+        let known = registry.questions.iter().map(|question| question.name);
+        found.map(Column::from).ok_or_else(|| UsageError::unknown("check", name, known))
+    }
+}
+
+impl From<&Question> for Column {
+    fn from(question: &Question) -> Column {
+        let set = question.set.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
+        Column {
+            name: question.name.to_owned(),
+            about: question.about.to_owned(),
+            checker: question.checker.to_owned(),
+            options: question.options.clone(),
+            set: set.collect(),
+            bounds: question.bounds,
+            way: question.way,
+        }
+    }
+}

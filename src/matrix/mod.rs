@@ -1,0 +1,28 @@
+//! `explode matrix`: systems by checks, each cell a run of explode of its own (EX-7, EX-117, `docs/matrix.md`).
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `grid.rs` | what is asked, as it stands in the folder |
+//! | `asked.rs` | one cell as a stack file that anybody can run |
+//! | `child.rs` | a run of it, in a process of its own |
+//! | `cell.rs` | what came of it: pass, by design, bug, blind, not supported |
+//! | `layers.rs` | whose fault it is, when the layer is varied; what is safe where |
+//! | `paper.rs` | Table 2 of the paper, to hold beside it |
+//! | `text.rs`, `html.rs` | for people |
+
+mod asked;
+mod cell;
+mod child;
+mod grid;
+mod html;
+mod layers;
+mod paper;
+mod text;
+
+pub use asked::Asked;
+pub use cell::{Cell, Outcome, ask};
+pub use child::Limits;
+pub use grid::{Column, Grid, Row};
+pub use html::page;
+pub use layers::{faults, safe};
+pub use text::{cell_line, table};

@@ -1,0 +1,41 @@
+//! Table 2 of the paper (EXPLODE, OSDI 2006): which of four ways to sync failed on which file system of Linux 2.6.11.
+
+use super::grid::Grid;
+
+/// The four ways, by the names that our checks have.
+pub const WAYS: [&str; 4] = ["sync", "mount-sync", "fsync", "o-sync"];
+
+/// Which of them failed, by the names that our systems have.
+const FAILED: [(&str, [bool; 4]); 10] = [
+    ("ext2", [false, true, true, true]),
+    ("ext3", [false, false, false, true]),
+    ("reiserfs", [false, true, false, true]),
+    ("reiser4", [false, false, false, true]),
+    ("jfs", [false, true, true, true]),
+    ("xfs", [false, true, false, true]),
+    ("msdos", [true, true, false, true]),
+    ("vfat", [true, true, false, true]),
+    ("hfs", [true, true, true, true]),
+    ("hfsplus", [true, true, true, true]),
+];
+
+/// Did this way fail on this system in 2006? None where the paper does not say.
+pub fn failed(system: &str, way: &str) -> Option<bool> {
+    let way = WAYS.iter().position(|name| *name == way)?;
+    FAILED.iter().find(|(name, _)| *name == system).map(|(_, failed)| failed[way])
+}
+
+/// The lines for the systems of a grid that the paper has looked at, too, if the grid has any of its ways.
+pub fn lines(grid: &Grid) -> Vec<String> {
+    if !grid.checks.iter().any(|check| WAYS.contains(&check.name.as_str())) {
+        return Vec::new();
+    }
+    let line = |system: &str| {
+        let of = |want: bool| WAYS.into_iter().filter(move |way| failed(system, way) == Some(want));
+        let (failed, held): (Vec<&str>, Vec<&str>) = (of(true).collect(), of(false).collect());
+        let any = !failed.is_empty() || !held.is_empty();
+        let words = |ways: Vec<&str>| if ways.is_empty() { "none".to_owned() } else { ways.join(", ") };
+        any.then(|| format!("{system}: safe {}; not {}", words(held), words(failed)))
+    };
+    grid.systems.iter().filter_map(|row| line(&row.name)).collect()
+}
