@@ -209,8 +209,8 @@ pub struct BenchArgs {
 
 #[derive(Debug, Args)]
 pub struct MatrixArgs {
-    /// Rows: systems or components; by default all file systems.
-    #[arg(conflicts_with = "resume")]
+    /// Rows: systems, components or stack files; by default all file systems.
+    #[arg(value_name = "SYSTEM | FILE.toml", conflicts_with = "resume")]
     pub systems: Vec<String>,
     /// Columns, with commas between; by default all.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', conflicts_with = "resume")]

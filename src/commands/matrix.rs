@@ -1,5 +1,6 @@
 //! `explode matrix`: systems by checks.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -86,11 +87,6 @@ fn begin(registry: &Registry, args: &MatrixArgs) -> Result<(Grid, PathBuf), RunE
     };
     let systems = all(&args.systems, registry.systems.iter().map(|system| system.name).collect());
     let checks = all(&args.check, registry.questions.iter().map(|question| question.name).collect());
-    for (what, names) in [("system", &systems), ("check", &checks)] {
-        if let Some(twice) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
-            return Err(UsageError(format!("{what} '{}' is named twice; name it once", twice.1)).into());
-        }
-    }
     let row = |name: &String| matrix::Row::named(registry, name);
     let column = |name: &String| matrix::Column::named(registry, name);
     let grid = Grid {
@@ -101,9 +97,20 @@ fn begin(registry: &Registry, args: &MatrixArgs) -> Result<(Grid, PathBuf), RunE
         cell_ms: args.cell,
         seed: args.seed,
     };
+    once("system", grid.systems.iter().map(|row| row.name.as_str()))?;
+    once("check", grid.checks.iter().map(|column| column.name.as_str()))?;
     let folder = fresh_folder(args.out.as_deref(), "matrix")?;
     grid.write(&folder).map_err(|error| RunError::folder(&folder, error))?;
     Ok((grid, folder))
+}
+
+/// Each name once: cells have folders of that name.
+fn once<'n>(what: &str, names: impl Iterator<Item = &'n str>) -> Result<(), UsageError> {
+    let mut seen = BTreeSet::new();
+    let twice = names.into_iter().find(|name| !seen.insert(*name));
+    twice.map_or(Ok(()), |name| {
+        Err(UsageError(format!("two of a {what} are called '{name}'; name each once")))
+    })
 }
 
 /// What the workers share.

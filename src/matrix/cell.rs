@@ -83,6 +83,8 @@ pub struct Cell {
     pub why: Option<String>,
     /// What was found and replayed, by design or not.
     pub findings: Vec<Finding>,
+    /// What the tool, a component or the machine could not do on the way.
+    pub broken: Vec<String>,
     /// The counts of the run.
     pub summary: Option<Summary>,
     /// What was found on disks whose flushes were dropped; none if that was not tried, or nothing was.
@@ -102,6 +104,7 @@ impl Cell {
             outcome,
             why: Some(why.into()),
             findings: Vec::new(),
+            broken: Vec::new(),
             summary: None,
             sees: None,
             seconds: 0.0,
@@ -175,7 +178,7 @@ fn judge(row: &Row, column: &Column, heard: Heard, budget: Duration) -> Cell {
     let bug = replayed.iter().any(|finding| !finding.by_design);
     let last = |text: &str| text.lines().last().unwrap_or("it said nothing").to_owned();
     let (outcome, why) = match code {
-        _ if bug => (Outcome::Bug, broken.first().cloned()),
+        _ if bug => (Outcome::Bug, None),
         _ if interrupted => (Outcome::NotRun, Some("interrupted".to_owned())),
         _ if hung => (Outcome::Broken, Some(format!("it did not end within its {budget:?}, and was killed"))),
         Some(code) if code == Exit::Unsupported as i32 => (Outcome::NotSupported, Some(last(&said))),
@@ -187,7 +190,7 @@ fn judge(row: &Row, column: &Column, heard: Heard, budget: Duration) -> Cell {
         },
         _ => (Outcome::Broken, Some(broken.first().cloned().unwrap_or_else(|| last(&said)))),
     };
-    Cell { outcome, why, findings: replayed, summary, ..Cell::without(row, column, outcome, "") }
+    Cell { outcome, why, findings: replayed, broken, summary, ..Cell::without(row, column, outcome, "") }
 }
 
 /// Looks whether the check has eyes; `deaf` is its run without flushes, if there can be one.

@@ -8,6 +8,8 @@ use explode_runtime::run::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::stack_file::{self, StackFile};
+
 /// Rows, columns, and how long.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -83,8 +85,12 @@ impl Grid {
 }
 
 impl Row {
-    /// The system of this name: a row of the registry, or a component with what it needs below.
+    /// The system of this name: the layers of a stack file, a row of the registry, or a component with what it needs below.
     pub fn named(registry: &Registry, name: &str) -> Result<Row, UsageError> {
+        if stack_file::is_path(name) {
+            let file = StackFile::read(registry, Path::new(name))?;
+            return Ok(Row { name: file.name(), stack: file.stack });
+        }
         let system = registry.systems.iter().find(|system| system.name == name);
         let component = registry.components.iter().find(|def| def.name == name);
         let stack = match (system, component) {

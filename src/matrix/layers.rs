@@ -37,7 +37,7 @@ pub enum Layer {
 }
 
 /// Fewer systems than this say nothing about what they have in common.
-const FEW: usize = 3;
+const FEW: usize = 4;
 
 /// Goes through each check's row of systems, in the order of the grid.
 pub fn faults(grid: &Grid, cells: &[Cell]) -> Vec<Fault> {
@@ -125,7 +125,8 @@ mod tests {
     fn what_is_found_nearly_everywhere_accuses_what_is_common() {
         assert_eq!(layer(1, 1), Layer::System);
         assert_eq!(layer(2, 2), Layer::Systems);
-        assert_eq!([layer(1, 3), layer(2, 3), layer(3, 3)], [Layer::System, Layer::Systems, Layer::Above]);
+        assert_eq!([layer(1, 3), layer(2, 3), layer(3, 3)], [Layer::System, Layer::Systems, Layer::Systems]);
+        assert_eq!([layer(3, 4), layer(4, 4)], [Layer::Systems, Layer::Above]);
         assert_eq!([layer(3, 5), layer(4, 5), layer(5, 5)], [Layer::Systems, Layer::Above, Layer::Above]);
         assert_eq!([layer(7, 10), layer(8, 10)], [Layer::Systems, Layer::Above]);
     }

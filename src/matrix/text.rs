@@ -62,6 +62,12 @@ pub fn table(
         odd.then(|| format!("{} {}: {}: {why}", cell.system, cell.check, cell.outcome.word()))
     };
     section("Without a verdict", cells.iter().filter_map(why).collect());
+    let broken = |cell: &Cell| {
+        let head = format!("{} {}", cell.system, cell.check);
+        cell.broken.iter().map(move |what| format!("{head}: {what}")).collect::<Vec<_>>()
+    };
+    let beside = cells.iter().filter(|cell| cell.outcome != Outcome::Broken);
+    section("Broken beside that", beside.flat_map(broken).collect());
     let clean = |cell: &Cell| {
         let clean = matches!(cell.outcome, Outcome::Pass | Outcome::ByDesign);
         clean.then(|| format!("{} {}: {}", cell.system, cell.check, counts(cell)))

@@ -1,0 +1,176 @@
+//! `explode matrix` on file systems in process: each outcome, what follows from the cells, and that a cell is a run like any other.
+
+mod common;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+use tempfile::tempdir;
+
+use common::{explode_in, file, of_type};
+
+/// toyfs with a bug put in, as a stack file.
+fn seeded(folder: &Path, name: &str, bug: &str) {
+    let text = format!("[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"toyfs\"\nbug = \"{bug}\"\n");
+    file(folder, &format!("{name}.toml"), text);
+}
+
+fn matrix(folder: &Path, args: &str, code: i32) -> Vec<Value> {
+    let args = format!("matrix {args} --format jsonl");
+    explode_in(folder, args.split_whitespace()).expect(code).json()
+}
+
+/// Which cell came to what.
+fn outcomes(lines: &[Value]) -> Vec<[String; 3]> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let mut cells: Vec<_> = of_type(lines, "cell")
+        .iter()
+        .map(|cell| [text(&cell["system"]), text(&cell["check"]), text(&cell["outcome"])])
+        .collect();
+    cells.sort();
+    cells
+}
+
+#[test]
+fn each_outcome_is_what_it_says() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    seeded(folder, "unsafe", "no-preflush");
+    let lines = matrix(folder, "toyfs unsafe.toml simfiles --check synced,failed-calls --jobs 2 --out m", 1);
+    let expected = [
+        ["simfiles", "failed-calls", "not-supported"],
+        ["simfiles", "synced", "blind"],
+        ["toyfs", "failed-calls", "not-supported"],
+        ["toyfs", "synced", "pass"],
+        ["unsafe", "failed-calls", "not-supported"],
+        ["unsafe", "synced", "bug"],
+    ];
+    assert_eq!(outcomes(&lines), expected);
+    let cell = |system: &str, check: &str| {
+        let is = |cell: &&&Value| cell["system"] == system && cell["check"] == check;
+        *of_type(&lines, "cell").iter().find(is).unwrap()
+    };
+    // A pass says how much it has looked at, and that the check has eyes.
+    let pass = cell("toyfs", "synced");
+    let counts = ["states", "operations", "checked", "complete"].map(|key| pass["summary"][key].clone());
+    assert_eq!(counts, [json!(98), json!(97), json!(73), json!(true)]);
+    assert_eq!(pass["sees"], "fs-sync/lost/synced-directory");
+    assert_eq!(cell("simfiles", "synced")["why"], "it stands on no disk whose flushes could be dropped");
+    assert_eq!(cell("toyfs", "failed-calls")["why"], "toyfs has no option 'fail'");
+    // A bug is accused of its own system, and replays.
+    let bug = &cell("unsafe", "synced")["findings"][0];
+    let faults: Vec<&Value> = of_type(&lines, "fault");
+    assert!(!faults.is_empty());
+    for fault in faults {
+        assert_eq!(
+            [&fault["systems"], &fault["of"], &fault["layer"]],
+            [&json!(["unsafe"]), &json!(2), &json!("system")]
+        );
+    }
+    explode_in(folder, ["replay", bug["trace"].as_str().unwrap()]).expect(1);
+    let last = lines.last().unwrap();
+    for (key, count) in [
+        ("cells", 6),
+        ("pass", 1),
+        ("bug", 1),
+        ("blind", 1),
+        ("not_supported", 3),
+        ("broken", 0),
+        ("not_run", 0),
+    ] {
+        assert_eq!(last[key], count, "{key}");
+    }
+}
+
+/// Whoever doubts a cell runs its file: the counts are the same.
+#[test]
+fn a_cell_is_a_run_like_any_other() {
+    let folder = tempdir().unwrap();
+    let lines = matrix(folder.path(), "toyfs --check synced --out m", 0);
+    let run = explode_in(folder.path(), "run m/toyfs/synced/check.toml --format jsonl".split(' ')).expect(0);
+    let of = |summary: &Value| {
+        let mut summary = summary.clone();
+        let object = summary.as_object_mut().unwrap();
+        object.remove("seconds");
+        object.remove("type");
+        summary
+    };
+    assert_eq!(of(&of_type(&lines, "cell")[0]["summary"]), of(run.json().last().unwrap()));
+    // The same on disks that do not flush finds what the check can see.
+    explode_in(folder.path(), "run m/toyfs/synced/deaf.toml".split(' ')).expect(1);
+    let page = std::fs::read_to_string(folder.path().join("m/matrix.html")).unwrap();
+    assert!(
+        page.contains(
+            "<td class=\"pass\">pass<small>98 states, 97 operations, 73 disks checked</small></td>"
+        )
+    );
+}
+
+#[test]
+fn a_matrix_goes_on_where_it_was() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    let whole = matrix(folder, "toyfs simfiles --check synced,recovery --out m", 0);
+    let kept = std::fs::read(folder.join("m/simfiles/synced/cell.json")).unwrap();
+    // What an interrupted process leaves: files of a cell that has not ended.
+    std::fs::remove_file(folder.join("m/toyfs/recovery/cell.json")).unwrap();
+    let again = matrix(folder, "--resume m", 0);
+    assert_eq!(outcomes(&again), outcomes(&whole));
+    assert_eq!(std::fs::read(folder.join("m/simfiles/synced/cell.json")).unwrap(), kept);
+    assert!(folder.join("m/toyfs/recovery/cell.json").exists());
+}
+
+#[test]
+fn a_budget_that_is_spent_leaves_cells_for_another_time() {
+    let folder = tempdir().unwrap();
+    let lines = matrix(folder.path(), "toyfs --budget 0s --check synced --out m", 0);
+    assert_eq!(outcomes(&lines), [["toyfs", "synced", "not-run"]]);
+    let text = explode_in(folder.path(), ["matrix", "--resume", "m"]).expect(0);
+    assert!(text.out.lines().last().unwrap().ends_with("matrix --resume m"), "{text:#?}");
+}
+
+/// The run that is under way ends, what has not begun does not begin, and the last line goes on with it.
+#[test]
+fn ctrl_c_ends_it_and_nothing_is_lost() {
+    let folder = tempdir().unwrap();
+    let mut child = Command::new(common::program())
+        .args("matrix toyfs simfiles --check synced --out m".split(' '))
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !folder.path().join("m/grid.json").exists() {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut said).unwrap();
+    child.wait().unwrap();
+    assert!(said.lines().last().unwrap().ends_with("matrix --resume m"), "{said}");
+    let whole = matrix(folder.path(), "--resume m", 0);
+    assert_eq!(outcomes(&whole), [["simfiles", "synced", "blind"], ["toyfs", "synced", "pass"]]);
+}
+
+#[test]
+fn what_it_cannot_take_it_refuses() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    seeded(folder, "toyfs", "none");
+    let refused = |args: &str, words: &[&str]| {
+        let args = format!("matrix {args}");
+        explode_in(folder, args.split_whitespace()).refused(words);
+    };
+    refused("toyfz", &["unknown system 'toyfz'", "did you mean 'toyfs'?"]);
+    refused("toyfs --check syncd", &["unknown check 'syncd'", "did you mean 'synced'?"]);
+    refused("toyfs toyfs.toml", &["two of a system are called 'toyfs'"]);
+    refused("toyfs --check synced,synced", &["two of a check are called 'synced'"]);
+    refused("nothing.toml", &["nothing.toml"]);
+    refused("--resume nothing", &["nothing/grid.json", "name the folder of a matrix"]);
+    refused("--resume m --seed 1", &["cannot be used with", "--resume"]);
+    std::fs::create_dir_all(folder.join("full/of")).unwrap();
+    refused("toyfs --out full", &["the folder is not empty"]);
+}
