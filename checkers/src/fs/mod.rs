@@ -5,4 +5,6 @@ pub mod basic;
 pub mod failures;
 pub(crate) mod kernel;
 pub mod sync;
+mod topology;
 pub mod toyfs;
+pub mod ways;
