@@ -18,6 +18,7 @@ pub fn register(registry: &mut Registry) {
         fs::basic::DEF,
         fs::sync::DEF,
         fs::failures::DEF,
+        fs::ways::DEF,
         kv::commits::DEF,
         vcs::merge::DEF,
         vdisk::blocks::DEF,
@@ -27,6 +28,7 @@ pub fn register(registry: &mut Registry) {
     registry.targets.extend(fs::basic::targets());
     registry.targets.extend(fs::sync::targets());
     registry.targets.extend(fs::failures::targets());
+    registry.targets.extend(fs::ways::targets());
     registry.targets.extend(fs::toyfs::targets());
     registry.targets.extend(vdisk::targets::targets());
     registry.targets.extend(vdisk::targets::systems());

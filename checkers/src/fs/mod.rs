@@ -6,4 +6,6 @@ pub mod failures;
 pub(crate) mod kernel;
 pub(crate) mod questions;
 pub mod sync;
+mod topology;
 pub mod toyfs;
+pub mod ways;

@@ -2,7 +2,7 @@
 
 use explode_runtime::run::{Bounds, Options, Question};
 
-use super::{failures, sync};
+use super::{failures, sync, ways};
 
 /// Crashes during recovery are a question of their own.
 const BOUNDS: Bounds = Bounds { depth: 2, limit: 200, samples: 40, crash_depth: 0 };
@@ -19,8 +19,30 @@ pub(crate) fn questions() -> Vec<Question> {
         way: false,
     };
     let shallow = Bounds { depth: 1, ..BOUNDS };
+    let way = |name, about| Question {
+        options: Options::none().with("way", name),
+        way: true,
+        ..question(name, about, ways::DEF.name, BOUNDS)
+    };
     vec![
-        question("synced", "what was synced is there after every crash", sync::DEF.name, BOUNDS),
+        way("sync", "what was synced by sync is there after every crash, on every small tree"),
+        way("syncfs", "the same of syncfs"),
+        way("fsync", "the same of fsync of a file and of the directories on its path"),
+        way("fdatasync", "the same of contents, by fdatasync"),
+        way("msync", "the same of contents, by msync of a mapping"),
+        way("o-sync", "the same of contents, by O_SYNC"),
+        way("o-dsync", "the same of contents, by O_DSYNC"),
+        way("fsync-dir", "the same of names, by fsync of their directory"),
+        Question {
+            set: vec![("sync", true.into())],
+            ..way("mount-sync", "the same of everything, on a synchronous mount")
+        },
+        question(
+            "synced",
+            "what was synced is there after every crash, whatever is done to other files",
+            sync::DEF.name,
+            BOUNDS,
+        ),
         question(
             "recovery",
             "the same after crashes during recovery",

@@ -1,10 +1,10 @@
 //! Files whose syncs can lie: they return, and nothing was made durable. What stands on them breaks its promises.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result, Stat};
+use explode_ramdisk::files::{Ability, Fd, Files, Kind, OpenFlags, Result, Stat, Synced};
 use explode_runtime::recover::{Below, Component, Fault, Surface};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 
@@ -17,7 +17,9 @@ pub const DEF: ComponentDef = ComponentDef {
     options: &[OptionDef {
         name: "lies",
         about: "which sync does nothing: none, files (fsync, fdatasync), directories (fsync of one), growth (fdatasync of a file \
-                that has grown since its last), subdirectories (sync below the root)",
+                that has grown since its last), subdirectories (sync below the root), sync, syncfs, fsync, fdatasync, o-sync, \
+                o-dsync, msync, mount-sync (it looks mounted with -o sync, and is not), moved (fsync of a directory while what has \
+                got another name was not synced itself since)",
         default: "none",
     }],
     build,
@@ -30,6 +32,15 @@ enum Lies {
     Directories,
     Growth,
     Subdirectories,
+    Sync,
+    Syncfs,
+    Fsync,
+    Fdatasync,
+    OSync,
+    ODsync,
+    Msync,
+    MountSync,
+    Moved,
 }
 
 struct LyingSync {
@@ -44,14 +55,23 @@ fn build(options: &Options) -> std::result::Result<Box<dyn Component>, UsageErro
         ("directories", Lies::Directories),
         ("growth", Lies::Growth),
         ("subdirectories", Lies::Subdirectories),
+        ("sync", Lies::Sync),
+        ("syncfs", Lies::Syncfs),
+        ("fsync", Lies::Fsync),
+        ("fdatasync", Lies::Fdatasync),
+        ("o-sync", Lies::OSync),
+        ("o-dsync", Lies::ODsync),
+        ("msync", Lies::Msync),
+        ("mount-sync", Lies::MountSync),
+        ("moved", Lies::Moved),
     ];
     Ok(Box::new(LyingSync { lies: options.one_of("lies", &words)?, files: None }))
 }
 
 impl Component for LyingSync {
     fn mount(&mut self, below: &Below<'_>) -> std::result::Result<(), Fault> {
-        self.files =
-            Some(Rc::new(Liar { lies: self.lies, files: below.files()?, sizes: RefCell::default() }));
+        let (sizes, moved) = (RefCell::default(), RefCell::default());
+        self.files = Some(Rc::new(Liar { lies: self.lies, files: below.files()?, sizes, moved }));
         Ok(())
     }
 
@@ -70,6 +90,8 @@ struct Liar {
     files: Rc<dyn Files>,
     /// The size of each inode at its last fsync or fdatasync.
     sizes: RefCell<BTreeMap<u32, u64>>,
+    /// The inodes that have got another name and were not synced since.
+    moved: RefCell<BTreeSet<u32>>,
 }
 
 impl Liar {
@@ -77,6 +99,12 @@ impl Liar {
     fn has_grown(&self, fd: Fd) -> Result<bool> {
         let Stat { inode, size, .. } = self.files.fstat(fd)?;
         Ok(self.sizes.borrow_mut().insert(inode, size).unwrap_or(0) < size)
+    }
+
+    /// Notes that what stands at a path has got another name.
+    fn moves(&self, path: &str) -> Result<()> {
+        self.moved.borrow_mut().insert(self.files.stat(path)?.inode);
+        Ok(())
     }
 
     /// Syncs the root and the files in it.
@@ -93,23 +121,51 @@ impl Liar {
 impl Files for Liar {
     fn fsync(&self, fd: Fd) -> Result<()> {
         self.has_grown(fd)?;
-        if self.lies == Lies::Files { Ok(()) } else { self.files.fsync(fd) }
+        self.moved.borrow_mut().remove(&self.files.fstat(fd)?.inode);
+        if matches!(self.lies, Lies::Files | Lies::Fsync) { Ok(()) } else { self.files.fsync(fd) }
     }
     fn fdatasync(&self, fd: Fd) -> Result<()> {
         let grown = self.has_grown(fd)?;
-        let lies = self.lies == Lies::Files || self.lies == Lies::Growth && grown;
+        let lies = matches!(self.lies, Lies::Files | Lies::Fdatasync) || self.lies == Lies::Growth && grown;
         if lies { Ok(()) } else { self.files.fdatasync(fd) }
     }
     fn sync_dir(&self, path: &str) -> Result<()> {
-        if self.lies == Lies::Directories {
-            self.files.stat(path).map(drop)
-        } else {
-            self.files.sync_dir(path)
+        let inode = self.files.stat(path)?.inode;
+        let mut moved = self.moved.borrow_mut();
+        moved.remove(&inode);
+        if self.lies == Lies::Directories || self.lies == Lies::Moved && !moved.is_empty() {
+            return Ok(());
+        }
+        self.files.sync_dir(path)
+    }
+    fn sync(&self) -> Result<()> {
+        match self.lies {
+            Lies::Subdirectories => self.sync_root(),
+            Lies::Sync => Ok(()),
+            _ => self.files.sync(),
         }
     }
-
-    fn sync(&self) -> Result<()> {
-        if self.lies == Lies::Subdirectories { self.sync_root() } else { self.files.sync() }
+    fn can(&self, ability: Ability) -> bool {
+        let claims = self.lies == Lies::MountSync && ability == Ability::Synchronous;
+        claims || self.files.can(ability)
+    }
+    fn sync_machine(&self) -> Result<()> {
+        if self.lies == Lies::Sync { Ok(()) } else { self.files.sync_machine() }
+    }
+    fn syncfs(&self) -> Result<()> {
+        if self.lies == Lies::Syncfs { Ok(()) } else { self.files.syncfs() }
+    }
+    fn open_synced(&self, path: &str, flags: OpenFlags, synced: Synced) -> Result<Fd> {
+        match (self.lies, synced) {
+            (Lies::OSync, Synced::All) | (Lies::ODsync, Synced::Data) => self.files.open(path, flags),
+            _ => self.files.open_synced(path, flags, synced),
+        }
+    }
+    fn write_mapped(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
+        if self.lies != Lies::Msync {
+            return self.files.write_mapped(fd, offset, data);
+        }
+        self.files.pwrite(fd, offset, data)
     }
     fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
         self.files.open(path, flags)
@@ -142,12 +198,14 @@ impl Files for Liar {
         self.files.rmdir(path)
     }
     fn link(&self, from: &str, to: &str) -> Result<()> {
-        self.files.link(from, to)
+        self.files.link(from, to)?;
+        self.moves(to)
     }
     fn unlink(&self, path: &str) -> Result<()> {
         self.files.unlink(path)
     }
     fn rename(&self, from: &str, to: &str) -> Result<()> {
-        self.files.rename(from, to)
+        self.files.rename(from, to)?;
+        self.moves(to)
     }
 }

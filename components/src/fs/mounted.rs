@@ -6,18 +6,24 @@
 //! in `components/tests/mounted`.
 
 use std::cell::{Ref, RefCell};
+use std::num::NonZeroUsize;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result, Stat};
+use explode_ramdisk::files::{Ability, Fd, Files, Kind, OpenFlags, Result, Stat, Synced};
 use nix::dir::{Dir, Type};
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, open, openat, renameat};
 use nix::libc::off_t;
+use nix::sys::mman::{MapFlags, MsFlags, ProtFlags, mmap, msync, munmap};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat, mkdirat, umask};
+use nix::sys::statvfs::{FsFlags, fstatvfs};
 use nix::sys::uio::{pread, pwrite};
-use nix::unistd::{UnlinkatFlags, close, fdatasync, fsync, ftruncate, linkat, syncfs, unlinkat};
+use nix::unistd::{UnlinkatFlags, close, fdatasync, fsync, ftruncate, linkat, sync, syncfs, unlinkat};
+
+/// Bytes of a page, of which the offset of a mapping is a multiple.
+const PAGE: u64 = 4096;
 
 /// How the root is called in the root.
 const HERE: &str = ".";
@@ -87,6 +93,23 @@ impl MountedFiles {
         Ok(Place { name, ..place })
     }
 
+    fn open_with(&self, path: &str, flags: OpenFlags, synced: OFlag) -> Result<Fd> {
+        let at = self.place(path)?;
+        let mut how = OFlag::O_RDWR | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW | synced;
+        how.set(OFlag::O_CREAT, flags.create);
+        how.set(OFlag::O_EXCL, flags.create && flags.exclusive);
+        how.set(OFlag::O_TRUNC, flags.truncate);
+        let open = || openat(at.directory(), at.name, how, Mode::from_bits_truncate(0o644));
+        let file = if flags.create { unmasked(open)? } else { open()? };
+        let mut open = self.open.borrow_mut();
+        let fd = open.iter().position(Option::is_none).unwrap_or(open.len());
+        if fd == open.len() {
+            open.push(None);
+        }
+        open[fd] = Some(file);
+        Ok(Fd(fd as u32))
+    }
+
     fn open_directory(&self, path: &str) -> Result<OwnedFd> {
         let at = self.place(path)?;
         openat(at.directory(), at.name, directory_flags() | OFlag::O_NOFOLLOW, Mode::empty())
@@ -122,20 +145,7 @@ fn stat_of(found: &FileStat) -> Result<Stat> {
 
 impl Files for MountedFiles {
     fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
-        let at = self.place(path)?;
-        let mut how = OFlag::O_RDWR | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW;
-        how.set(OFlag::O_CREAT, flags.create);
-        how.set(OFlag::O_EXCL, flags.create && flags.exclusive);
-        how.set(OFlag::O_TRUNC, flags.truncate);
-        let open = || openat(at.directory(), at.name, how, Mode::from_bits_truncate(0o644));
-        let file = if flags.create { unmasked(open)? } else { open()? };
-        let mut open = self.open.borrow_mut();
-        let fd = open.iter().position(Option::is_none).unwrap_or(open.len());
-        if fd == open.len() {
-            open.push(None);
-        }
-        open[fd] = Some(file);
-        Ok(Fd(fd as u32))
+        self.open_with(path, flags, OFlag::empty())
     }
 
     fn close(&self, fd: Fd) -> Result<()> {
@@ -249,5 +259,53 @@ impl Files for MountedFiles {
     /// syncfs(2) of this file system: the machine's others belong to other stacks.
     fn sync(&self) -> Result<()> {
         syncfs(&*self.root()?)
+    }
+
+    fn can(&self, ability: Ability) -> bool {
+        match ability {
+            Ability::Syncfs | Ability::OpenSynced | Ability::Mapped => true,
+            Ability::Synchronous => {
+                let flags = self.root().and_then(|root| fstatvfs(&*root)).map(|found| found.flags());
+                flags.is_ok_and(|flags| flags.contains(FsFlags::ST_SYNCHRONOUS))
+            }
+        }
+    }
+
+    fn sync_machine(&self) -> Result<()> {
+        sync();
+        Ok(())
+    }
+
+    fn syncfs(&self) -> Result<()> {
+        self.sync()
+    }
+
+    fn open_synced(&self, path: &str, flags: OpenFlags, synced: Synced) -> Result<Fd> {
+        let synced = match synced {
+            Synced::Data => OFlag::O_DSYNC,
+            Synced::All => OFlag::O_SYNC,
+        };
+        self.open_with(path, flags, synced)
+    }
+
+    fn write_mapped(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
+        let size = self.fstat(fd)?.size;
+        let end = offset.checked_add(data.len() as u64).filter(|end| *end <= size).ok_or(Errno::EINVAL)?;
+        // A mapping begins at a page.
+        let before = (offset % PAGE) as usize;
+        let start = off_t::try_from(offset - offset % PAGE).map_err(|_| Errno::EINVAL)?;
+        let Some(len) = NonZeroUsize::new((end - offset) as usize + before) else { return Ok(()) };
+        let file = self.file(fd)?;
+        let rights = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+        // SAFETY: a new mapping at a place of the kernel's choice touches no memory of ours.
+        let mapped = unsafe { mmap(None, len, rights, MapFlags::MAP_SHARED, &*file, start)? };
+        // SAFETY: the mapping has `len` bytes, all within the file, which nobody cuts meanwhile; it is unmapped once, after its
+        // last use.
+        unsafe {
+            let at = mapped.cast::<u8>().add(before);
+            at.copy_from_nonoverlapping(std::ptr::NonNull::from(data).cast(), data.len());
+            let synced = msync(mapped, len.get(), MsFlags::MS_SYNC);
+            munmap(mapped, len.get()).and(synced)
+        }
     }
 }

@@ -9,6 +9,12 @@ pub type Args = Vec<String>;
 
 /// Drives a stack and judges its crash disks.
 pub trait Checker {
+    /// What it needs and the stack does not have, in words that say what to do; asked once, of the stack as it is first mounted. A
+    /// run of such a stack is refused.
+    fn unsupported(&self, _stack: &Stack) -> Option<String> {
+        None
+    }
+
     /// Prepares the checker's own state; the stack has just been mounted.
     fn init(&mut self, _stack: &Stack) -> Result<(), Fault> {
         Ok(())

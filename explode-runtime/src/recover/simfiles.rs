@@ -7,7 +7,7 @@ use explode_ramdisk::files::{Files, Granule};
 
 use super::component::{Below, Component, Fault, Surface};
 use crate::media::{MEDIA_OPTIONS, Media, Medium, Site};
-use crate::run::{ComponentDef, Mode, Options, UsageError};
+use crate::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 use crate::writeset::{Atom, Rules};
 
 /// As it stands in the registry.
@@ -16,8 +16,14 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "simulated files that promise what POSIX does, and no more",
     modes: &[Mode::Mem],
     on: None,
-    options: &MEDIA_OPTIONS,
+    options: &[MEDIA_OPTIONS[0], MEDIA_OPTIONS[1], SYNC],
     build,
+};
+
+const SYNC: OptionDef = OptionDef {
+    name: "sync",
+    about: "every change is durable when its call returns: true, false",
+    default: "false",
 };
 
 /// Every inode is a device, so this many numbers are its own.
@@ -25,12 +31,14 @@ const DEVICES: u32 = 1 << 20;
 
 struct SimFilesComponent {
     media: Media,
+    sync: bool,
     files: Option<Rc<SimFiles>>,
     first_device: u32,
 }
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
-    Ok(Box::new(SimFilesComponent { media: Media::of(options)?, files: None, first_device: 0 }))
+    let (media, sync) = (Media::of(options)?, options.bool("sync", false)?);
+    Ok(Box::new(SimFilesComponent { media, sync, files: None, first_device: 0 }))
 }
 
 /// What is written as a whole: the block, or the sector where sectors tear.
@@ -45,7 +53,7 @@ impl Component for SimFilesComponent {
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
         let files =
             SimFiles::mount(below.devices.storage()?.clone(), below.first_device, granule(&below.rules))?;
-        self.files = Some(Rc::new(files));
+        self.files = Some(Rc::new(if self.sync { files.synchronous() } else { files }));
         self.first_device = below.first_device;
         Ok(())
     }

@@ -178,7 +178,12 @@ impl<'a> Runner<'a> {
         stack.start_first().map_err(broken)?;
         let (profile, hides) = (stack.profile(), stack.hides());
         let not_skipping = not_skipping(registry, plan, &stack)?;
+        let checker = registry.checker_of(plan)?.make(&plan.checker_options)?;
+        let unsupported = checker.unsupported(&stack);
         stack.stop().map_err(broken)?;
+        if let Some(what) = unsupported {
+            return Err(RunError::Missing(format!("unsupported: {what}")));
+        }
         let versions = versions(stack.versions());
         let pristine = stack.devices().image().map_err(broken)?;
         let origin = Origin { versions, pristine: pristine.identity().to_string() };

@@ -43,6 +43,28 @@ impl OpenFlags {
     pub const CREATE: OpenFlags = OpenFlags { create: true, exclusive: false, truncate: false };
 }
 
+/// Which writes through an open file are durable when they return (`open(2)`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Synced {
+    /// `O_DSYNC`: as though fdatasync followed each of them.
+    Data,
+    /// `O_SYNC`: as though fsync followed.
+    All,
+}
+
+/// What some files can do, and others cannot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ability {
+    /// [`Files::syncfs`].
+    Syncfs,
+    /// [`Files::open_synced`].
+    OpenSynced,
+    /// [`Files::write_mapped`].
+    Mapped,
+    /// They are mounted so that every change is durable when its call returns (`MS_SYNCHRONOUS`).
+    Synchronous,
+}
+
 /// What kind of node a name leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -101,8 +123,30 @@ pub trait Files {
     fn rename(&self, from: &str, to: &str) -> Result<()>;
     /// `fsync(2)` of a directory: its names become durable.
     fn sync_dir(&self, path: &str) -> Result<()>;
-    /// `sync(2)`: everything becomes durable.
+    /// `sync(2)`: everything becomes durable. Of a file system of the kernel, as `syncfs(2)` does it.
     fn sync(&self) -> Result<()>;
+
+    /// Can they do this? What they cannot is `EOPNOTSUPP`.
+    fn can(&self, _ability: Ability) -> bool {
+        false
+    }
+    /// `sync(2)` as it is, of all file systems of the machine.
+    fn sync_machine(&self) -> Result<()> {
+        self.sync()
+    }
+    /// `syncfs(2)`: everything in this file system becomes durable.
+    fn syncfs(&self) -> Result<()> {
+        Err(Errno::EOPNOTSUPP)
+    }
+    /// Opens a file; what is written through it is durable when the write returns.
+    fn open_synced(&self, _path: &str, _flags: OpenFlags, _synced: Synced) -> Result<Fd> {
+        Err(Errno::EOPNOTSUPP)
+    }
+    /// Stores `data` at a byte offset through a shared mapping, and `msync(2)` of what was stored with `MS_SYNC`. `EINVAL` beyond
+    /// the end of the file.
+    fn write_mapped(&self, _fd: Fd, _offset: u64, _data: &[u8]) -> Result<()> {
+        Err(Errno::EOPNOTSUPP)
+    }
 
     /// A file's whole contents.
     fn read_file(&self, path: &str) -> Result<Vec<u8>> {

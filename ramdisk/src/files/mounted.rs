@@ -5,30 +5,43 @@ use nix::errno::Errno;
 use super::granule::Granule;
 use super::inode::Number;
 use super::tree::{Place, ROOT, Tree};
-use super::{Fd, Kind, OpenFlags, Result, Stat};
+use super::{Fd, Kind, OpenFlags, Result, Stat, Synced};
 use crate::Storage;
 
 /// The tree and who has what of it open.
 #[derive(Debug)]
 pub struct Mounted {
     pub tree: Tree,
-    /// The inode of each open handle.
-    open: Vec<Option<Number>>,
+    /// Is every change durable at once?
+    pub synchronous: bool,
+    /// Each open handle.
+    open: Vec<Option<Handle>>,
+}
+
+/// An open file.
+#[derive(Clone, Copy, Debug)]
+struct Handle {
+    file: Number,
+    synced: Option<Synced>,
 }
 
 impl Mounted {
     /// Nothing is open; errors as [`Tree::load`].
     pub fn new(storage: Storage, base: u32, granule: Granule) -> Result<Mounted> {
-        Ok(Mounted { tree: Tree::load(storage, base, granule)?, open: Vec::new() })
+        Ok(Mounted { tree: Tree::load(storage, base, granule)?, synchronous: false, open: Vec::new() })
     }
 
     /// The file of a handle; `EBADF`.
     pub fn file(&self, fd: Fd) -> Result<Number> {
+        Ok(self.handle(fd)?.file)
+    }
+
+    fn handle(&self, fd: Fd) -> Result<Handle> {
         self.open.get(fd.0 as usize).copied().flatten().ok_or(Errno::EBADF)
     }
 
     /// Opens a file, by the smallest number that is free.
-    pub fn open(&mut self, path: &str, flags: OpenFlags) -> Result<Fd> {
+    pub fn open(&mut self, path: &str, flags: OpenFlags, synced: Option<Synced>) -> Result<Fd> {
         let place = self.tree.place(path)?;
         let there = place.map_or(Some(ROOT), |place| place.inode);
         let file = match (there, place) {
@@ -46,8 +59,19 @@ impl Mounted {
         self.tree.inode_mut(file).handles += 1;
         let fd = self.open.iter().position(Option::is_none).unwrap_or(self.open.len());
         self.open.resize(self.open.len().max(fd + 1), None);
-        self.open[fd] = Some(file);
+        self.open[fd] = Some(Handle { file, synced });
         Ok(Fd(fd as u32))
+    }
+
+    /// Writes through a handle, durably if it was opened so.
+    pub fn write(&mut self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
+        let Handle { file, synced } = self.handle(fd)?;
+        self.tree.write(file, offset, data)?;
+        // Here the data and the size of a file become durable together, so that both kinds are one.
+        if synced.is_some() {
+            self.tree.sync(file);
+        }
+        Ok(())
     }
 
     /// Closes a handle; a file that nobody can reach then is forgotten.

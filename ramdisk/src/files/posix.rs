@@ -10,7 +10,7 @@ use nix::errno::Errno;
 
 use super::granule::Granule;
 use super::mounted::Mounted;
-use super::{Fd, Files, Kind, OpenFlags, Result, Stat};
+use super::{Ability, Fd, Files, Kind, OpenFlags, Result, Stat, Synced};
 use crate::Storage;
 
 /// A simulated file system. Its clones are the same one, with the same open files.
@@ -27,6 +27,13 @@ impl SimFiles {
     /// that no crash can leave.
     pub fn mount(storage: Storage, base: u32, granule: Granule) -> Result<SimFiles> {
         Ok(SimFiles(Rc::new(RefCell::new(Mounted::new(storage, base, granule)?))))
+    }
+
+    /// The same, mounted so that every change is durable when its call returns.
+    #[must_use = "this returns the files"]
+    pub fn synchronous(self) -> SimFiles {
+        self.0.borrow_mut().synchronous = true;
+        self
     }
 
     /// The devices that it lies on.
@@ -55,13 +62,16 @@ impl SimFiles {
         let mut mounted = self.0.borrow_mut();
         let done = call(&mut mounted);
         mounted.tree.storage.operation(name);
+        if mounted.synchronous {
+            mounted.tree.sync_all();
+        }
         done
     }
 }
 
 impl Files for SimFiles {
     fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
-        self.operation("open", |mounted| mounted.open(path, flags))
+        self.operation("open", |mounted| mounted.open(path, flags, None))
     }
 
     fn close(&self, fd: Fd) -> Result<()> {
@@ -74,10 +84,7 @@ impl Files for SimFiles {
     }
 
     fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
-        self.operation("write", |mounted| {
-            let file = mounted.file(fd)?;
-            mounted.tree.write(file, offset, data)
-        })
+        self.operation("write", |mounted| mounted.write(fd, offset, data))
     }
 
     fn ftruncate(&self, fd: Fd, size: u64) -> Result<()> {
@@ -167,5 +174,26 @@ impl Files for SimFiles {
     fn sync(&self) -> Result<()> {
         self.0.borrow_mut().tree.sync_all();
         Ok(())
+    }
+
+    fn can(&self, ability: Ability) -> bool {
+        ability != Ability::Synchronous || self.0.borrow().synchronous
+    }
+
+    fn syncfs(&self) -> Result<()> {
+        self.sync()
+    }
+
+    fn open_synced(&self, path: &str, flags: OpenFlags, synced: Synced) -> Result<Fd> {
+        self.operation("open", |mounted| mounted.open(path, flags, Some(synced)))
+    }
+
+    fn write_mapped(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
+        let size = self.fstat(fd)?.size;
+        if offset.checked_add(data.len() as u64).is_none_or(|end| end > size) {
+            return Err(Errno::EINVAL);
+        }
+        self.pwrite(fd, offset, data)?;
+        self.fsync(fd)
     }
 }

@@ -13,8 +13,7 @@ const CLUSTER: usize = 64 << 10;
 pub struct File {
     bytes: Vec<u8>,
     synced: Option<Synced>,
-    /// Was it cut, and its size not made durable since? An fdatasync makes durable what is needed to read the contents, and
-    /// that a file is longer than it should be is no obstacle to that.
+    /// Was it cut, and its size not made durable since ([`Call::is_of_data`])?
     cut: bool,
 }
 
@@ -68,10 +67,32 @@ impl File {
     pub fn sync(&mut self, by: Call) {
         let before = self.synced.as_ref().filter(|synced| !synced.changed).map(|synced| synced.by);
         let by = before.map_or(by, |before| by.max(before));
-        self.cut &= by == Call::Fdatasync;
+        self.cut &= by.is_of_data();
         let (bytes, least) = (self.bytes.clone(), self.bytes.len());
         let most = (!self.cut).then_some(least);
         self.synced = Some(Synced { by, bytes, changed: false, written: Vec::new(), least, most });
+    }
+
+    /// A range of its contents becomes durable, and so much of its size as is needed to read that.
+    pub fn sync_range(&mut self, by: Call, range: Range<usize>) {
+        let Some(before) = self.synced.take() else {
+            // Nothing else of it was ever promised.
+            let written = std::iter::once(0..range.start).filter(|left| !left.is_empty()).collect();
+            let (bytes, least, changed) = (self.bytes.clone(), range.end, true);
+            self.synced = Some(Synced { by, bytes, changed, written, least, most: None });
+            return;
+        };
+        let mut written = Vec::new();
+        for left in before.written.iter().cloned().chain(std::iter::once(before.least..range.start)) {
+            written.extend([left.start..left.end.min(range.start), left.start.max(range.end)..left.end]);
+        }
+        written.retain(|left| !left.is_empty());
+        let size = self.bytes.len();
+        let least = before.least.min(size).max(range.end);
+        let changed = !written.is_empty() || least != size || self.cut;
+        let most = before.most.filter(|most| *most <= size).map(|_| size).filter(|_| !changed);
+        let by = if before.changed { by } else { by.max(before.by) };
+        self.synced = Some(Synced { by, bytes: self.bytes.clone(), changed, written, least, most });
     }
 
     pub fn is_synced(&self) -> bool {

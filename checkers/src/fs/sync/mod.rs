@@ -34,10 +34,10 @@
 //! is a name that was taken away, and whose directory was synced then.
 
 mod calls;
-mod file;
+pub(super) mod file;
 mod model;
-mod pattern;
-mod promise;
+pub(super) mod pattern;
+pub(super) mod promise;
 mod step;
 mod targets;
 #[cfg(test)]
@@ -80,22 +80,36 @@ pub const DEF: CheckerDef = CheckerDef {
     build,
 };
 
-/// A call that makes something durable; the stronger one is greater.
+/// A call that makes something durable; the stronger one is greater. Those of `fs-ways` are no steps here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Call {
+pub(super) enum Call {
     FsyncOfDirectory,
     Fdatasync,
+    Msync,
+    ODsync,
     Fsync,
+    OSync,
+    /// A change of names or of a size, on a file system that is mounted with `-o sync`.
+    MetadataByMount,
+    /// A write there.
+    WriteByMount,
+    Syncfs,
     Sync,
 }
 
 impl Call {
     /// The word for what it has made durable.
-    fn synced(self) -> &'static str {
+    pub(super) fn synced(self) -> &'static str {
         match self {
             Call::Sync => "synced-by-sync",
+            Call::Syncfs => "synced-by-syncfs",
             Call::Fsync => "synced-by-fsync",
             Call::Fdatasync => "synced-by-fdatasync",
+            Call::OSync => "synced-by-o-sync",
+            Call::ODsync => "synced-by-o-dsync",
+            Call::Msync => "synced-by-msync",
+            Call::WriteByMount => "synced-by-mount-sync",
+            Call::MetadataByMount => "metadata-synced-by-mount-sync",
             Call::FsyncOfDirectory => "synced-directory",
         }
     }
@@ -104,10 +118,21 @@ impl Call {
     fn partly_synced(self) -> &'static str {
         match self {
             Call::Sync => "partly-synced-by-sync",
+            Call::Syncfs => "partly-synced-by-syncfs",
             Call::Fsync => "partly-synced-by-fsync",
             Call::Fdatasync => "partly-synced-by-fdatasync",
+            Call::OSync => "partly-synced-by-o-sync",
+            Call::ODsync => "partly-synced-by-o-dsync",
+            Call::Msync => "partly-synced-by-msync",
+            Call::WriteByMount => "partly-synced-by-mount-sync",
+            Call::MetadataByMount => "partly-metadata-synced-by-mount-sync",
             Call::FsyncOfDirectory => "partly-synced-directory",
         }
+    }
+
+    /// Does it make durable only what is needed to read the contents? That a file is longer than it should be is no obstacle.
+    fn is_of_data(self) -> bool {
+        matches!(self, Call::Fdatasync | Call::ODsync | Call::Msync)
     }
 }
 

@@ -7,7 +7,9 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::tool::Tool;
-use super::{FAIL, FSCK, Failures, KernelFs, MODES, MOST_FAILURES, Repair, System, posix_promises};
+use super::{
+    FAIL, FSCK, Failures, KernelFs, MODES, MOST_FAILURES, Repair, SYNC, System, flags, posix_promises,
+};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -22,6 +24,7 @@ pub const DEF: ComponentDef = ComponentDef {
         E2FSCK,
         FAIL,
         MOST_FAILURES,
+        SYNC,
     ],
     build,
 };
@@ -50,6 +53,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         make: Box::new(move || Tool::new("mke2fs", format!("-t ext2 -b {bytes} {SAME}"))),
         made: None,
         repair: e2fsck(options, true)?,
+        flags: flags(options)?,
         promises: posix_promises,
         hides: (driver == "ext4").then_some("file data that has no block yet (delayed allocation)"),
         failures: Failures::of(options)?,

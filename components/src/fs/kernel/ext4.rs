@@ -5,7 +5,7 @@ use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::ext2::{BLOCK_SIZE, E2FSCK, SAME, block_size, e2fsck};
 use super::tool::Tool;
-use super::{FAIL, Failures, KernelFs, MODES, MOST_FAILURES, System, posix_promises};
+use super::{FAIL, Failures, KernelFs, MODES, MOST_FAILURES, SYNC, System, flags, posix_promises};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -28,6 +28,7 @@ pub const DEF: ComponentDef = ComponentDef {
         E2FSCK,
         FAIL,
         MOST_FAILURES,
+        SYNC,
     ],
     build,
 };
@@ -45,6 +46,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         }),
         made: None,
         repair: e2fsck(options, false)?,
+        flags: flags(options)?,
         promises: posix_promises,
         hides: Some(
             "file data that has no block yet (delayed allocation), and buffers that the journal owns",

@@ -20,7 +20,7 @@ const MOST: usize = 64 << 20;
 
 /// Repairs, mounts, reads every file, unmounts. What cannot be repaired, mounted or read is left.
 pub(super) fn floor(system: &System) -> Floor {
-    let (driver, options) = (system.driver, system.options.clone());
+    let (driver, options, flags) = (system.driver, system.options.clone(), FLAGS | system.flags);
     let repair = system.repair.as_ref().map(|repair| repair.tool.clone());
     let at = PathBuf::from(PLACE);
     let mut buffer = vec![0; CHUNK];
@@ -30,7 +30,7 @@ pub(super) fn floor(system: &System) -> Floor {
             repair.command(node).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
         }
         fs::create_dir_all(&at)?;
-        if mount(Some(node), &at, Some(driver), FLAGS, Some(options.as_str())).is_ok() {
+        if mount(Some(node), &at, Some(driver), flags, Some(options.as_str())).is_ok() {
             // A damaged file system may refuse anything.
             read_all(&at, &mut buffer).ok();
             umount2(&at, MntFlags::empty())?;

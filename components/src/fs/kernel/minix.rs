@@ -7,7 +7,9 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::tool::Tool;
-use super::{FAIL, FSCK, Failures, KernelFs, MODES, MOST_FAILURES, Repair, System, posix_promises};
+use super::{
+    FAIL, FSCK, Failures, KernelFs, MODES, MOST_FAILURES, Repair, SYNC, System, flags, posix_promises,
+};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -20,6 +22,7 @@ pub const DEF: ComponentDef = ComponentDef {
         FSCK,
         FAIL,
         MOST_FAILURES,
+        SYNC,
     ],
     build,
 };
@@ -39,6 +42,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         make: Box::new(move || Tool::new("mkfs.minix", make)),
         made: None,
         repair: options.bool("fsck", true)?.then(repair),
+        flags: flags(options)?,
         promises: posix_promises,
         hides: None,
         failures: Failures::of(options)?,

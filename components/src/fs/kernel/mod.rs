@@ -17,7 +17,7 @@ use std::rc::Rc;
 use explode_runtime::check::{Profile, Promise};
 use explode_runtime::failures::{FAILURE_OPTIONS, Failures};
 use explode_runtime::recover::{Below, Blame, Component, Fault, Floor, Recovery, StackSpec, Surface};
-use explode_runtime::run::{Mode, OptionDef, Options, System as Row};
+use explode_runtime::run::{Mode, OptionDef, Options, System as Row, UsageError};
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
@@ -27,7 +27,7 @@ use tool::Tool;
 /// Where these can run.
 const MODES: &[Mode] = &[Mode::Vm, Mode::Here];
 
-/// How they are mounted.
+/// How all of them are mounted.
 const FLAGS: MsFlags = MsFlags::MS_NODEV.union(MsFlags::MS_NOSUID).union(MsFlags::MS_NOATIME);
 
 /// What is particular about a file system.
@@ -36,6 +36,8 @@ struct System {
     driver: &'static str,
     /// The options of the mount.
     options: String,
+    /// More flags of it ([`flags`]).
+    flags: MsFlags,
     /// What makes it; the device is appended to the arguments. Every crash disk has a `System`, and none is made again: what
     /// only the first start needs is put together there.
     make: Box<dyn Fn() -> Tool>,
@@ -105,8 +107,8 @@ impl Component for KernelFs {
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
         let (node, at) = (below.block(0)?, below.place);
-        let System { driver, options, .. } = &self.system;
-        let mount = || mount(Some(&node), at, Some(*driver), FLAGS, Some(options.as_str()));
+        let System { driver, options, flags, .. } = &self.system;
+        let mount = || mount(Some(&node), at, Some(*driver), FLAGS | *flags, Some(options.as_str()));
         let mut mounted = mount();
         if mounted == Err(Errno::ENOENT) {
             std::fs::create_dir_all(at).map_err(|error| Fault::new(format!("{}: {error}", at.display())))?;
@@ -183,6 +185,15 @@ const FSCK: OptionDef = OptionDef {
     default: "true",
 };
 
+/// The option of those that can be mounted so that every change is durable at once.
+const SYNC: OptionDef =
+    OptionDef { name: "sync", about: "mount with -o sync: true, false", default: "false" };
+
+/// How a file system is mounted, as its option [`SYNC`] says.
+fn flags(options: &Options) -> Result<MsFlags, UsageError> {
+    Ok(if options.bool(SYNC.name, false)? { MsFlags::MS_SYNCHRONOUS } else { MsFlags::empty() })
+}
+
 /// The options by which all of them are told what may fail in the kernel.
 const FAIL: OptionDef = FAILURE_OPTIONS[0];
 const MOST_FAILURES: OptionDef = FAILURE_OPTIONS[1];
@@ -208,6 +219,46 @@ fn posix_promises() -> Vec<Promise> {
             "sync() or syncfs() provide the same guarantees as fsync called on every file in the system or filesystem \
              respectively",
             "man-pages, sync(2), NOTES",
+        ),
+        line(
+            "synced-by-syncfs",
+            "sync() or syncfs() provide the same guarantees as fsync() called on every file in the system or filesystem \
+             respectively",
+            "man-pages, sync(2), NOTES",
+        ),
+        line(
+            "synced-directory",
+            "Calling fsync() does not necessarily ensure that the entry in the directory containing the file has also \
+             reached disk. For that an explicit fsync() on a file descriptor for the directory is also needed",
+            "man-pages, fsync(2), DESCRIPTION",
+        ),
+        line(
+            "synced-by-o-sync",
+            "By the time write(2) (or similar) returns, the output data and associated file metadata have been transferred \
+             to the underlying hardware (i.e., as though each write(2) was followed by a call to fsync(2))",
+            "man-pages, open(2), O_SYNC",
+        ),
+        line(
+            "synced-by-o-dsync",
+            "the output data has been transferred to the underlying hardware, along with any file metadata that would be \
+             required to retrieve that data (i.e., as though each write(2) was followed by a call to fdatasync(2))",
+            "man-pages, open(2), O_DSYNC",
+        ),
+        line(
+            "synced-by-msync",
+            "write all modified data to permanent storage locations, if any",
+            "POSIX.1-2017, msync(), DESCRIPTION",
+        ),
+        line(
+            "synced-by-mount-sync",
+            "Make writes on this filesystem synchronous (as though the O_SYNC flag to open(2) was specified for all file \
+             opens to this filesystem)",
+            "man-pages, mount(2), MS_SYNCHRONOUS",
+        ),
+        line(
+            "metadata-synced-by-mount-sync",
+            "All I/O to the filesystem should be done synchronously",
+            "util-linux, mount(8), FILESYSTEM-INDEPENDENT MOUNT OPTIONS, sync",
         ),
     ]
 }

@@ -4,7 +4,9 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, Options, UsageError};
 
 use super::tool::Tool;
-use super::{FAIL, FSCK, Failures, KernelFs, MODES, MOST_FAILURES, Repair, System, posix_promises};
+use super::{
+    FAIL, FSCK, Failures, KernelFs, MODES, MOST_FAILURES, Repair, SYNC, System, flags, posix_promises,
+};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -12,7 +14,7 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "FAT with long names; fsck.fat repairs it",
     modes: MODES,
     on: Some("ramdisk"),
-    options: &[FSCK, FAIL, MOST_FAILURES],
+    options: &[FSCK, FAIL, MOST_FAILURES, SYNC],
     build,
 };
 
@@ -25,6 +27,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         make: Box::new(|| Tool::new("mkfs.fat", "--invariant")),
         made: None,
         repair: options.bool("fsck", true)?.then(repair),
+        flags: flags(options)?,
         promises: posix_promises,
         hides: None,
         failures: Failures::of(options)?,

@@ -8,7 +8,7 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, Options, UsageError};
 
 use super::tool::Tool;
-use super::{FAIL, Failures, KernelFs, MODES, MOST_FAILURES, System, posix_promises};
+use super::{FAIL, Failures, KernelFs, MODES, MOST_FAILURES, SYNC, System, flags, posix_promises};
 
 /// Its driver, which is no part of explode's kernel.
 pub(super) const DRIVER: &str = "xfs";
@@ -19,7 +19,7 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "XFS, whose log mounting replays",
     modes: MODES,
     on: Some("ramdisk"),
-    options: &[FAIL, MOST_FAILURES],
+    options: &[FAIL, MOST_FAILURES, SYNC],
     build,
 };
 
@@ -34,6 +34,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         make: Box::new(|| Tool::new("mkfs.xfs", MAKE)),
         made: Some(|node| times::hold(node, NOW)),
         repair: None,
+        flags: flags(options)?,
         promises: posix_promises,
         hides: Some(
             "file data that has no block yet (delayed allocation) or was not submitted, and what its log and its own buffers hold",

@@ -1,0 +1,121 @@
+//! The abstract file system (EX-98): inodes, their names, and what they hold.
+//!
+//! Invariant: a directory has exactly one name, but for the root, which has none; a file may have several.
+
+use std::collections::BTreeMap;
+
+/// An inode, by its place: never used twice.
+pub type Id = usize;
+
+/// A file system in memory; the root is there from the beginning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Abstract {
+    nodes: Vec<Node>,
+}
+
+/// What an inode is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// Its bytes.
+    File(Vec<u8>),
+    /// The inode that each name leads to.
+    Directory(BTreeMap<String, Id>),
+}
+
+impl Abstract {
+    /// The root directory.
+    pub const ROOT: Id = 0;
+
+    /// An empty one.
+    pub fn new() -> Abstract {
+        Abstract { nodes: vec![Node::Directory(BTreeMap::new())] }
+    }
+
+    /// An inode, with a name or without.
+    pub fn node(&self, id: Id) -> &Node {
+        &self.nodes[id]
+    }
+
+    /// The names in a directory; none in a file.
+    pub fn names(&self, id: Id) -> impl Iterator<Item = (&str, Id)> {
+        let names = match &self.nodes[id] {
+            Node::Directory(names) => Some(names),
+            Node::File(_) => None,
+        };
+        names.into_iter().flatten().map(|(name, id)| (name.as_str(), *id))
+    }
+
+    /// Every path but the root's and the inode it leads to: a directory before what is in it, names in order.
+    pub fn paths(&self) -> Vec<(String, Id)> {
+        let mut paths = Vec::new();
+        self.paths_in(Abstract::ROOT, "", &mut paths);
+        paths
+    }
+
+    fn paths_in(&self, at: Id, parent: &str, paths: &mut Vec<(String, Id)>) {
+        for (name, id) in self.names(at) {
+            let path = format!("{parent}/{name}");
+            paths.push((path.clone(), id));
+            self.paths_in(id, &path, paths);
+        }
+    }
+
+    pub fn is_directory(&self, id: Id) -> bool {
+        matches!(self.nodes[id], Node::Directory(_))
+    }
+
+    /// A file's bytes; none of a directory.
+    pub fn bytes(&self, id: Id) -> &[u8] {
+        match &self.nodes[id] {
+            Node::File(bytes) => bytes,
+            Node::Directory(_) => &[],
+        }
+    }
+
+    /// The inode that a path leads to.
+    pub fn find(&self, path: &str) -> Option<Id> {
+        let mut names = path.split('/').filter(|name| !name.is_empty());
+        names.try_fold(Abstract::ROOT, |at, name| match &self.nodes[at] {
+            Node::Directory(names) => names.get(name).copied(),
+            Node::File(_) => None,
+        })
+    }
+
+    /// Makes an inode with a name, in a directory that is there.
+    pub fn add(&mut self, path: &str, node: Node) -> Id {
+        self.nodes.push(node);
+        let id = self.nodes.len() - 1;
+        self.point(path, Some(id));
+        id
+    }
+
+    /// Makes a path lead to an inode, or nowhere.
+    ///
+    /// # Panics
+    /// If its directory is not there.
+    pub fn point(&mut self, path: &str, to: Option<Id>) {
+        let (parent, name) = split(path);
+        let parent = self.find(parent).expect("its directory is there");
+        let Node::Directory(names) = &mut self.nodes[parent] else { panic!("{path} stands in a file") };
+        match to {
+            Some(id) => names.insert(name.to_owned(), id),
+            None => names.remove(name),
+        };
+    }
+
+    /// A file's bytes, to change them.
+    ///
+    /// # Panics
+    /// If it is a directory.
+    pub fn bytes_mut(&mut self, id: Id) -> &mut Vec<u8> {
+        match &mut self.nodes[id] {
+            Node::File(bytes) => bytes,
+            Node::Directory(_) => panic!("inode {id} is a directory"),
+        }
+    }
+}
+
+/// The directory of a path that is not the root's, and its name there.
+pub fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').expect("a path begins with a slash")
+}

@@ -1,0 +1,90 @@
+//! The canonical form of an abstract file system (EX-99): two have the same one if and only if one becomes the other by giving other
+//! names. Of a file count its size and where it has been written, not what: every write writes something of its own. Of names that
+//! lead to one file counts that they do.
+
+use super::abstract_fs::{Abstract, Id, Node};
+
+/// The canonical form.
+pub fn signature(fs: &Abstract) -> Vec<u8> {
+    form(fs, Regard::ALL)
+}
+
+/// What the form regards; without one of them topologies that differ are taken for one, or one for several.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Regard {
+    /// Which names lead to the same file.
+    pub links: bool,
+    /// What files hold.
+    pub contents: bool,
+    /// Siblings have no order.
+    pub unordered: bool,
+    /// Files that have several names have no order either.
+    pub renumbered: bool,
+}
+
+impl Regard {
+    pub const ALL: Regard = Regard { links: true, contents: true, unordered: true, renumbered: true };
+}
+
+pub(super) fn form(fs: &Abstract, regard: Regard) -> Vec<u8> {
+    let mut several: Vec<Id> = Vec::new();
+    let paths = fs.paths();
+    for (_, id) in &paths {
+        let again = paths.iter().filter(|(_, other)| other == id).count() > 1;
+        if regard.links && again && !several.contains(id) {
+            several.push(*id);
+        }
+    }
+    // Once files with several names are numbered, the form of a tree is that of its sorted children; so the least form of all
+    // numberings is the same for all trees that differ in names. There are few such files.
+    let mut least: Option<Vec<u8>> = None;
+    permute(&mut several, 0, regard.renumbered, &mut |order| {
+        let form = form_of(fs, Abstract::ROOT, order, regard);
+        if least.as_ref().is_none_or(|least| form < *least) {
+            least = Some(form);
+        }
+    });
+    least.unwrap_or_default()
+}
+
+/// Calls `each` with every order of `ids`, or with the one they have.
+fn permute(ids: &mut Vec<Id>, fixed: usize, all: bool, each: &mut dyn FnMut(&[Id])) {
+    if !all || fixed + 1 >= ids.len() {
+        return each(ids);
+    }
+    for at in fixed..ids.len() {
+        ids.swap(fixed, at);
+        permute(ids, fixed + 1, all, each);
+        ids.swap(fixed, at);
+    }
+}
+
+fn form_of(fs: &Abstract, id: Id, several: &[Id], regard: Regard) -> Vec<u8> {
+    match fs.node(id) {
+        Node::File(bytes) => {
+            let number = several.iter().position(|other| *other == id);
+            let number = number.map_or_else(String::new, |number| format!("#{number}"));
+            let contents = if regard.contents { runs(bytes) } else { String::new() };
+            format!("f{number}{contents};").into_bytes()
+        }
+        Node::Directory(_) => {
+            let mut children: Vec<Vec<u8>> =
+                fs.names(id).map(|(_, child)| form_of(fs, child, several, regard)).collect();
+            if regard.unordered {
+                children.sort_unstable();
+            }
+            [b"(".as_slice(), &children.concat(), b")"].concat()
+        }
+    }
+}
+
+/// Where a file changes between zeroes and what was written, up to its end.
+fn runs(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    let mut at = 0;
+    for run in bytes.chunk_by(|one, next| (*one == 0) == (*next == 0)) {
+        at += run.len();
+        text += &format!("{}{at}", if run[0] == 0 { 'z' } else { 'w' });
+    }
+    text
+}

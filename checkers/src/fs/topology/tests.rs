@@ -1,0 +1,208 @@
+//! How many topologies there are: as many as a brute force comes to that shares nothing with the calls and the canonical form.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use explode_ramdisk::files::{Granule, SimFiles};
+use explode_ramdisk::{Image, Recording, Storage};
+
+use super::canonical::{Regard, form};
+use super::{Abstract, BLOCK, Call, Found, Limits, Write, signature};
+
+fn limits(files: usize, dirs: usize, contents: bool) -> Limits {
+    Limits { files, dirs, far: 2 * BLOCK, contents }
+}
+
+/// The distinct forms of all that the calls can make.
+fn forms(limits: &Limits, regard: Regard) -> BTreeSet<Vec<u8>> {
+    let mut seen = BTreeSet::from([form(&Abstract::new(), regard)]);
+    let mut waiting = vec![Abstract::new()];
+    while let Some(fs) = waiting.pop() {
+        for call in Call::possible(&fs, limits) {
+            let mut next = fs.clone();
+            call.apply(&mut next, &call.bytes(&fs, 1));
+            if seen.insert(form(&next, regard)) {
+                waiting.push(next);
+            }
+        }
+    }
+    seen
+}
+
+fn count(files: usize, dirs: usize, contents: bool) -> usize {
+    forms(&limits(files, dirs, contents), Regard::ALL).len()
+}
+
+/// Every order of 0 ... n - 1.
+fn orders(n: usize) -> Vec<Vec<usize>> {
+    if n == 0 {
+        return vec![Vec::new()];
+    }
+    let shorter = orders(n - 1);
+    let insert = |order: &Vec<usize>, at: usize| {
+        let mut order = order.clone();
+        order.insert(at, n - 1);
+        order
+    };
+    shorter.iter().flat_map(|order| (0..n).map(move |at| insert(order, at))).collect()
+}
+
+/// Every list of `len` numbers, the i-th below `bound(i, what is before it)`.
+fn lists(len: usize, bound: &dyn Fn(usize, &[usize]) -> usize) -> Vec<Vec<usize>> {
+    (0..len).fold(vec![Vec::new()], |lists, at| {
+        let longer = |list: Vec<usize>| -> Vec<Vec<usize>> {
+            (0..bound(at, &list)).map(|next| [list.as_slice(), &[next]].concat()).collect()
+        };
+        lists.into_iter().flat_map(longer).collect()
+    })
+}
+
+/// What two structures have in common if they differ in names: (directory, its parent), and (directory, file) of each name.
+type Plain = (Vec<(usize, usize)>, Vec<(usize, usize, usize)>);
+
+/// How many topologies there are: all labelled ones, each as the least of its relabellings. `shapes` is how many things a file can
+/// hold.
+fn brute_force(files: usize, dirs: usize, shapes: usize) -> usize {
+    let mut found: BTreeSet<Plain> = BTreeSet::new();
+    for d in 0..=dirs {
+        for f in 0..=files {
+            // Directory i + 1 stands in an earlier one; 0 is the root.
+            for parents in lists(d, &|i, _| i + 1) {
+                for places in lists(f, &|_, _| d + 1) {
+                    // Each name leads to a file that an earlier one leads to, or to the next.
+                    let new = |list: &[usize]| list.iter().max().map_or(1, |most| most + 2);
+                    for leads in lists(f, &|_, list| new(list)) {
+                        let inodes = new(&leads) - 1;
+                        for holds in lists(inodes, &|_, _| shapes) {
+                            found.insert(least(&parents, &places, &leads, &holds));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    found.len()
+}
+
+fn least(parents: &[usize], places: &[usize], leads: &[usize], holds: &[usize]) -> Plain {
+    let mut least: Option<Plain> = None;
+    for order in orders(parents.len()) {
+        let dir = |i: usize| if i == 0 { 0 } else { order[i - 1] + 1 };
+        let mut tree: Vec<_> = parents.iter().enumerate().map(|(i, at)| (dir(i + 1), dir(*at))).collect();
+        tree.sort_unstable();
+        for numbers in orders(holds.len()) {
+            let names = places.iter().zip(leads);
+            let mut names: Vec<_> =
+                names.map(|(at, inode)| (dir(*at), numbers[*inode], holds[*inode])).collect();
+            names.sort_unstable();
+            let plain = (tree.clone(), names);
+            if least.as_ref().is_none_or(|least| plain < *least) {
+                least = Some(plain);
+            }
+        }
+    }
+    least.expect("there is one order at least")
+}
+
+/// What a file can hold: where it was written, byte by byte.
+fn shapes() -> usize {
+    let mut seen: BTreeSet<Vec<bool>> = BTreeSet::from([Vec::new()]);
+    let mut waiting = vec![Vec::new()];
+    while let Some(file) = waiting.pop() {
+        for call in 0..4 {
+            let mut next = file.clone();
+            match call {
+                0 | 1 => next.resize(call * 1000, false),
+                _ => {
+                    let at = (call - 2) * 8192;
+                    next.resize(next.len().max(at + 4096), false);
+                    next[at..at + 4096].fill(true);
+                }
+            }
+            if seen.insert(next.clone()) {
+                waiting.push(next);
+            }
+        }
+    }
+    seen.len()
+}
+
+#[test]
+fn as_many_topologies_as_a_brute_force_finds() {
+    let sizes = [(1, 0), (3, 0), (0, 3), (1, 1), (2, 1), (2, 2), (1, 3), (3, 2), (4, 1)];
+    let counts: Vec<usize> = sizes.iter().map(|(files, dirs)| count(*files, *dirs, false)).collect();
+    let brute: Vec<usize> = sizes.iter().map(|(files, dirs)| brute_force(*files, *dirs, 1)).collect();
+    assert_eq!(counts, brute);
+    // One file or none; three names of up to three files: 1 + 1 + 2 + 3; unordered trees of up to four nodes: 1 + 1 + 2 + 4.
+    assert_eq!(counts[..3], [2, 7, 8]);
+}
+
+#[test]
+fn as_many_contents_as_a_brute_force_finds() {
+    // Nothing; a part of a block, zeroes or not; a block; a block behind a hole, after nothing, a part of a block, or a block.
+    assert_eq!(shapes(), 1 + 2 + 1 + 3);
+    for (files, dirs) in [(1, 0), (2, 0), (1, 1), (2, 1)] {
+        assert_eq!(count(files, dirs, true), brute_force(files, dirs, shapes()), "{files} {dirs}");
+    }
+}
+
+/// A canonical form that is not one is noticed: it takes different topologies for one, or one for several.
+#[test]
+fn a_form_that_is_wrong_gives_other_counts() {
+    let right = |limits: &Limits| forms(limits, Regard::ALL).len();
+    let (names, all) = (limits(4, 1, false), limits(1, 1, true));
+    let count = |regard: Regard| forms(&names, regard).len();
+    assert!(count(Regard { links: false, ..Regard::ALL }) < right(&names));
+    assert!(count(Regard { unordered: false, ..Regard::ALL }) > right(&names));
+    assert!(count(Regard { renumbered: false, ..Regard::ALL }) > right(&names));
+    assert!(forms(&all, Regard { contents: false, ..Regard::ALL }).len() < right(&all));
+}
+
+/// Two trees with other names are equal; which name leads to which file counts.
+#[test]
+fn names_do_not_count() {
+    let made = |calls: &[Call]| {
+        let mut fs = Abstract::new();
+        for call in calls {
+            call.apply(&mut fs, &[]);
+        }
+        signature(&fs)
+    };
+    let creat = |path: &str| Call::Creat { path: path.into() };
+    let mkdir = |path: &str| Call::Mkdir { path: path.into() };
+    let link = |from: &str, to: &str| Call::Link { from: from.into(), to: to.into() };
+    let one = made(&[mkdir("/a"), creat("/b"), creat("/a/a"), link("/b", "/a/b")]);
+    let other = made(&[creat("/x"), mkdir("/y"), link("/x", "/y/c"), creat("/y/d")]);
+    assert_eq!(one, other);
+    assert_ne!(one, made(&[creat("/x"), mkdir("/y"), creat("/z"), link("/x", "/y/c")]));
+}
+
+/// Real files do with every call what the abstract file system does, on the way to every topology of a size.
+#[test]
+fn files_do_as_the_abstract_file_system_does() {
+    let limits = limits(2, 2, true);
+    let mut seen = BTreeMap::from([(signature(&Abstract::new()), Vec::<Call>::new())]);
+    let mut waiting = VecDeque::from([(Abstract::new(), Vec::new())]);
+    while let Some((fs, way)) = waiting.pop_front() {
+        for call in Call::possible(&fs, &limits) {
+            let way = [way.as_slice(), std::slice::from_ref(&call)].concat();
+            let mut next = fs.clone();
+            call.apply(&mut next, &call.bytes(&fs, way.len() as u32));
+            if way.len() <= 4 && seen.insert(signature(&next), way.clone()).is_none() {
+                waiting.push_back((next, way));
+            }
+        }
+    }
+    for way in seen.values() {
+        let storage = Storage::new(Image::new(), Recording::Off);
+        let files = SimFiles::mount(storage, 0, Granule::default()).unwrap();
+        let mut fs = Abstract::new();
+        for (version, call) in (1..).zip(way) {
+            let bytes = call.bytes(&fs, version);
+            call.make(&files, &bytes, Write::Plain).unwrap_or_else(|errno| panic!("{call:?}: {errno}"));
+            call.apply(&mut fs, &bytes);
+            let found = Found::of(&files).unwrap();
+            assert_eq!(found.difference(&Found::expected(&fs)), None, "{way:?}");
+        }
+    }
+    assert_eq!(seen.len(), 125);
+}

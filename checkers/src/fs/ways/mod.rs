@@ -1,0 +1,159 @@
+//! Each way to make changes durable does what it promises (EX-101, EX-117): one way a run, after every call of the generic core.
+//!
+//! mutate makes one of the eight system calls on one node of the tree ([`topology`](super::topology)), and compares the file system
+//! with the abstract one (EX-98). Then it forces what was done, the way that the option `way` says; then every disk that a crash could
+//! leave right then is checked. All that was forced before and not changed since is looked at again, too.
+//!
+//! # What each way promises
+//!
+//! | way | what is done after the call | what must be there |
+//! | --- | --- | --- |
+//! | `sync`, `syncfs` | sync(2), syncfs(2) | everything (sync(2), NOTES) |
+//! | `fsync` | fsync of the file or directory that it was about, and of every directory on the path, the old and the new one | everything: no call changes anything else (fsync(2)) |
+//! | `fsync-dir` | fsync of the directories whose names were changed; of what is new, too, once, for a name leads somewhere only then | names, not contents (fsync(2)) |
+//! | `fdatasync` | fdatasync of a file that was written or resized | its contents; it may be longer than it should be (fsync(2)) |
+//! | `o-sync`, `o-dsync` | nothing: files are opened so, which is about writes, and not about ftruncate | as after fsync, fdatasync (open(2)) |
+//! | `msync` | what is written is stored through a shared mapping; msync of it with `MS_SYNC` | what was stored (POSIX, msync) |
+//! | `mount-sync` | nothing: the file system is mounted with `-o sync` | everything (mount(8), sync); by mount(2) what is written |
+//!
+//! With `fdatasync`, `o-sync`, `o-dsync` and `msync`, which are about contents, names are made durable as `fsync` does it, and only
+//! files are looked at. Nothing is said of link counts and times, of what stands in `lost+found`, and of names that were never made:
+//! `fs-reasonable` is about those.
+//!
+//! The words for what is broken are those of `fs-sync`, and `synced-by-syncfs`, `-o-sync`, `-o-dsync`, `-msync`, `-mount-sync`,
+//! `metadata-synced-by-mount-sync` (names, and sizes by ftruncate); `partly-...` of a file that was resized since and not synced.
+//! `call-has-its-effect` is broken where the file system itself differs from the abstract one, without any crash.
+
+mod forced;
+mod targets;
+mod way;
+
+use std::hash::Hash as _;
+use std::panic::Location;
+
+use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::choose::{Label, Point};
+use explode_runtime::crash::Epoch;
+use explode_runtime::recover::Stack;
+use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
+use nix::errno::Errno;
+use xxhash_rust::xxh3::Xxh3;
+
+use super::sync::promise::Promise;
+use super::topology::{Abstract, CALLS, Call, DIRS, FAR, FILES, Found, Limits, signature};
+use forced::Forced;
+use way::Way;
+
+pub(crate) use targets::targets;
+
+/// As it stands in the registry.
+pub const DEF: CheckerDef = CheckerDef {
+    name: "fs-ways",
+    about: "what was made durable one way (sync, fsync, O_SYNC, ...) is there after every crash, on every small tree",
+    options: &[
+        OptionDef {
+            name: "way",
+            about: "how: sync, syncfs, fsync, fdatasync, o-sync, o-dsync, msync, fsync-dir, mount-sync",
+            default: "sync",
+        },
+        FILES,
+        DIRS,
+        FAR,
+        CALLS,
+    ],
+    build,
+};
+
+/// The tree, and what of it is forced.
+#[derive(Clone, Debug)]
+struct Ways {
+    way: Way,
+    limits: Limits,
+    fs: Abstract,
+    /// How many writes there were.
+    writes: u32,
+    forced: Forced,
+    promises: Vec<Promise>,
+}
+
+fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
+    let way = options.one_of("way", &Way::ALL)?;
+    let mut limits = Limits::of(options)?;
+    // It says nothing of contents.
+    limits.contents &= way != Way::FsyncDir;
+    Ok(Box::new(Ways {
+        way,
+        limits,
+        fs: Abstract::new(),
+        writes: 0,
+        forced: Forced::default(),
+        promises: Vec::new(),
+    }))
+}
+
+impl Checker for Ways {
+    fn unsupported(&self, stack: &Stack) -> Option<String> {
+        let files = stack.files().ok()?;
+        self.way.unsupported(files.as_ref())
+    }
+
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        let files = cx.stack().files()?;
+        let calls = Call::possible(&self.fs, &self.limits);
+        if calls.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<String> = calls.iter().map(Call::name).collect();
+        let point = Point::action(calls.len() as u32, Label::at(Location::caller()));
+        let call = &calls[cx.choose_at(&Point { names: &names, ..point }) as usize];
+        self.writes += u32::from(matches!(call, Call::Pwrite { .. }));
+        let bytes = call.bytes(&self.fs, self.writes);
+        match call.make(files.as_ref(), &bytes, self.way.write()) {
+            Ok(()) => call.apply(&mut self.fs, &bytes),
+            // Not every file system has links.
+            Err(Errno::EPERM | Errno::EOPNOTSUPP | Errno::ENOSYS) if matches!(call, Call::Link { .. }) => {
+                return Ok(());
+            }
+            Err(errno) => return Err(Failure::Broken(format!("{}: {errno}", call.name()))),
+        }
+        self.is_as_expected(call, cx)?;
+        self.way.force(files.as_ref(), &self.fs, call)?;
+        self.forced.follow(self.way, &self.fs, call, &bytes);
+        self.promises = self.forced.promises(self.way, &self.fs);
+        if self.promises.is_empty() { Ok(()) } else { cx.check_crashes_now(self, &[]) }
+    }
+
+    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        let files = stack.files()?;
+        self.promises.iter().try_for_each(|promise| promise.judge(files.as_ref()))
+    }
+
+    /// Where something is left that was not forced, that is part of the state too.
+    fn get_sig(&self) -> Option<Vec<u8>> {
+        self.way.forces_everything().then(|| signature(&self.fs))
+    }
+
+    fn check_key(&self) -> Option<Vec<u8>> {
+        let mut hasher = Xxh3::new();
+        self.promises.hash(&mut hasher);
+        Some(hasher.digest128().to_le_bytes().to_vec())
+    }
+
+    fn fork(&self) -> Option<Box<dyn Checker>> {
+        Some(Box::new(self.clone()))
+    }
+}
+
+impl Ways {
+    fn is_as_expected(&self, call: &Call, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        let files = cx.stack().files()?;
+        let difference = match cx.undisturbed(|_| Found::of(files.as_ref())) {
+            Ok(found) => found.difference(&Found::expected(&self.fs)),
+            Err(unreadable) => Some(unreadable),
+        };
+        difference.map_or(Ok(()), |difference| {
+            let message = format!("{} succeeded, and {difference}", call.name());
+            Err(Violation::new(Verdict::Corrupt, "call-has-its-effect", message).into())
+        })
+    }
+}

@@ -1,0 +1,174 @@
+//! The ways, and how each forces what a call has done.
+
+use explode_ramdisk::files::{Ability, Files, OpenFlags, Result as FilesResult, Synced};
+use explode_runtime::check::Failure;
+use nix::errno::Errno;
+
+use crate::fs::sync::Call as By;
+use crate::fs::topology::{Abstract, Call, Write};
+
+/// A way to make changes durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    Sync,
+    Syncfs,
+    Fsync,
+    Fdatasync,
+    OSync,
+    ODsync,
+    Msync,
+    FsyncDir,
+    MountSync,
+}
+
+impl Way {
+    /// By their names.
+    pub const ALL: [(&'static str, Way); 9] = [
+        ("sync", Way::Sync),
+        ("syncfs", Way::Syncfs),
+        ("fsync", Way::Fsync),
+        ("fdatasync", Way::Fdatasync),
+        ("o-sync", Way::OSync),
+        ("o-dsync", Way::ODsync),
+        ("msync", Way::Msync),
+        ("fsync-dir", Way::FsyncDir),
+        ("mount-sync", Way::MountSync),
+    ];
+
+    pub fn name(self) -> &'static str {
+        let found = Way::ALL.iter().find(|(_, way)| *way == self);
+        found.map_or("", |(name, _)| name)
+    }
+
+    /// What has made names durable.
+    pub fn of_names(self) -> By {
+        match self {
+            Way::Sync => By::Sync,
+            Way::Syncfs => By::Syncfs,
+            Way::MountSync => By::MetadataByMount,
+            _ => By::FsyncOfDirectory,
+        }
+    }
+
+    /// Is it about contents alone?
+    pub fn is_of_contents(self) -> bool {
+        matches!(self, Way::Fdatasync | Way::OSync | Way::ODsync | Way::Msync)
+    }
+
+    /// Is nothing left that a crash could lose, after each call? (`fsync-dir` goes with calls that change names.)
+    pub fn forces_everything(self) -> bool {
+        !self.is_of_contents()
+    }
+
+    /// How pwrite writes.
+    pub fn write(self) -> Write {
+        match self {
+            Way::OSync => Write::Synced(Synced::All),
+            Way::ODsync => Write::Synced(Synced::Data),
+            Way::Msync => Write::Mapped,
+            _ => Write::Plain,
+        }
+    }
+
+    /// Why these files do not have it.
+    pub fn unsupported(self, files: &dyn Files) -> Option<String> {
+        let needs = match self {
+            Way::Sync | Way::Fsync | Way::Fdatasync | Way::FsyncDir => return None,
+            Way::Syncfs => Ability::Syncfs,
+            Way::OSync | Way::ODsync => Ability::OpenSynced,
+            Way::Msync => Ability::Mapped,
+            Way::MountSync => Ability::Synchronous,
+        };
+        let name = self.name();
+        (!files.can(needs)).then(|| match self {
+            Way::MountSync => "way 'mount-sync' is about a file system that is mounted with -o sync, and this one is not; use \
+                               --set COMPONENT.sync=true"
+                .to_owned(),
+            _ => format!("these files have no way '{name}'; use another one"),
+        })
+    }
+
+    /// Forces what a call has done, as the module says; `fs` is the tree after it.
+    ///
+    /// # Errors
+    /// What fails has promised nothing: the way goes no further.
+    pub fn force(self, files: &dyn Files, fs: &Abstract, call: &Call) -> Result<(), Failure> {
+        let forced = match self {
+            Way::Sync => files.sync_machine(),
+            Way::Syncfs => files.syncfs(),
+            Way::MountSync => Ok(()),
+            Way::Fsync => fsync_with_directories(files, fs, call),
+            Way::FsyncDir => fsync_directories(files, fs, call),
+            Way::Fdatasync | Way::OSync | Way::ODsync | Way::Msync => match call {
+                Call::Pwrite { path, .. } | Call::Ftruncate { path, .. } if self == Way::Fdatasync => {
+                    with_open(files, path, |fd| files.fdatasync(fd))
+                }
+                Call::Pwrite { .. } | Call::Ftruncate { .. } => Ok(()),
+                _ => fsync_with_directories(files, fs, call),
+            },
+        };
+        forced.map_err(|errno| {
+            let (call, way) = (call.name(), self.name());
+            Failure::Broken(match errno {
+                Errno::EINVAL | Errno::EOPNOTSUPP | Errno::ENOSYS => {
+                    format!("unsupported: way '{way}' after {call}: {errno}")
+                }
+                _ => format!("way '{way}' after {call}: {errno}"),
+            })
+        })
+    }
+}
+
+fn with_open(
+    files: &dyn Files,
+    path: &str,
+    work: impl FnOnce(explode_ramdisk::files::Fd) -> FilesResult<()>,
+) -> FilesResult<()> {
+    let fd = files.open(path, OpenFlags::EXISTING)?;
+    let worked = work(fd);
+    files.close(fd).and(worked)
+}
+
+/// fsync of a file or directory.
+fn fsync(files: &dyn Files, fs: &Abstract, path: &str) -> FilesResult<()> {
+    if fs.find(path).is_some_and(|id| fs.is_directory(id)) {
+        files.sync_dir(path)
+    } else {
+        with_open(files, path, |fd| files.fsync(fd))
+    }
+}
+
+/// fsync of what a call was about, and of every directory on its paths, from the inside out: a file's fsync does not make its name
+/// durable.
+fn fsync_with_directories(files: &dyn Files, fs: &Abstract, call: &Call) -> FilesResult<()> {
+    if let Some(path) = call.object() {
+        fsync(files, fs, path)?;
+    }
+    let mut synced = Vec::new();
+    let of_file = call.object().map(parent).into_iter().filter(|_| call.directories().is_empty());
+    for directory in call.directories().into_iter().chain(of_file) {
+        let mut at = directory;
+        while !synced.contains(&at) {
+            files.sync_dir(at)?;
+            synced.push(at);
+            at = parent(at);
+        }
+    }
+    Ok(())
+}
+
+/// fsync of the directories whose names a call has changed, and before that of what is new.
+fn fsync_directories(files: &dyn Files, fs: &Abstract, call: &Call) -> FilesResult<()> {
+    if let Call::Creat { path } | Call::Mkdir { path } = call {
+        fsync(files, fs, path)?;
+    }
+    call.directories().into_iter().try_for_each(|directory| files.sync_dir(directory))
+}
+
+/// The directory that a path stands in; the root stands in itself.
+fn parent(path: &str) -> &str {
+    match path.rsplit_once('/') {
+        Some(("", _)) | None => "/",
+        Some((parent, _)) => parent,
+    }
+}
