@@ -176,7 +176,13 @@ fn judge(row: &Row, column: &Column, heard: Heard, budget: Duration) -> Cell {
         findings.into_iter().partition(|finding| finding.replayed);
     let checked = summary.as_ref().is_some_and(|summary| !summary.checked.is_zero());
     let bug = replayed.iter().any(|finding| !finding.by_design);
-    let last = |text: &str| text.lines().last().unwrap_or("it said nothing").to_owned();
+    let last = |text: &str| {
+        let line = text.lines().last().unwrap_or("it said nothing");
+        ["error: ", "unsupported: "]
+            .iter()
+            .fold(line, |line, word| line.strip_prefix(word).unwrap_or(line))
+            .to_owned()
+    };
     let (outcome, why) = match code {
         _ if bug => (Outcome::Bug, None),
         _ if interrupted => (Outcome::NotRun, Some("interrupted".to_owned())),
