@@ -4,6 +4,7 @@ mod world;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -30,6 +31,8 @@ struct Done {
     /// Units that were wanted and had to be run again.
     refused: AtomicU64,
     deaths: AtomicU64,
+    /// Why runs have gone on without some of them.
+    lost: Mutex<Vec<String>>,
 }
 
 /// The worker of the run takes its time, so that scouts get ahead; one of a scout may die.
@@ -44,6 +47,9 @@ struct Worker<'a> {
 
 impl Crew for Worker<'_> {
     fn start(&mut self, keep_events: bool) -> Result<Started, StartError> {
+        if self.is_scout && self.dies == Some(0) {
+            return Err("as told".to_owned().into());
+        }
         self.thread.start(keep_events)
     }
 
@@ -107,16 +113,17 @@ fn run(registry: &Registry, plan: &Plan, count: usize, dies: Option<u64>, done: 
         messages.push(text.replace(folder.path().to_str().unwrap(), ""));
     };
     let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
-    let with_crew = |work: &mut dyn FnMut(&mut dyn Crew)| {
+    let with_crew = |_over: &dyn Fn() -> bool, work: &mut dyn FnMut(&mut dyn Crew)| {
         let lab = Lab::Mem;
         let thread = InThread::new(registry, plan, &lab);
         work(&mut Worker { thread, done, is_scout: true, dies, units: 0 });
     };
+    let lost = |why: &str| done.lost.lock().unwrap().push(why.to_owned());
     let lab = Lab::Mem;
     let thread = InThread::new(registry, plan, &lab);
     let mut crew = Worker { thread, done, is_scout: false, dies: None, units: 0 };
     let mut supervisor = Supervisor::new(plan, &mut crew, &mut audience);
-    supervisor.scouts = (count > 0).then_some(Scouts { count, with_crew: &with_crew });
+    supervisor.scouts = (count > 0).then_some(Scouts { count, with_crew: &with_crew, lost: &lost });
     supervisor.run().unwrap();
     let traces = std::fs::read_dir(out.join("traces")).unwrap().map(|entry| {
         let path = entry.unwrap().path();
