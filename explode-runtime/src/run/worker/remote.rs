@@ -140,6 +140,15 @@ impl<'a> Remote<'a> {
     fn hire(&mut self) -> Result<Worker<'a>, StartError> {
         // Its disks and its page are wanted by the next.
         self.worker = None;
+        if (self.given_up)() {
+            let message = "nobody waits for it any more".to_owned();
+            return Err(StartError::Died(Death {
+                step: Step::Between,
+                verdict: None,
+                message,
+                from_outside: false,
+            }));
+        }
         let body = (self.spawn)().map_err(|error| match error {
             RunError::Broken(message) => {
                 StartError::Died(Death { step: Step::Between, verdict: None, message, from_outside: false })
