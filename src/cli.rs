@@ -161,7 +161,7 @@ pub struct RunArgs {
     /// A step that takes longer hangs: 30s, 500ms.
     #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "30s")]
     pub deadline: u64,
-    /// So many worker processes at once; what a run finds and counts is the same with any number.
+    /// So many workers at once, each a process or a guest of its own; what a run finds and counts is the same with any number.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub jobs: u32,
     #[command(flatten)]

@@ -10,7 +10,7 @@ use explode_runtime::run::{Audience, Crew, Keep, Mode, Plan, Remote, RunError, S
 use explode_runtime::trace::{Replay, Trace};
 
 use crate::guest::host;
-use crate::{programs, worker};
+use crate::{programs, running, worker};
 
 /// Explores a plan with so many workers; the audience hears every message.
 ///
@@ -23,16 +23,23 @@ pub fn run(
     keep: Keep,
     interrupt: &AtomicBool,
 ) -> Result<Summary, RunError> {
-    let mut spawn = spawn(plan);
+    let mut spawn = spawn(plan, &never);
     let mut crew = Remote::new(plan, &mut *spawn);
     let mut supervisor = Supervisor::new(plan, &mut crew, audience);
     supervisor.keep = keep;
     supervisor.interrupt = Some(interrupt);
-    let with_crew = |work: &mut dyn FnMut(&mut dyn Crew)| {
-        work(&mut Remote::new(plan, &mut worker::spawn));
+    let with_crew = |over: &dyn Fn() -> bool, work: &mut dyn FnMut(&mut dyn Crew)| {
+        let mut spawn = self::spawn(plan, over);
+        let mut crew = Remote::new(plan, &mut *spawn);
+        if plan.mode == Mode::Vm {
+            // A guest leaves nothing behind; a child process may be in the middle of something.
+            crew.given_up = over;
+        }
+        work(&mut crew);
     };
+    let lost = |why: &str| running::write_above(format!("note: {why}\n").as_bytes());
     if jobs > 1 {
-        supervisor.scouts = Some(Scouts { count: jobs as usize - 1, with_crew: &with_crew });
+        supervisor.scouts = Some(Scouts { count: jobs as usize - 1, with_crew: &with_crew, lost: &lost });
     }
     supervisor.run()
 }
@@ -43,7 +50,7 @@ pub fn run(
 /// As [`run`].
 pub fn replay(trace: &Trace) -> Result<Replay, RunError> {
     let plan = trace.plan();
-    let mut spawn = spawn(&plan);
+    let mut spawn = spawn(&plan, &never);
     Remote::new(&plan, &mut *spawn).replay(trace)
 }
 
@@ -53,7 +60,7 @@ pub fn replay(trace: &Trace) -> Result<Replay, RunError> {
 /// As [`run`].
 pub fn minimise(trace: &Trace, bounds: Bounds) -> Result<Minimised, RunError> {
     let plan = trace.plan();
-    let mut spawn = spawn(&plan);
+    let mut spawn = spawn(&plan, &never);
     explode_runtime::minimise::minimise(&mut Remote::new(&plan, &mut *spawn), trace, bounds)
 }
 
@@ -63,17 +70,22 @@ pub fn minimise(trace: &Trace, bounds: Bounds) -> Result<Minimised, RunError> {
 /// As [`run`].
 pub fn story(trace: &Trace, bounds: Bounds) -> Result<Story, RunError> {
     let plan = trace.plan();
-    let mut spawn = spawn(&plan);
+    let mut spawn = spawn(&plan, &never);
     explode_runtime::explain::story(&mut Remote::new(&plan, &mut *spawn), trace, bounds)
 }
 
-fn spawn(plan: &Plan) -> Box<Spawn<'static>> {
+/// Starts workers; a guest that is given up while it boots is not waited for.
+fn spawn<'a>(plan: &Plan, given_up: &'a dyn Fn() -> bool) -> Box<Spawn<'a>> {
     let deadline_ms = plan.settings.deadline_ms;
     match plan.mode {
         Mode::Vm => {
             let (drivers, wanted) = (kernel::drivers(&plan.stack), programs::wanted(plan));
-            Box::new(move || host::spawn(deadline_ms, &drivers, &wanted))
+            Box::new(move || host::spawn(deadline_ms, &drivers, &wanted, given_up))
         }
         Mode::Mem | Mode::Here => Box::new(worker::spawn),
     }
+}
+
+fn never() -> bool {
+    false
 }

@@ -94,15 +94,15 @@ fn beginning(registry: &Registry, args: &RunArgs) -> Result<(Plan, Keep), RunErr
     Ok((plan, Keep::Resume(Box::new(history))))
 }
 
-/// A kernel serves one worker at a time.
+/// A kernel serves one worker at a time, and this machine has one.
 fn check_jobs(plan: &Plan, jobs: u32) -> Result<(), UsageError> {
-    let mode = plan.mode.as_str();
-    match plan.mode {
-        Mode::Vm | Mode::Here if jobs > 1 => {
-            Err(UsageError(format!("--jobs {jobs}: with --in {mode} there is one worker; leave --jobs out")))
-        }
-        _ => Ok(()),
+    if plan.mode == Mode::Here && jobs > 1 {
+        let why = "a kernel serves one worker, and with --in here there is only this machine's";
+        return Err(UsageError(format!(
+            "--jobs {jobs}: {why}; leave --jobs out, or run in guests (--in vm)"
+        )));
     }
+    Ok(())
 }
 
 /// The last line of a run that was interrupted: the command that goes on with it.

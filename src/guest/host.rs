@@ -24,15 +24,20 @@ pub(super) const CONSOLE_LINES: usize = 25;
 /// the guest; so does a task that hangs in it, before the deadline is over.
 ///
 /// # Errors
-/// What is missing; the guest does not boot.
-pub fn spawn(deadline_ms: u64, drivers: &[&str], wanted: &[Wanted]) -> Result<Box<dyn Body>, RunError> {
+/// What is missing; the guest does not boot, or was given up before.
+pub fn spawn(
+    deadline_ms: u64,
+    drivers: &[&str],
+    wanted: &[Wanted],
+    given_up: &dyn Fn() -> bool,
+) -> Result<Box<dyn Body>, RunError> {
     let mut spec = spec(&kernel(), drivers).map_err(run_error)?;
     spec.add_programs(wanted).map_err(run_error)?;
     // The kernel looks at intervals of the timeout, and may need three looks.
     let hung_seconds = (deadline_ms / 4000).max(1).to_string();
     spec.agent = Some(Agent::this_program(["agent", PORT, "--hung", &hung_seconds]));
     spec.kernel_arguments.push("oops=panic panic_on_warn=1 panic_print=0x20".to_owned());
-    let mut guest = Guest::boot(&spec).map_err(run_error)?;
+    let mut guest = Guest::boot_unless(&spec, given_up).map_err(run_error)?;
     let (reader, writer) = guest.take_stream().expect("nobody has taken it yet");
     never_block(&writer).map_err(|error| RunError::Broken(format!("the guest's stream: {error}")))?;
     Ok(Box::new(Machine { guest, reader, writer, ended: None }))

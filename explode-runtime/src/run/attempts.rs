@@ -76,7 +76,11 @@ impl<'a> Attempts<'a> {
         match end {
             Ok(Some(end)) => return Some(UnitEnd { events, ..end }),
             Ok(None) => {}
-            Err(_) => self.alive = false,
+            Err(death) => {
+                self.alive = false;
+                // Nothing of the checked system's ran.
+                hearing.run.findings.broken(&format!("a worker died {death}; the unit is run"), 1);
+            }
         }
         hearing.undo();
         None

@@ -4,8 +4,9 @@ mod world;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use explode_runtime::devices::Lab;
 use explode_runtime::report::Message;
@@ -30,6 +31,19 @@ struct Done {
     /// Units that were wanted and had to be run again.
     refused: AtomicU64,
     deaths: AtomicU64,
+    /// Why runs have gone on without some of them.
+    lost: Mutex<Vec<String>>,
+}
+
+/// How the workers of scouts die.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Dies {
+    /// In every unit of which the number is a multiple of this.
+    Each(u64),
+    /// They cannot be started.
+    AtTheStart,
+    /// They are not what the run's is.
+    OtherDisks,
 }
 
 /// The worker of the run takes its time, so that scouts get ahead; one of a scout may die.
@@ -37,14 +51,22 @@ struct Worker<'a> {
     thread: InThread<'a>,
     done: &'a Done,
     is_scout: bool,
-    /// It dies in every unit of which the number is a multiple of this.
-    dies: Option<u64>,
+    /// It is the run's, and waits for scouts that are about to be lost.
+    slow: bool,
+    dies: Option<Dies>,
     units: u64,
 }
 
 impl Crew for Worker<'_> {
     fn start(&mut self, keep_events: bool) -> Result<Started, StartError> {
-        self.thread.start(keep_events)
+        if self.dies == Some(Dies::AtTheStart) {
+            return Err("as told".to_owned().into());
+        }
+        let mut started = self.thread.start(keep_events)?;
+        if self.dies == Some(Dies::OtherDisks) {
+            started.origin.pristine.push('0');
+        }
+        Ok(started)
     }
 
     fn know(&mut self, known: &Known) -> Result<(), Death> {
@@ -53,14 +75,19 @@ impl Crew for Worker<'_> {
 
     fn run(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<UnitEnd, Death> {
         assert!(!self.is_scout);
-        std::thread::sleep(Duration::from_micros(300));
+        let patience = if self.slow { Duration::from_millis(20) } else { Duration::from_micros(300) };
+        let end = Instant::now() + patience;
+        // Two scouts are not waited for when they are lost.
+        while Instant::now() < end && self.done.lost.lock().unwrap().len() < 2 {
+            std::thread::sleep(Duration::from_micros(300));
+        }
         self.thread.run(order, listener)
     }
 
     fn run_ahead(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<Scouted, Death> {
         assert!(self.is_scout);
         self.units += 1;
-        if self.dies.is_some_and(|each| self.units.is_multiple_of(each)) {
+        if matches!(self.dies, Some(Dies::Each(each)) if self.units.is_multiple_of(each)) {
             self.done.deaths.fetch_add(1, Ordering::Relaxed);
             return Err(Death {
                 step: Step::Between,
@@ -85,7 +112,7 @@ impl Crew for Worker<'_> {
 }
 
 /// Runs a plan with so many scouts. Of three errors one does not reproduce.
-fn run(registry: &Registry, plan: &Plan, count: usize, dies: Option<u64>, done: &Done) -> Left {
+fn run(registry: &Registry, plan: &Plan, count: usize, dies: Option<Dies>, done: &Done) -> Left {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
     let mut messages = Vec::new();
@@ -107,16 +134,18 @@ fn run(registry: &Registry, plan: &Plan, count: usize, dies: Option<u64>, done: 
         messages.push(text.replace(folder.path().to_str().unwrap(), ""));
     };
     let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
-    let with_crew = |work: &mut dyn FnMut(&mut dyn Crew)| {
+    let with_crew = |_over: &dyn Fn() -> bool, work: &mut dyn FnMut(&mut dyn Crew)| {
         let lab = Lab::Mem;
         let thread = InThread::new(registry, plan, &lab);
-        work(&mut Worker { thread, done, is_scout: true, dies, units: 0 });
+        work(&mut Worker { thread, done, is_scout: true, slow: false, dies, units: 0 });
     };
+    let lost = |why: &str| done.lost.lock().unwrap().push(why.to_owned());
     let lab = Lab::Mem;
     let thread = InThread::new(registry, plan, &lab);
-    let mut crew = Worker { thread, done, is_scout: false, dies: None, units: 0 };
+    let slow = dies.is_some_and(|dies| !matches!(dies, Dies::Each(each) if each > 1));
+    let mut crew = Worker { thread, done, is_scout: false, slow, dies: None, units: 0 };
     let mut supervisor = Supervisor::new(plan, &mut crew, &mut audience);
-    supervisor.scouts = (count > 0).then_some(Scouts { count, with_crew: &with_crew });
+    supervisor.scouts = (count > 0).then_some(Scouts { count, with_crew: &with_crew, lost: &lost });
     supervisor.run().unwrap();
     let traces = std::fs::read_dir(out.join("traces")).unwrap().map(|entry| {
         let path = entry.unwrap().path();
@@ -127,16 +156,16 @@ fn run(registry: &Registry, plan: &Plan, count: usize, dies: Option<u64>, done: 
 }
 
 impl Left {
-    /// Checks that were skipped.
-    fn equivalent(&self) -> u64 {
+    /// A count of the summary.
+    fn count(&self, key: &str) -> u64 {
         let summary = self.messages.last().expect("a run ends with its summary");
         let summary: serde_json::Value = serde_json::from_str(summary).unwrap();
-        summary["equivalent"].as_u64().expect("a count")
+        summary[key].as_u64().expect("a count")
     }
 }
 
 /// Runs worlds without scouts and with some, where every check is made, and where some are skipped; returns what scouts have done.
-fn same(change: impl Fn(&mut Plan), dies: Option<u64>) -> [Done; 2] {
+fn same(change: impl Fn(&mut Plan), dies: Option<Dies>) -> [Done; 2] {
     let registry = world::registry();
     [false, true].map(|skip| {
         let done = Done::default();
@@ -146,7 +175,7 @@ fn same(change: impl Fn(&mut Plan), dies: Option<u64>) -> [Done; 2] {
             change(&mut plan);
             plan.settings.skip = skip;
             let alone = run(&registry, &plan, 0, None, &done);
-            skipped += alone.equivalent();
+            skipped += alone.count("equivalent");
             for count in [1, 3] {
                 let scouted = run(&registry, &plan, count, dies, &done);
                 assert_eq!(scouted, alone, "seed {seed}, merge {merge}, skip {skip}, {count} scouts");
@@ -200,15 +229,28 @@ fn chops() {
 /// What a scout has not run is run in the ordinary way.
 #[test]
 fn scouts_that_die() {
-    let done = same(|_| {}, Some(3));
+    let done = same(|_| {}, Some(Dies::Each(3)));
     assert!(done.iter().all(|done| done.deaths.load(Ordering::Relaxed) > 0));
 }
 
+/// The run goes on without them, and says why.
 #[test]
-fn scouts_that_die_at_once() {
+fn scouts_that_are_of_no_use() {
     let registry = world::registry();
-    let (plan, done) = (world::plan(&registry, 1, true), Done::default());
-    let alone = run(&registry, &plan, 0, None, &done);
-    assert_eq!(run(&registry, &plan, 2, Some(1), &done), alone);
-    assert_eq!((done.made_up.load(Ordering::Relaxed), done.refused.load(Ordering::Relaxed)), (0, 0));
+    let plan = world::plan(&registry, 0, false);
+    let alone = run(&registry, &plan, 0, None, &Done::default());
+    assert_eq!(alone.count("states"), 73, "there is something to run ahead");
+    let ways = [
+        (Dies::AtTheStart, "as told"),
+        (Dies::OtherDisks, "its first start made other disks than the run's: the stack is not deterministic"),
+        (Dies::Each(1), "8 times in a row it died in the first unit that it ran"),
+    ];
+    for (dies, why) in ways {
+        let done = Done::default();
+        assert_eq!(run(&registry, &plan, 2, Some(dies), &done), alone);
+        assert_eq!((done.made_up.load(Ordering::Relaxed), done.refused.load(Ordering::Relaxed)), (0, 0));
+        let lost = done.lost.into_inner().unwrap();
+        let told = [2, 3].map(|worker| format!("the run goes on without worker {worker} of 3: {why}"));
+        assert!(lost.len() == 2 && told.iter().all(|told| lost.contains(told)), "{dies:?}: {lost:?}");
+    }
 }

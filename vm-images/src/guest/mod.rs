@@ -39,6 +39,9 @@ pub use shell::shell;
 /// So many lines of the console go into an error.
 const TAIL_LINES: usize = 40;
 
+/// While a guest boots, so often it is asked whether it is still wanted.
+const LOOK: Duration = Duration::from_millis(100);
+
 /// The pipes of the stream take so much; the system may allow less.
 const PIPE_BYTES: i32 = 1 << 20;
 
@@ -107,8 +110,16 @@ impl Guest {
     /// # Errors
     /// [`VmError::Missing`] without QEMU; [`VmError::Broken`] with the end of the console if the guest ends or is silent.
     pub fn boot(spec: &GuestSpec) -> Result<Self> {
+        Self::boot_unless(spec, &|| false)
+    }
+
+    /// The same, but gives it up as soon as this says so.
+    ///
+    /// # Errors
+    /// As [`Guest::boot`]; [`VmError::Broken`] if it was given up.
+    pub fn boot_unless(spec: &GuestSpec, given_up: &dyn Fn() -> bool) -> Result<Self> {
         let mut guest = Self::start(spec)?;
-        guest.wait_for_agent(spec.boot_deadline)?;
+        guest.wait_for_agent(spec.boot_deadline, given_up)?;
         Ok(guest)
     }
 
@@ -140,15 +151,16 @@ impl Guest {
         Ok(Self { qemu, stream, console, messages })
     }
 
-    fn wait_for_agent(&mut self, deadline: Duration) -> Result<()> {
+    fn wait_for_agent(&mut self, deadline: Duration, given_up: &dyn Fn() -> bool) -> Result<()> {
         let (reader, _) =
             self.stream.as_ref().ok_or_else(|| VmError::broken("the guest's stream was taken"))?;
         let end = Instant::now() + deadline;
         loop {
             let mut fds = [PollFd::new(reader.as_fd(), PollFlags::POLLIN)];
             let left = end.saturating_duration_since(Instant::now());
-            let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+            let timeout = PollTimeout::try_from(left.min(LOOK)).unwrap_or(PollTimeout::MAX);
             match poll(&mut fds, timeout) {
+                _ if given_up() => return Err(VmError::broken("the guest was given up before it was there")),
                 Ok(0) if Instant::now() < end => {}
                 Ok(0) => {
                     let what =

@@ -19,10 +19,13 @@ pub struct Scouts<'a> {
     pub count: usize,
     /// Calls what it is given with a crew of its own, in the thread that it is called in.
     pub with_crew: &'a WithCrew<'a>,
+    /// Hears why the run goes on without one of them.
+    pub lost: &'a (dyn Fn(&str) + Sync + 'a),
 }
 
-/// Makes a crew and calls with it what it is given.
-pub type WithCrew<'a> = dyn Fn(&mut dyn FnMut(&mut dyn Crew)) + Sync + 'a;
+/// Makes a crew and calls with it what it is given. The first argument says when the run is over: then its workers need not end
+/// what they do.
+pub type WithCrew<'a> = dyn Fn(&dyn Fn() -> bool, &mut dyn FnMut(&mut dyn Crew)) + Sync + 'a;
 
 /// A unit that was run ahead.
 #[derive(Debug)]
@@ -43,7 +46,14 @@ impl Scouts<'_> {
             for number in 0..self.count {
                 let store = &store;
                 scope.spawn(move || {
-                    (self.with_crew)(&mut |crew| scout::scout(number, keep_events, store, crew));
+                    (self.with_crew)(&|| store.stopped(), &mut |crew| {
+                        if let Err(why) = scout::scout(number, keep_events, store, crew)
+                            && !store.stopped()
+                        {
+                            let (worker, all) = (number + 2, self.count + 1);
+                            (self.lost)(&format!("the run goes on without worker {worker} of {all}: {why}"));
+                        }
+                    });
                 });
             }
             supervise(&store)

@@ -6,28 +6,41 @@ use super::Ran;
 use super::store::{Give, Store};
 use crate::choose::Point;
 use crate::explore::{Arrival, Finished, Reached, Strategy};
+use crate::run::memory::Memory;
 use crate::run::seen::ByKey;
+use crate::run::supervise::start;
 use crate::run::worker::{Crew, Listener, Order, Snapshot, Step};
 
 /// A scout whose workers die so often in a row gives up.
 const DEATHS: u32 = 8;
 
 /// Runs units ahead until there is nothing more to do.
-pub(super) fn scout(number: usize, keep_events: bool, store: &Store, crew: &mut dyn Crew) {
+///
+/// # Errors
+/// Why it has given up before.
+pub(super) fn scout(
+    number: usize,
+    keep_events: bool,
+    store: &Store,
+    crew: &mut dyn Crew,
+) -> Result<(), String> {
     let mut scout = Scout { number, store, crew, states: HashMap::default() };
     let mut deaths = 0;
     while deaths < DEATHS && !store.stopped() {
-        let Some(origin) = store.origin() else { return };
-        // That a worker cannot be started is told by whoever cannot do without.
-        if scout.crew.start(keep_events).ok().is_none_or(|started| started.origin != origin) {
-            return;
+        let Some(origin) = store.origin() else { return Ok(()) };
+        let started = start(scout.crew, &Memory::Nowhere, keep_events).map_err(|error| error.to_string())?;
+        if started.origin != origin {
+            return Err(
+                "its first start made other disks than the run's: the stack is not deterministic".to_owned()
+            );
         }
         match scout.run() {
-            Lived::ToTheEnd => return,
+            Lived::ToTheEnd => return Ok(()),
             Lived::ForUnits(0) => deaths += 1,
             Lived::ForUnits(_) => deaths = 0,
         }
     }
+    Err(format!("{DEATHS} times in a row it died in the first unit that it ran"))
 }
 
 struct Scout<'a> {

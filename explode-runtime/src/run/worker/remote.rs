@@ -65,11 +65,13 @@ pub type Spawn<'a> = dyn FnMut() -> Result<Box<dyn Body>, RunError> + 'a;
 pub struct Remote<'a> {
     plan: &'a Plan,
     spawn: &'a mut Spawn<'a>,
-    worker: Option<Worker>,
+    worker: Option<Worker<'a>>,
+    /// Says when nobody waits for its workers any more, and one is ended wherever it is; by default that never is so.
+    pub given_up: &'a dyn Fn() -> bool,
 }
 
 /// The worker of the moment.
-struct Worker {
+struct Worker<'a> {
     body: Box<dyn Body>,
     reader: FrameReader,
     /// What it is about to do, since when it is known, and the number of its announcement.
@@ -79,12 +81,13 @@ struct Worker {
     checked: u64,
     deadline: Duration,
     stopping: bool,
+    given_up: &'a dyn Fn() -> bool,
 }
 
 impl<'a> Remote<'a> {
     /// Workers for a plan.
     pub fn new(plan: &'a Plan, spawn: &'a mut Spawn<'a>) -> Remote<'a> {
-        Remote { plan, spawn, worker: None }
+        Remote { plan, spawn, worker: None, given_up: &|| false }
     }
 
     /// Replays a trace in a fresh worker. A trace of a step that hangs or ends its worker is reproduced when that step does.
@@ -134,9 +137,18 @@ impl<'a> Remote<'a> {
         self.worker = None;
     }
 
-    fn hire(&mut self) -> Result<Worker, StartError> {
+    fn hire(&mut self) -> Result<Worker<'a>, StartError> {
         // Its disks and its page are wanted by the next.
         self.worker = None;
+        if (self.given_up)() {
+            let message = "nobody waits for it any more".to_owned();
+            return Err(StartError::Died(Death {
+                step: Step::Between,
+                verdict: None,
+                message,
+                from_outside: false,
+            }));
+        }
         let body = (self.spawn)().map_err(|error| match error {
             RunError::Broken(message) => {
                 StartError::Died(Death { step: Step::Between, verdict: None, message, from_outside: false })
@@ -152,6 +164,7 @@ impl<'a> Remote<'a> {
             checked: 0,
             deadline: Duration::from_millis(self.plan.settings.deadline_ms),
             stopping: false,
+            given_up: self.given_up,
         };
         // Nothing of the stack's has run yet, whatever has ended it.
         let ready = worker.hear(&mut Nobody).map_err(|death| Death { step: Step::Between, ..death });
@@ -210,13 +223,13 @@ impl Crew for Remote<'_> {
     }
 }
 
-impl Remote<'_> {
-    fn worker(&mut self) -> &mut Worker {
+impl<'a> Remote<'a> {
+    fn worker(&mut self) -> &mut Worker<'a> {
         self.worker.as_mut().expect("a worker is started before it runs units")
     }
 }
 
-impl Worker {
+impl Worker<'_> {
     /// Has it run a unit; returns the first word that is not about its way.
     fn run(&mut self, order: &ToWorker, listener: &mut dyn Listener) -> Result<Said, Death> {
         self.stopping = false;
@@ -280,6 +293,10 @@ impl Worker {
     fn look_around(&mut self, listener: &mut dyn Listener) -> Result<(), Death> {
         self.look_at_the_page();
         listener.about_to(self.step, self.checked);
+        if (self.given_up)() {
+            self.body.end(Duration::ZERO);
+            return Err(self.died("nobody waits for it any more"));
+        }
         if !self.stopping && listener.stop() {
             self.stopping = true;
             match self.body.page() {
@@ -354,7 +371,7 @@ impl Worker {
                     left = &left[written..];
                     patience = Instant::now() + self.deadline.max(LOOK);
                 }
-                Err(Errno::EAGAIN) if Instant::now() < patience => {
+                Err(Errno::EAGAIN) if Instant::now() < patience && !(self.given_up)() => {
                     let mut fds = [PollFd::new(self.body.writer(), PollFlags::POLLOUT)];
                     let timeout = PollTimeout::try_from(LOOK).unwrap_or(PollTimeout::MAX);
                     poll(&mut fds, timeout)
@@ -369,7 +386,7 @@ impl Worker {
     }
 }
 
-impl Drop for Worker {
+impl Drop for Worker<'_> {
     fn drop(&mut self) {
         self.body.end(Duration::ZERO);
     }

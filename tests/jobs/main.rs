@@ -1,22 +1,37 @@
 //! `--jobs`: more workers, and the same run.
 
+#[path = "../common/mod.rs"]
 mod common;
+
+mod guests;
+mod journal;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
 
-use common::{explode, explode_in, files};
+use common::{Ran, explode, explode_in, files};
 
-/// What a run has said but for progress and times, and its traces.
-type Left = (Vec<Value>, BTreeMap<String, Vec<u8>>);
+/// What a run has left, but for progress and times.
+#[derive(Debug, PartialEq)]
+struct Left {
+    /// What it has said.
+    lines: Vec<Value>,
+    traces: BTreeMap<String, Vec<u8>>,
+    journal: Vec<Vec<u8>>,
+}
 
 fn run(folder: &Path, args: &str, jobs: u32, code: i32) -> Left {
     let jobs = jobs.to_string();
     let args = ["run"].into_iter().chain(args.split_whitespace());
     let args = args.chain(["--format", "jsonl", "--jobs", &jobs]);
-    let mut lines = explode_in(folder, args).expect(code).json();
+    left(folder, &explode_in(folder, args).expect(code))
+}
+
+/// What a run has left that has said this.
+fn left(folder: &Path, ran: &Ran) -> Left {
+    let mut lines = ran.json();
     lines.retain(|line| line["type"] != "progress");
     if let Some(summary) = lines.last_mut().and_then(Value::as_object_mut) {
         summary.remove("seconds");
@@ -26,7 +41,8 @@ fn run(folder: &Path, args: &str, jobs: u32, code: i32) -> Left {
         let text = std::fs::read(traces.join(&name)).unwrap();
         (name, text)
     };
-    (lines, files(&traces).into_iter().map(read).collect())
+    let traces = files(&traces).into_iter().map(read).collect();
+    Left { lines, traces, journal: journal::records(&folder.join("run/journal")) }
 }
 
 /// The same arguments with 1, 2 and 3 jobs.
@@ -89,18 +105,33 @@ fn bounds_are_the_same() {
 fn a_run_goes_on_with_any_number() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    let (whole, traces) = run(path, "sqlite-off-wal --depth 3 --out run", 1, 1);
+    let whole = run(path, "sqlite-off-wal --depth 3 --out run", 1, 1);
     let journal = std::fs::read(path.join("run/journal")).unwrap();
     for (jobs, fifths) in [(1, 4), (2, 1), (3, 3)] {
         std::fs::write(path.join("run/journal"), &journal[..journal.len() * fifths / 5]).unwrap();
-        let (lines, again) = run(path, "--resume run", jobs, 1);
-        assert_eq!((lines.last(), &again), (whole.last(), &traces), "{jobs} jobs from {fifths} fifths on");
+        let resumed = run(path, "--resume run", jobs, 1);
+        resumed.goes_on(&whole, &format!("{jobs} jobs from {fifths} fifths on"));
+    }
+}
+
+impl Left {
+    /// It has come to the end of that run, from somewhere in it.
+    #[track_caller]
+    fn goes_on(&self, whole: &Left, how: &str) {
+        assert_eq!(self.lines.last(), whole.lines.last(), "{how}");
+        assert_eq!(self.traces, whole.traces, "{how}");
+        assert_eq!(self.journal, whole.journal, "{how}");
     }
 }
 
 #[test]
-fn a_kernel_serves_one_worker() {
-    explode(["run", "fs-sync-ext2", "--jobs", "2"]).refused(&["--jobs 2", "--in vm", "there is one worker"]);
+fn this_machine_serves_one_worker() {
+    explode(["run", "fs-sync-ext2", "--in", "here", "--jobs", "2"]).refused(&[
+        "--jobs 2",
+        "--in here",
+        "a kernel serves one worker",
+        "--in vm",
+    ]);
     for jobs in ["0", "65", "two"] {
         explode(["run", "fs-basic", "--jobs", jobs]).refused(&["--jobs"]);
     }

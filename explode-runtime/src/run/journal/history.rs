@@ -1,0 +1,119 @@
+//! Reading the journal that an earlier process has written, and going on with it.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::frame::unframe;
+use super::record::{Header, Record};
+use super::{Journal, MAGIC, NAME};
+use crate::run::error::RunError;
+use crate::run::options::UsageError;
+use crate::run::plan::Plan;
+use crate::trace::Origin;
+
+/// The journal of a run that an earlier process has begun.
+#[derive(Clone, Debug)]
+pub struct History {
+    header: Header,
+    bytes: Vec<u8>,
+}
+
+/// A journal that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// The file itself.
+    #[error("{path}: {error}; name the folder of a run, with its journal")]
+    Io {
+        /// The journal.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// Not even its beginning is sound.
+    #[error("{path}: not the journal of a run, or damaged at its beginning; begin the run anew")]
+    Damaged {
+        /// The journal.
+        path: PathBuf,
+    },
+    /// Another version of explode wrote it.
+    #[error("{path}: written by explode {version}; go on with that version, or begin the run anew")]
+    Version {
+        /// The journal.
+        path: PathBuf,
+        /// Which.
+        version: String,
+    },
+}
+
+impl History {
+    /// Reads the journal of a run folder.
+    ///
+    /// # Errors
+    /// There is none, or it is not of this version.
+    pub fn read(folder: &Path) -> Result<History, JournalError> {
+        let path = folder.join(NAME);
+        match fs::read(&path) {
+            Ok(bytes) => History::parse(bytes, path),
+            Err(error) => Err(JournalError::Io { path, error }),
+        }
+    }
+
+    /// Reads what a journal at `path` has in it.
+    ///
+    /// # Errors
+    /// As [`History::read`].
+    pub fn parse(bytes: Vec<u8>, path: PathBuf) -> Result<History, JournalError> {
+        let header = bytes.strip_prefix(MAGIC).and_then(|rest| unframe::<Header>(rest));
+        let Some((header, _)) = header else { return Err(JournalError::Damaged { path }) };
+        if header.explode != env!("CARGO_PKG_VERSION") {
+            return Err(JournalError::Version { path, version: header.explode });
+        }
+        Ok(History { header, bytes })
+    }
+
+    /// The plan of the run.
+    pub fn plan(&self) -> &Plan {
+        &self.header.plan
+    }
+
+    /// Does the run begin with the same as then?
+    pub(in crate::run) fn fits(&self, origin: &Origin) -> Result<(), UsageError> {
+        let then = &self.header.origin;
+        if then == origin {
+            return Ok(());
+        }
+        Err(UsageError(format!(
+            "the run cannot be resumed: it began with {then:?}, and now that is {origin:?}; begin it anew"
+        )))
+    }
+
+    /// Gives each record to `visit`, cuts off what is torn, and goes on writing.
+    pub(in crate::run) fn go_on(
+        &self,
+        folder: &Path,
+        visit: impl FnMut(Record) -> Result<(), UsageError>,
+    ) -> Result<Journal, RunError> {
+        let sound = self.each(visit)?;
+        let path = folder.join(NAME);
+        let failed = |error| RunError::folder(&path, error);
+        let file = File::options().append(true).open(&path).map_err(failed)?;
+        file.set_len(sound as u64).map_err(failed)?;
+        let (sound, synced) = (sound as u64, Instant::now());
+        Ok(Journal { path, beginning: Vec::new(), file: Some(file), sound, synced })
+    }
+
+    /// Returns how many bytes are sound.
+    pub(super) fn each<E>(&self, mut visit: impl FnMut(Record) -> Result<(), E>) -> Result<usize, E> {
+        let mut rest = &self.bytes[MAGIC.len()..];
+        if let Some((_, more)) = unframe::<Header>(rest) {
+            rest = more;
+        }
+        while let Some((record, more)) = unframe(rest) {
+            visit(record)?;
+            rest = more;
+        }
+        Ok(self.bytes.len() - rest.len())
+    }
+}

@@ -1,0 +1,107 @@
+//! The journal of a run: what each unit came to, in the run folder, so that another process can go on.
+//!
+//! `RUN/journal` is a line that says what it is, then records: length (4 bytes) and xxh3 hash (8 bytes) of what follows, both
+//! little-endian, and that in postcard's form. The first record says which run it is, each other one is a unit that has ended.
+//! A record that is torn or damaged ends the journal: it and what follows are cut off, and their units are run again.
+
+mod frame;
+mod history;
+mod record;
+#[cfg(test)]
+mod tests;
+
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::error::RunError;
+use super::plan::Plan;
+use super::worker::Known;
+use crate::trace::Origin;
+use frame::{frame, read_frame, unframe};
+pub use history::{History, JournalError};
+use record::Header;
+pub(super) use record::{Record, identity};
+
+const NAME: &str = "journal";
+const MAGIC: &[u8] = b"explode journal 2\n";
+/// What was written waits for the disk no longer than this.
+const SYNC: Duration = Duration::from_secs(1);
+
+/// A journal that is being written.
+#[derive(Debug)]
+pub(super) struct Journal {
+    path: PathBuf,
+    /// What it begins with, until it is there.
+    beginning: Vec<u8>,
+    file: Option<File>,
+    /// How long its sound part is.
+    sound: u64,
+    synced: Instant,
+}
+
+impl Journal {
+    /// One in a run folder; it is made when there is something to write.
+    pub fn of(folder: &Path, plan: &Plan, origin: &Origin) -> Journal {
+        let beginning = [MAGIC, &frame(&Header::of(plan, origin))].concat();
+        Journal { path: folder.join(NAME), beginning, file: None, sound: 0, synced: Instant::now() }
+    }
+
+    /// Adds a record; durably if that matters, else soon. What fails leaves the journal as it was, or none at all.
+    pub fn append(&mut self, record: &Record, now: bool) -> Result<(), RunError> {
+        let frame = frame(record);
+        let now = now || self.synced.elapsed() >= SYNC;
+        self.write(&frame, now).map_err(|error| {
+            // The room is wanted for findings. That even this fails changes nothing: a torn record is known when it is read.
+            let _ = match self.file.take().filter(|_| self.sound > self.beginning.len() as u64) {
+                Some(file) => file.set_len(self.sound),
+                None => fs::remove_file(&self.path),
+            };
+            RunError::folder(&self.path, error)
+        })
+    }
+
+    /// What was added is durable from now on.
+    pub fn sync(&mut self) -> Result<(), RunError> {
+        self.write(&[], true).map_err(|error| RunError::folder(&self.path, error))
+    }
+
+    /// Reads what has been added: the checks of each unit.
+    pub fn each<E: From<String>>(&self, visit: &mut dyn FnMut(Known) -> Result<(), E>) -> Result<(), E> {
+        if self.sound <= self.beginning.len() as u64 {
+            return Ok(());
+        }
+        let unreadable = |what: &dyn std::fmt::Display| E::from(format!("{}: {what}", self.path.display()));
+        let file = File::open(&self.path).map_err(|error| unreadable(&error))?;
+        let mut file = BufReader::new(file.take(self.sound));
+        let mut magic = [0; MAGIC.len()];
+        file.read_exact(&mut magic).map_err(|error| unreadable(&error))?;
+        let mut is_first = true;
+        let mut bytes = Vec::new();
+        while !file.fill_buf().map_err(|error| unreadable(&error))?.is_empty() {
+            read_frame(&mut file, &mut bytes).map_err(|error| unreadable(&error))?;
+            if !std::mem::replace(&mut is_first, false) {
+                let record = unframe::<Record>(&bytes).ok_or_else(|| unreadable(&"a record is damaged"))?;
+                visit(record.0.end.known)?;
+            }
+        }
+        if file.get_ref().limit() > 0 { Err(unreadable(&"records are gone")) } else { Ok(()) }
+    }
+
+    fn write(&mut self, bytes: &[u8], now: bool) -> io::Result<()> {
+        if self.file.is_none() {
+            super::durable_write(&self.path, &self.beginning)?;
+            self.sound = self.beginning.len() as u64;
+            self.file = Some(File::options().append(true).open(&self.path)?);
+        }
+        let file = self.file.as_mut().expect("it was just opened");
+        file.write_all(bytes)?;
+        if now {
+            file.sync_data()?;
+            self.synced = Instant::now();
+        }
+        self.sound += bytes.len() as u64;
+        Ok(())
+    }
+}
