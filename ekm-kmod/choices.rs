@@ -21,7 +21,9 @@ use crate::bindings::{self, pt_regs};
 use crate::common::area::Area;
 use crate::kprobe::address_of;
 use crate::symbols;
-use crate::wire::{ChoiceHeader, ChoiceSlot, CHOICES_MAX, FRAMES_MAX, LOG_DATA};
+use crate::wire::{
+    ChoiceHeader, ChoiceSlot, CHOICES_MAX, FAIL_MODULE, FRAMES_MAX, LOG_DATA, NO_DEVICE, OPTIONS_MAX,
+};
 
 /// `stack_trace_save_regs`: stores the addresses that lead to these registers, innermost first, and says how many.
 type SaveStack =
@@ -129,35 +131,46 @@ impl Choices {
     ///
     /// `regs` is what its probe's handler got.
     pub(crate) unsafe fn fails(&self, regs: *mut pt_regs, kind: u32, device: u32) -> bool {
-        let Some(header) = self.header() else { return false };
+        // SAFETY: The caller's promise.
+        unsafe { self.choose(regs, kind, device, 2) == 0 }
+    }
+
+    /// One of so many options, at least 2, of which the last one is to run normally; that, too, where nothing is asked.
+    ///
+    /// # Safety
+    ///
+    /// `regs` are the running thread's own, as they were at some place in the kernel that it has not left yet.
+    unsafe fn choose(&self, regs: *mut pt_regs, kind: u32, device: u32, options: u32) -> u32 {
+        let last = options.wrapping_sub(1);
+        let Some(header) = self.header() else { return last };
         // SAFETY: The caller's promise.
         if !header.may_fail(kind) || !unsafe { in_call_on_files((*regs).sp as u64) } {
-            return false;
+            return last;
         }
         let mut frames = [0; FRAMES_MAX];
         // SAFETY: As above.
-        let Some(depth) = (unsafe { self.stack(regs, &mut frames) }) else { return false };
+        let Some(depth) = (unsafe { self.stack(regs, &mut frames) }) else { return last };
         let index = header.taken.load(Ordering::Relaxed);
         let Some(slot) = self.slot(index) else {
             header.lost.fetch_add(1, Ordering::Relaxed);
-            return false;
+            return last;
         };
         // SAFETY: A slot of the shared memory, which only this thread touches while it is armed. The user may write there at any
         // time all the same: it is read and written as a whole, and any bytes are a slot.
-        let fails = unsafe {
+        let answer = unsafe {
             let scripted = slot.read_volatile();
-            let fails = index < header.scripted.load(Ordering::Relaxed)
-                && scripted.kind == kind
-                && scripted.answer == 0;
-            let answer = u32::from(!fails);
-            slot.write_volatile(ChoiceSlot { kind, answer, device, depth, frames });
-            fails
+            let is_scripted = index < header.scripted.load(Ordering::Relaxed)
+                && (scripted.kind, scripted.options) == (kind, options)
+                && options <= OPTIONS_MAX;
+            let answer = if is_scripted { scripted.answer.min(last) } else { last };
+            slot.write_volatile(ChoiceSlot { kind, options, answer, reserved: 0, device, depth, frames });
+            answer
         };
         header.taken.store(index.wrapping_add(1), Ordering::Release);
-        if fails {
+        if answer != last {
             header.failures.fetch_sub(1, Ordering::Relaxed);
         }
-        fails
+        answer
     }
 
     fn slot(&self, index: u32) -> Option<*mut ChoiceSlot> {
@@ -174,7 +187,7 @@ impl Choices {
     ///
     /// # Safety
     ///
-    /// `regs` is what a probe's handler got.
+    /// As of [`Choices::choose`].
     unsafe fn stack(&self, regs: *mut pt_regs, frames: &mut [u64; FRAMES_MAX]) -> Option<u32> {
         let save = self.save_stack.load(Ordering::Acquire) as *const ffi::c_void;
         // SAFETY: `find_functions` has found it, or nothing would be probed; it stores no more than there is room for.
@@ -216,6 +229,20 @@ impl Header {
 }
 
 const _: () = assert!(size_of::<Header>() == size_of::<ChoiceHeader>());
+
+/// `ekm_choose`, of a caller that goes on at `ip`, with these stack and frame pointers.
+///
+/// # Safety
+///
+/// They are the running thread's.
+pub(crate) unsafe fn of_module(options: u32, ip: u64, sp: u64, bp: u64) -> u32 {
+    if options < 2 {
+        return 0;
+    }
+    let mut regs = pt_regs { ip: ip as _, sp: sp as _, bp: bp as _, ..Default::default() };
+    // SAFETY: The caller's promise.
+    unsafe { CHOICES.choose(&mut regs, FAIL_MODULE, NO_DEVICE, options) }
+}
 
 /// Is the running thread in a system call on files, and `sp` on its own stack? An interrupt in the kernel has another stack, and one
 /// in user space leaves no number of a call.

@@ -25,6 +25,8 @@
 //! | `buffers`, `pages`, `buffer` | dirty buffers: of a device, in a page cache, one |
 //! | `clock`, `random` | time and chance |
 //! | `failures` | kprobes: functions that may fail |
+//! | `sites` | kprobes: likewise, those that the user names |
+//! | `choose` | what other modules ask |
 //! | `choices` | whether they do: in whose system calls, and by whose answers |
 //! | `symbols` | names of addresses, and where functions lie |
 //! | `kprobe` | functions answered for by a handler |
@@ -36,6 +38,7 @@ mod bindings;
 mod buffer;
 mod buffers;
 mod choices;
+mod choose;
 mod clock;
 #[allow(dead_code)]
 mod common;
@@ -47,6 +50,7 @@ mod lock;
 mod log;
 mod pages;
 mod random;
+mod sites;
 mod symbols;
 mod trace;
 mod watch;

@@ -6,6 +6,7 @@
 #include <linux/bio.h>
 #include <linux/blkdev.h>
 #include <linux/buffer_head.h>
+#include <linux/error-injection.h>
 #include <linux/fs.h>
 #include <linux/gfp.h>
 #include <linux/kallsyms.h>

@@ -22,6 +22,7 @@ use super::log::{Reader, Record};
 use super::rdd::RddDisk;
 use super::write_back;
 use crate::choose::Choice;
+use crate::failures::Failures;
 use crate::recover::{Blame, Fault};
 use crate::run::RunError;
 
@@ -269,9 +270,14 @@ impl Machine {
         self.ekm.random(random)
     }
 
+    /// As [`KernelDisks::probe`](super::KernelDisks::probe).
+    pub(super) fn probe(&self, failures: &Failures) -> Result<(), RunError> {
+        self.ekm.probe(failures)
+    }
+
     /// As [`KernelDisks::arm`](super::KernelDisks::arm).
-    pub(super) fn arm(&self, kinds: u32, failures: u32, script: &[Choice]) -> Result<(), Fault> {
-        self.ekm.arm(kinds, failures, script)
+    pub(super) fn arm(&self, failures: &Failures, most: u32, script: &[Choice]) -> Result<(), Fault> {
+        self.ekm.arm(failures, most, script)
     }
 
     /// As [`KernelDisks::disarm`](super::KernelDisks::disarm).

@@ -7,7 +7,7 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::tool::Tool;
-use super::{FAIL, FSCK, Failures, KernelFs, MODES, MOST_FAILURES, Repair, System, posix_promises};
+use super::{FAIL, FSCK, Failures, KernelFs, MODES, MOST_FAILURES, PROBE, Repair, System, posix_promises};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -20,6 +20,7 @@ pub const DEF: ComponentDef = ComponentDef {
         FSCK,
         FAIL,
         MOST_FAILURES,
+        PROBE,
     ],
     build,
 };

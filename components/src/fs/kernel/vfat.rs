@@ -4,7 +4,7 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, Options, UsageError};
 
 use super::tool::Tool;
-use super::{FAIL, FSCK, Failures, KernelFs, MODES, MOST_FAILURES, Repair, System, posix_promises};
+use super::{FAIL, FSCK, Failures, KernelFs, MODES, MOST_FAILURES, PROBE, Repair, System, posix_promises};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -12,7 +12,7 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "FAT with long names; fsck.fat repairs it",
     modes: MODES,
     on: Some("ramdisk"),
-    options: &[FSCK, FAIL, MOST_FAILURES],
+    options: &[FSCK, FAIL, MOST_FAILURES, PROBE],
     build,
 };
 
