@@ -54,12 +54,9 @@ impl Sites {
         if self.probes.count() >= SITES_MAX {
             return Err(ENOSPC);
         }
-        self.addresses.push(address, GFP_KERNEL)?;
-        if let Err(error) = self.probes.add(symbol, fail, site.returns) {
-            self.addresses.pop();
-            return Err(error);
-        }
-        Ok(())
+        self.addresses.reserve(1, GFP_KERNEL)?;
+        self.probes.add(symbol, fail, site.returns)?;
+        Ok(self.addresses.push(address, GFP_KERNEL)?)
     }
 }
 

@@ -229,12 +229,19 @@ fn measured(folder: &Path) -> Result<(), String> {
     };
     let restored = [16, 64, 256, 1024].map(|mib| ([json!("restore"), json!(mib), json!(20)], true));
     let (benches, rest) = lines.split_at(lines.len().min(3));
+    let (rest, tracing) = rest.split_at(rest.len().min(4));
+    let traced = |line: &Value| {
+        let times = ["off_us", "on_us", "armed_us", "read_us"].iter().all(|key| is_time(line, key));
+        let costs = ["on_cost", "armed_cost"].iter().all(|key| line[key].is_f64());
+        (["type", "calls"].map(|key| line[key].clone()), times && costs && line["points"].as_u64() > Some(0))
+    };
     let right = ran.code == 0
         && benches.iter().map(checks).eq([
             expected("fs-sync-ext4", json!([])),
             expected("fs-sync-vfat", json!(["vfat.fsck=true"])),
             expected("fs-sync-vfat", json!(["vfat.fsck=false"])),
         ])
-        && rest.iter().map(restores).eq(restored);
+        && rest.iter().map(restores).eq(restored)
+        && tracing.iter().map(traced).eq([([json!("tracing"), json!(720)], true)]);
     right.then_some(()).ok_or(format!("{ran:?}"))
 }

@@ -130,6 +130,12 @@ impl Ekm {
         Ok(())
     }
 
+    /// Ends that.
+    pub fn probe_nothing(&self) -> Result<(), Fault> {
+        *self.probed.borrow_mut() = None;
+        user::choices(self.device.as_fd(), 0).map(drop).map_err(broken)
+    }
+
     /// Lets functions of the kernel fail: so many, in calls of this thread; first by the answers of a script.
     pub fn arm(&self, failures: &Failures, most: u32, script: &[Choice]) -> Result<(), Fault> {
         self.probe(failures).map_err(|error| Fault::new(error.to_string()).blame(Blame::Tool))?;

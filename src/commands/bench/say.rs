@@ -1,6 +1,6 @@
 //! How measurements are told.
 
-use explode_runtime::run::{BenchReport, Restore};
+use explode_runtime::run::{BenchReport, Restore, Tracing};
 use serde_json::{Value, json};
 
 use super::Measured;
@@ -24,6 +24,11 @@ pub fn json(measured: &Measured<'_>) -> Value {
             line["type"] = json!("restore");
             line
         }
+        Measured::Tracing(tracing) => {
+            let mut line = json!(tracing);
+            line["type"] = json!("tracing");
+            line
+        }
     }
 }
 
@@ -35,7 +40,22 @@ pub fn text(measured: &Measured<'_>) -> Vec<String> {
             let text = format!("{restore_us:>8.1} us for {blocks} blocks on {mib} MiB");
             vec![word("restore", &text)]
         }
+        Measured::Tracing(tracing) => self::tracing(tracing),
     }
+}
+
+fn tracing(tracing: &Tracing) -> Vec<String> {
+    let Tracing { calls, points, rounds, off_us, on_us, armed_us, on_cost, armed_cost, read_us } = tracing;
+    let more = |cost: f64| format!("{:+.1} percent", cost * 100.0);
+    vec![
+        word(
+            "tracing",
+            &format!("{off_us:>8.1} us a call of {calls} on names of ext4 without; {rounds} rounds"),
+        ),
+        word("on", &format!("{on_us:>8.1} us, {}", more(*on_cost))),
+        word("armed", &format!("{armed_us:>8.1} us, {}; {points} choices", more(*armed_cost))),
+        word("read", &format!("{read_us:>8.1} us a choice, after the calls")),
+    ]
 }
 
 fn checks(variant: &Variant, report: &BenchReport, host_seconds: Option<f64>) -> Vec<String> {
