@@ -99,7 +99,16 @@ impl<'a> Table<'a> {
 impl Table<'_> {
     /// All its values, as options.
     fn options(&self) -> Result<OptionValue, UsageError> {
-        let option = |key: &str| self.get(key).expect("it is one of the keys").option();
+        let option = |key: &str| {
+            let value = self.get(key).expect("it is one of the keys");
+            match value.value.get_ref() {
+                // What no option is may stand in a table: what a function returns.
+                DeValue::Integer(number) if number.as_str().starts_with('-') => {
+                    Ok(OptionValue::Text(number.as_str().to_owned()))
+                }
+                _ => value.option(),
+            }
+        };
         let options = self.keys().map(|key| Ok((key.to_owned(), option(key)?)));
         options.collect::<Result<_, _>>().map(OptionValue::Table)
     }
@@ -150,10 +159,6 @@ impl<'a> Value<'a> {
                 .map(|table| table.table()?.options())
                 .collect::<Result<_, _>>()
                 .map(OptionValue::List),
-            // A function may return an error.
-            DeValue::Integer(number) if number.as_str().starts_with('-') && number.radix() == 10 => {
-                Ok(OptionValue::Text(number.as_str().to_owned()))
-            }
             DeValue::Boolean(value) => Ok(OptionValue::Bool(*value)),
             DeValue::String(value) => Ok(OptionValue::Text(value.to_string())),
             DeValue::Integer(_) => self.number().map(OptionValue::Int),
