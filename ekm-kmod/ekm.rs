@@ -28,6 +28,7 @@
 //! | `sites` | kprobes: likewise, those that the user names |
 //! | `choose` | what other modules ask |
 //! | `choices` | whether they do: in whose system calls, and by whose answers |
+//! | `stacks` | who has called |
 //! | `symbols` | names of addresses, and where functions lie |
 //! | `kprobe` | functions answered for by a handler |
 
@@ -51,6 +52,7 @@ mod log;
 mod pages;
 mod random;
 mod sites;
+mod stacks;
 mod symbols;
 mod trace;
 mod watch;
@@ -86,6 +88,7 @@ impl Drop for FreeMemory {
     fn drop(&mut self) {
         log::LOG.free();
         choices::CHOICES.free();
+        stacks::STACKS.free();
     }
 }
 

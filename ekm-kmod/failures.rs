@@ -187,6 +187,9 @@ unsafe extern "C" fn unreadable(_: *mut file, folio: *mut folio) -> ffi::c_int {
 unsafe extern "C" fn request(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: The handler's registers; the function only says whether the request fails.
     unsafe {
+        if !CHOICES.may_fail(FAIL_REQUEST) {
+            return 0;
+        }
         match WATCHES.recorded((*((*regs).di as *const bio)).bi_bdev, WATCH_REQUESTS) {
             Some(device) => ask(regs, FAIL_REQUEST, device, IO_ERROR),
             None => 0,

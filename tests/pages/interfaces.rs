@@ -148,9 +148,8 @@ fn lines_of_bench_have_the_keys_of_the_page() {
         rounds: 1,
         off_us: 1.0,
         on_us: 1.0,
+        probed_us: 1.0,
         armed_us: 1.0,
-        on_cost: 0.0,
-        armed_cost: 0.0,
         read_us: 1.0,
     };
     let mut tracing = serde_json::to_value(tracing).unwrap();

@@ -115,9 +115,15 @@ fn hint<'a>(symbol: &str, functions: impl Iterator<Item = &'a str> + Clone) -> S
     if let Some(part) = functions.clone().find(is_part) {
         return format!("; the compiler has made '{part}' of it, whose arguments may be others");
     }
-    let near = functions.map(|name| (strsim::damerau_levenshtein(symbol, name), name)).min();
+    // There are tens of thousands: only those that begin alike are looked at.
+    let most = 1 + symbol.len() / 3;
+    let alike = |name: &&str| {
+        name.len().abs_diff(symbol.len()) <= most
+            && name.bytes().zip(symbol.bytes()).take(3).all(|(one, other)| one == other)
+    };
+    let near = functions.filter(alike).map(|name| (strsim::damerau_levenshtein(symbol, name), name)).min();
     match near {
-        Some((distance, near)) if distance <= 1 + symbol.len() / 3 => format!("; did you mean '{near}'?"),
+        Some((distance, near)) if distance <= most => format!("; did you mean '{near}'?"),
         _ => format!(
             "; it may be inlined into its callers, or of a module that is not loaded; {NAMES} has those that there are"
         ),

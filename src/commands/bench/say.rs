@@ -45,16 +45,13 @@ pub fn text(measured: &Measured<'_>) -> Vec<String> {
 }
 
 fn tracing(tracing: &Tracing) -> Vec<String> {
-    let Tracing { calls, points, rounds, off_us, on_us, armed_us, on_cost, armed_cost, read_us } = tracing;
-    let more = |cost: f64| format!("{:+.1} percent", cost * 100.0);
+    let Tracing { calls, points, rounds, off_us, on_us, probed_us, armed_us, read_us } = tracing;
+    let more = |us: f64| format!("{us:>8.1} us, {:+.1} percent", (us / off_us - 1.0) * 100.0);
     vec![
-        word(
-            "tracing",
-            &format!("{off_us:>8.1} us a call of {calls} on names of ext4 without; {rounds} rounds"),
-        ),
-        word("on", &format!("{on_us:>8.1} us, {}", more(*on_cost))),
-        word("armed", &format!("{armed_us:>8.1} us, {}; {points} choices", more(*armed_cost))),
-        word("read", &format!("{read_us:>8.1} us a choice, after the calls")),
+        word("untraced", &format!("{off_us:>8.1} us a call, {calls} on names of ext4; {rounds} rounds")),
+        word("traced", &more(*on_us)),
+        word("probed", &more(*probed_us)),
+        word("armed", &format!("{}; {points} choices, {read_us:.1} us to read one", more(*armed_us))),
     ]
 }
 
