@@ -6,14 +6,17 @@ use std::fs;
 use std::io;
 use std::process::Command;
 
-use explode_runtime::check::{Checker, Cx as MutateCx, Failure, Verdict, Violation};
-use explode_runtime::choose::{Choice, Kind};
+use explode_runtime::check::{Ask, Checker, Cx as MutateCx, Failure, Verdict, Violation};
+use explode_runtime::choose::{Choice, Kind, Point};
 use explode_runtime::crash::Epoch;
+use explode_runtime::explore::{Arrival, State, Unit};
 use explode_runtime::failures::{FAILURE_OPTIONS, Failures};
+use explode_runtime::pipeline::Pipeline;
 use explode_runtime::recover::{Below, Component, Fault, Stack, StackSpec};
 use explode_runtime::report::{Finding, Summary};
 use explode_runtime::run::{
-    CheckerDef, ComponentDef, Early, Mode, OptionDef, Options, Plan, RunError, Runner, UsageError,
+    CheckerDef, ComponentDef, Early, Mode, OptionDef, Options, Plan, RunError, Runner, SoFar, UsageError,
+    Work,
 };
 
 use crate::cases::Cx;
@@ -131,6 +134,9 @@ impl Checker for Counts {
     fn mutate(&mut self, cx: &mut MutateCx<'_>) -> Result<(), Failure> {
         let (before, others) = cx.undisturbed(|_| counted());
         let told: io::Result<()> = fs::write(COUNTER, &self.word);
+        if self.word == "many" {
+            cx.check_crashes_now(self, &[])?;
+        }
         let (count, others_now) = cx.undisturbed(|_| counted());
         let expected = before + u64::from(told.is_ok() && self.word == "add");
         if count != expected {
@@ -201,11 +207,40 @@ fn point(cx: Cx<'_>) {
     let mut plan = plan.clone();
     plan.checker_options = Options::none().with("word", "many");
     let runner = start(cx, &plan);
-    match go(&runner, "", &[]).early {
+    let unit = Unit { state: State::default(), script: Vec::new(), mutates: 1 };
+    let mut work = Unasked { asked: false };
+    match runner.run(&unit, &mut work).early {
         Some(Early::Broken(why)) => {
             assert!(why.starts_with("a module chooses one of 65537 options in choosy_write"), "{why}");
         }
         other => panic!("{other:?}"),
+    }
+    assert!(!work.asked, "no crash is looked at where the kernel's choices are not known");
+}
+
+/// Looks at no crash, and remembers whether it should have.
+struct Unasked {
+    asked: bool,
+}
+
+impl Work for Unasked {
+    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+        panic!("nothing is chosen here: {point:?}")
+    }
+
+    fn crashes(
+        &mut self,
+        pipeline: &mut Pipeline<'_>,
+        stack: &Stack,
+        ask: &Ask<'_>,
+        _so_far: &SoFar<'_>,
+    ) -> Result<(), Failure> {
+        self.asked = true;
+        Ok(pipeline.skip(stack.devices(), ask.when)?)
+    }
+
+    fn reached(&mut self, _arrival: Arrival, _signature: Option<&[u8]>, _more: bool) -> bool {
+        true
     }
 }
 
