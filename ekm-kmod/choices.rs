@@ -11,74 +11,38 @@
 //!
 //! Probes come here with preemption off. What is shared is written by one thread: that of the system call, which is the user's own.
 
-use core::mem::{size_of, transmute};
-use core::ops::Range;
+use core::mem::size_of;
 use core::ptr;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use kernel::{c_str, ffi, prelude::*};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use kernel::prelude::*;
 
 use crate::bindings::{self, pt_regs};
 use crate::common::area::Area;
-use crate::kprobe::address_of;
-use crate::symbols;
-use crate::wire::{ChoiceHeader, ChoiceSlot, CHOICES_MAX, FRAMES_MAX, LOG_DATA};
-
-/// `stack_trace_save_regs`: stores the addresses that lead to these registers, innermost first, and says how many.
-type SaveStack =
-    unsafe extern "C" fn(*mut pt_regs, *mut ffi::c_ulong, ffi::c_uint, ffi::c_uint) -> ffi::c_uint;
-
-/// Functions below which nothing is a choice: faults, and pages for slabs. The second of the latter may be inlined into the first.
-const OTHERS: [&CStr; 3] = [c_str!("handle_mm_fault"), c_str!("new_slab"), c_str!("allocate_slab")];
+use crate::stacks::STACKS;
+use crate::wire::{
+    ChoiceHeader, ChoiceSlot, CHOICES_MAX, FAIL_MODULE, FRAMES_MAX, LOG_DATA, NO_DEVICE, OPTIONS_MAX,
+};
 
 /// All there is to choosing.
 pub(crate) struct Choices {
     /// The shared memory, once somebody has wanted it. A box, because probes have a pointer only.
     shared: AtomicPtr<Area>,
-    /// `stack_trace_save_regs`; 0 if this kernel has it not, or not what there is of [`OTHERS`]: then nothing is a choice.
-    save_stack: AtomicU64,
-    /// First and last address of each of [`OTHERS`].
-    others: [[AtomicU64; 2]; OTHERS.len()],
 }
 
 /// The only ones: probes have no other way to them.
-pub(crate) static CHOICES: Choices = Choices {
-    shared: AtomicPtr::new(ptr::null_mut()),
-    save_stack: AtomicU64::new(0),
-    others: [const { [const { AtomicU64::new(0) }; 2] }; OTHERS.len()],
-};
+pub(crate) static CHOICES: Choices = Choices { shared: AtomicPtr::new(ptr::null_mut()) };
 
 impl Choices {
-    /// Makes the shared memory and looks for what is not exported, the first time. One call at a time, while nothing is probed that
-    /// may fail. `ENODEV` if this kernel cannot say who calls.
+    /// Makes the shared memory, the first time. One call at a time, while nothing is probed that may fail. `ENODEV` if this kernel cannot say who calls.
     pub(crate) fn make(&self) -> Result {
         if !self.shared.load(Ordering::Acquire).is_null() {
             return Ok(());
         }
-        self.find_functions();
-        if self.save_stack.load(Ordering::Acquire) == 0 {
-            return Err(ENODEV);
-        }
+        STACKS.make()?;
         let bytes = (LOG_DATA as usize).saturating_add(CHOICES_MAX * size_of::<ChoiceSlot>());
         let area = KBox::new(Area::new(bytes)?, GFP_KERNEL)?;
         self.shared.store(KBox::into_raw(area), Ordering::Release);
         Ok(())
-    }
-
-    fn find_functions(&self) {
-        for (range, symbol) in self.others.iter().zip(OTHERS) {
-            let Range { start, end } = symbols::range_of(symbol).unwrap_or(0..0);
-            range[0].store(start, Ordering::Release);
-            range[1].store(end, Ordering::Release);
-        }
-        let [faults, slabs @ ..] = &self.others;
-        let is_there = |range: &[AtomicU64; 2]| range[1].load(Ordering::Relaxed) != 0;
-        if let (true, true, Ok(address)) = (
-            is_there(faults),
-            slabs.iter().any(is_there),
-            address_of(c_str!("stack_trace_save_regs")),
-        ) {
-            self.save_stack.store(address as u64, Ordering::Release);
-        }
     }
 
     /// Maps the shared memory, for reading and writing. `EINVAL` if there is none.
@@ -129,35 +93,47 @@ impl Choices {
     ///
     /// `regs` is what its probe's handler got.
     pub(crate) unsafe fn fails(&self, regs: *mut pt_regs, kind: u32, device: u32) -> bool {
-        let Some(header) = self.header() else { return false };
         // SAFETY: The caller's promise.
-        if !header.may_fail(kind) || !unsafe { in_call_on_files((*regs).sp as u64) } {
-            return false;
-        }
+        unsafe { self.choose(regs, kind, device, 2) == 0 }
+    }
+
+    /// One of so many options, at least 2, of which the last one is to run normally; that, too, where nothing is asked.
+    ///
+    /// # Safety
+    ///
+    /// `regs` are the running thread's own, as they were at some place in the kernel that it has not left yet.
+    unsafe fn choose(&self, regs: *mut pt_regs, kind: u32, device: u32, options: u32) -> u32 {
+        let last = options.wrapping_sub(1);
+        let Some(header) = self.header() else { return last };
+        // SAFETY: The caller's promise.
+        let Some(bottom) = header.may_fail(kind).then(|| unsafe { in_call_on_files((*regs).sp as u64) }).flatten()
+        else {
+            return last;
+        };
         let mut frames = [0; FRAMES_MAX];
-        // SAFETY: As above.
-        let Some(depth) = (unsafe { self.stack(regs, &mut frames) }) else { return false };
+        // SAFETY: As above; `sp` is on that stack.
+        let Some(depth) = (unsafe { STACKS.callers(regs, bottom, &mut frames) }) else { return last };
         let index = header.taken.load(Ordering::Relaxed);
         let Some(slot) = self.slot(index) else {
             header.lost.fetch_add(1, Ordering::Relaxed);
-            return false;
+            return last;
         };
         // SAFETY: A slot of the shared memory, which only this thread touches while it is armed. The user may write there at any
         // time all the same: it is read and written as a whole, and any bytes are a slot.
-        let fails = unsafe {
+        let answer = unsafe {
             let scripted = slot.read_volatile();
-            let fails = index < header.scripted.load(Ordering::Relaxed)
-                && scripted.kind == kind
-                && scripted.answer == 0;
-            let answer = u32::from(!fails);
-            slot.write_volatile(ChoiceSlot { kind, answer, device, depth, frames });
-            fails
+            let is_scripted = index < header.scripted.load(Ordering::Relaxed)
+                && (scripted.kind, scripted.options) == (kind, options)
+                && options <= OPTIONS_MAX;
+            let answer = if is_scripted { scripted.answer.min(last) } else { last };
+            slot.write_volatile(ChoiceSlot { kind, options, answer, reserved: 0, device, depth, frames });
+            answer
         };
         header.taken.store(index.wrapping_add(1), Ordering::Release);
-        if fails {
+        if answer != last {
             header.failures.fetch_sub(1, Ordering::Relaxed);
         }
-        fails
+        answer
     }
 
     fn slot(&self, index: u32) -> Option<*mut ChoiceSlot> {
@@ -168,27 +144,6 @@ impl Choices {
         // SAFETY: The area is there until `free`.
         let base = unsafe { (*area).base() };
         Some(base.wrapping_add(LOG_DATA as usize).cast::<ChoiceSlot>().wrapping_add(index as usize))
-    }
-
-    /// Stores who has called; none if it is below one of [`OTHERS`].
-    ///
-    /// # Safety
-    ///
-    /// `regs` is what a probe's handler got.
-    unsafe fn stack(&self, regs: *mut pt_regs, frames: &mut [u64; FRAMES_MAX]) -> Option<u32> {
-        let save = self.save_stack.load(Ordering::Acquire) as *const ffi::c_void;
-        // SAFETY: `find_functions` has found it, or nothing would be probed; it stores no more than there is room for.
-        let depth = unsafe {
-            let save = transmute::<*const ffi::c_void, SaveStack>(save);
-            save(regs, frames.as_mut_ptr().cast(), FRAMES_MAX as ffi::c_uint, 0)
-        };
-        let is_other = |address: u64| {
-            self.others.iter().any(|[start, end]| {
-                (start.load(Ordering::Relaxed)..end.load(Ordering::Relaxed)).contains(&address)
-            })
-        };
-        let deep = frames.iter().take(depth as usize);
-        (!deep.copied().any(is_other)).then_some(depth)
     }
 }
 
@@ -217,13 +172,27 @@ impl Header {
 
 const _: () = assert!(size_of::<Header>() == size_of::<ChoiceHeader>());
 
-/// Is the running thread in a system call on files, and `sp` on its own stack? An interrupt in the kernel has another stack, and one
+/// `ekm_choose`, of a caller that goes on at `ip`, with these stack and frame pointers.
+///
+/// # Safety
+///
+/// They are the running thread's.
+pub(crate) unsafe fn of_module(options: u32, ip: u64, sp: u64, bp: u64) -> u32 {
+    if options < 2 {
+        return 0;
+    }
+    let mut regs = pt_regs { ip: ip as _, sp: sp as _, bp: bp as _, ..Default::default() };
+    // SAFETY: The caller's promise.
+    unsafe { CHOICES.choose(&mut regs, FAIL_MODULE, NO_DEVICE, options) }
+}
+
+/// The bottom of the running thread's stack, if that is in a system call on files, and `sp` on it. An interrupt in the kernel has another stack, and one
 /// in user space leaves no number of a call.
 ///
 /// # Safety
 ///
 /// Called by a probe: the thread is running.
-unsafe fn in_call_on_files(sp: u64) -> bool {
+unsafe fn in_call_on_files(sp: u64) -> Option<u64> {
     // SAFETY: `task_pt_regs(current)`: at the top of the running thread's stack are its registers as it entered the kernel.
     let (bottom, call) = unsafe {
         let task = kernel::bindings::get_current();
@@ -232,7 +201,7 @@ unsafe fn in_call_on_files(sp: u64) -> bool {
         (bottom as u64, (*top.cast::<pt_regs>().wrapping_sub(1)).orig_ax as u64)
     };
     let own = bottom..bottom.wrapping_add(bindings::K_TOP_OF_KERNEL_STACK as u64);
-    own.contains(&sp) && is_call_on_files(call)
+    (own.contains(&sp) && is_call_on_files(call)).then_some(bottom)
 }
 
 /// Is this the number of a call on files (arch/x86/entry/syscalls/syscall_64.tbl)?

@@ -15,8 +15,9 @@ use crate::common::call::{valid, Plain, UserAddress};
 use crate::common::control::Control;
 use crate::log::{Event, LOG};
 use crate::watch::WATCHES;
-use crate::wire::{self, Buffers, Clock, LogSize, Mark, Random, Reset, Switch, Symbol, Watch};
 use crate::kprobe::Kprobes;
+use crate::sites::Sites;
+use crate::wire::{self, Buffers, Clock, Kinds, LogSize, Mark, Random, Reset, Site, Switch, Symbol, Watch};
 use crate::{choices, clock, failures, random, symbols};
 
 /// The first page of the choices, as mmap counts.
@@ -26,8 +27,15 @@ const CHOICES_PAGE: u64 = wire::CHOICES_MMAP / bindings::K_PAGE_SIZE as u64;
 pub(crate) struct Ekm {
     open: AtomicBool,
     /// The probes of functions that may fail, while anybody wants them.
-    calls: Pin<KBox<Mutex<Option<Kprobes>>>>,
+    calls: Pin<KBox<Mutex<Option<Probed>>>>,
     devices: Devices,
+}
+
+/// Functions that may fail, as they are probed.
+struct Probed {
+    kinds: u32,
+    sites: Sites,
+    _kinds: Kprobes,
 }
 
 impl Ekm {
@@ -67,20 +75,26 @@ impl Ekm {
 
     /// [`wire::EKM_CHOICES`].
     fn choices(&self, address: UserAddress) -> Result {
-        address.exchange(|switch: &mut Switch| {
-            valid(switch.on <= 1 && switch.reserved == 0)?;
-            let mut probes = self.calls.lock();
-            let was = probes.is_some();
-            match (was, switch.on == 1) {
-                (false, true) => {
-                    choices::CHOICES.make()?;
-                    *probes = Some(Kprobes::register(failures::PROBES.iter())?);
-                }
-                (true, false) => *probes = None,
-                _ => {}
+        address.exchange(|kinds: &mut Kinds| {
+            valid(kinds.kinds & !wire::FAIL_ALL == 0 && kinds.untraced == 0)?;
+            let mut probed = self.calls.lock();
+            *probed = None;
+            if kinds.kinds != 0 {
+                choices::CHOICES.make()?;
+                let probes = failures::register(kinds)?;
+                *probed = Some(Probed { kinds: kinds.kinds, sites: Sites::none(), _kinds: probes });
             }
-            switch.on = was.into();
             Ok(())
+        })
+    }
+
+    /// [`wire::EKM_SITE`].
+    fn site(&self, address: UserAddress) -> Result {
+        address.exchange(|site: &mut Site| {
+            valid(site.unlisted <= 1 && site.listed == 0)?;
+            let mut probed = self.calls.lock();
+            let probed = probed.as_mut().filter(|probed| probed.kinds & wire::FAIL_PROBE != 0);
+            probed.ok_or(EINVAL)?.sites.add(site)
         })
     }
 
@@ -121,8 +135,8 @@ impl Control for Ekm {
         random::release();
         choices::CHOICES.disarm();
         // Taking probes away takes time: without the lock.
-        let probes = self.calls.lock().take();
-        drop(probes);
+        let probed = self.calls.lock().take();
+        drop(probed);
         LOG.clear();
         self.open.store(false, Ordering::Release);
     }
@@ -139,6 +153,7 @@ impl Control for Ekm {
             wire::EKM_RANDOM => self.exchange(address, |random: &mut Random| random::exchange(random)),
             wire::EKM_LOG => self.exchange(address, Self::make_log),
             wire::EKM_CHOICES => self.choices(address),
+            wire::EKM_SITE => self.site(address),
             wire::EKM_SYMBOL => self.exchange(address, |symbol: &mut Symbol| symbols::name(symbol)),
             _ => Err(ENOTTY),
         }

@@ -25,7 +25,10 @@
 //! | `buffers`, `pages`, `buffer` | dirty buffers: of a device, in a page cache, one |
 //! | `clock`, `random` | time and chance |
 //! | `failures` | kprobes: functions that may fail |
+//! | `sites` | kprobes: likewise, those that the user names |
+//! | `choose` | what other modules ask |
 //! | `choices` | whether they do: in whose system calls, and by whose answers |
+//! | `stacks` | who has called |
 //! | `symbols` | names of addresses, and where functions lie |
 //! | `kprobe` | functions answered for by a handler |
 
@@ -36,6 +39,7 @@ mod bindings;
 mod buffer;
 mod buffers;
 mod choices;
+mod choose;
 mod clock;
 #[allow(dead_code)]
 mod common;
@@ -47,6 +51,8 @@ mod lock;
 mod log;
 mod pages;
 mod random;
+mod sites;
+mod stacks;
 mod symbols;
 mod trace;
 mod watch;
@@ -82,6 +88,7 @@ impl Drop for FreeMemory {
     fn drop(&mut self) {
         log::LOG.free();
         choices::CHOICES.free();
+        stacks::STACKS.free();
     }
 }
 

@@ -11,29 +11,62 @@
 //! | `FAIL_CACHE` | `filemap_read_folio`, which `read_cache_folio` and read(2) call for what is not in the cache | `-EIO` |
 //! | `FAIL_REQUEST` | `should_fail_bio` of a watched device | `-EIO` |
 
-use kernel::{c_str, ffi};
+use kernel::{c_str, ffi, prelude::*};
 
 use crate::bindings::{self, bio, block_device, buffer_head, file, folio, kprobe, pt_regs};
 use crate::choices::CHOICES;
-use crate::kprobe::{answer, Probe};
+use crate::kprobe::{answer, Handler, Kprobes};
 use crate::watch::WATCHES;
 use crate::wire::{
-    FAIL_BUFFER, FAIL_CACHE, FAIL_COPY, FAIL_PAGE, FAIL_REQUEST, FAIL_SLAB, NO_DEVICE, WATCH_REQUESTS,
+    Kinds, FAIL_BUFFER, FAIL_CACHE, FAIL_COPY, FAIL_MODULE, FAIL_PAGE, FAIL_PROBE, FAIL_REQUEST, FAIL_SLAB,
+    NO_DEVICE, WATCH_REQUESTS,
 };
 
-/// To be registered. A kernel without one of them has fewer choices.
-pub(crate) const PROBES: [Probe; 7] = [
-    Probe { symbol: c_str!("should_failslab"), handler: slab, required: false },
-    Probe { symbol: c_str!("should_fail_alloc_page"), handler: page, required: false },
-    Probe { symbol: c_str!("fault_in_iov_iter_readable"), handler: copy, required: false },
-    Probe { symbol: c_str!("__bread_gfp"), handler: bread, required: false },
-    Probe { symbol: c_str!("ext4_read_bh"), handler: ext4_read, required: false },
-    Probe { symbol: c_str!("filemap_read_folio"), handler: read_folio, required: false },
-    Probe { symbol: c_str!("should_fail_bio"), handler: request, required: false },
+/// A function that may fail.
+struct Failing {
+    kind: u32,
+    symbol: &'static CStr,
+    handler: Handler,
+    /// Its handler takes locks: it must not run in a breakpoint, which is as an NMI.
+    takes_locks: bool,
+}
+
+/// All of them. A kernel without one has fewer choices.
+const ALL: [Failing; 7] = [
+    Failing { kind: FAIL_SLAB, symbol: c_str!("should_failslab"), handler: slab, takes_locks: false },
+    Failing { kind: FAIL_PAGE, symbol: c_str!("should_fail_alloc_page"), handler: page, takes_locks: false },
+    Failing { kind: FAIL_COPY, symbol: c_str!("fault_in_iov_iter_readable"), handler: copy, takes_locks: false },
+    Failing { kind: FAIL_BUFFER, symbol: c_str!("__bread_gfp"), handler: bread, takes_locks: true },
+    Failing { kind: FAIL_BUFFER, symbol: c_str!("ext4_read_bh"), handler: ext4_read, takes_locks: false },
+    Failing { kind: FAIL_CACHE, symbol: c_str!("filemap_read_folio"), handler: read_folio, takes_locks: false },
+    Failing { kind: FAIL_REQUEST, symbol: c_str!("should_fail_bio"), handler: request, takes_locks: false },
 ];
 
-const ENOMEM: i64 = kernel::bindings::ENOMEM as i64;
-const EIO: i64 = kernel::bindings::EIO as i64;
+/// Probes the functions of these kinds; says which of the kinds there are.
+pub(crate) fn register(kinds: &mut Kinds) -> Result<Kprobes> {
+    let mut probes = Kprobes::none();
+    // These need no function that this kernel may not have.
+    let (mut there, mut untraced) = (kinds.kinds & (FAIL_MODULE | FAIL_PROBE), 0);
+    for Failing { kind, symbol, handler, takes_locks } in &ALL {
+        if kinds.kinds & kind == 0 {
+            continue;
+        }
+        match probes.add(symbol, *handler, 0) {
+            Ok(traced) if traced || !takes_locks => there |= kind,
+            Ok(_) => untraced |= kind,
+            Err(error) if error == ENOENT => {}
+            Err(error) => {
+                pr_err!("cannot probe {}: {}\n", symbol, error.to_errno());
+                return Err(error);
+            }
+        }
+    }
+    *kinds = Kinds { kinds: there & !untraced, untraced };
+    Ok(probes)
+}
+
+const NO_MEMORY: i64 = -(kernel::bindings::ENOMEM as i64);
+const IO_ERROR: i64 = -(kernel::bindings::EIO as i64);
 
 /// Answers with `value` if it is to fail.
 ///
@@ -41,7 +74,7 @@ const EIO: i64 = kernel::bindings::EIO as i64;
 ///
 /// `regs` is what a handler got, and the handler returns what this does; the function has no effect that its caller relies on if
 /// it returns `value`.
-unsafe fn ask(regs: *mut pt_regs, kind: u32, device: u32, value: i64) -> ffi::c_int {
+pub(crate) unsafe fn ask(regs: *mut pt_regs, kind: u32, device: u32, value: i64) -> ffi::c_int {
     // SAFETY: The caller's promise.
     unsafe {
         if CHOICES.fails(regs, kind, device) {
@@ -59,7 +92,7 @@ unsafe extern "C" fn slab(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
         if (*regs).si as u32 & bindings::K_GFP_NOFAIL != 0 {
             return 0;
         }
-        ask(regs, FAIL_SLAB, NO_DEVICE, -ENOMEM)
+        ask(regs, FAIL_SLAB, NO_DEVICE, NO_MEMORY)
     }
 }
 
@@ -147,15 +180,18 @@ unsafe extern "C" fn read_folio(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_in
 unsafe extern "C" fn unreadable(_: *mut file, folio: *mut folio) -> ffi::c_int {
     // SAFETY: `filemap_read_folio` calls it with a locked folio.
     unsafe { bindings::folio_unlock(folio) };
-    -EIO as ffi::c_int
+    IO_ERROR as ffi::c_int
 }
 
 /// `int (struct bio *)`.
 unsafe extern "C" fn request(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: The handler's registers; the function only says whether the request fails.
     unsafe {
+        if !CHOICES.may_fail(FAIL_REQUEST) {
+            return 0;
+        }
         match WATCHES.recorded((*((*regs).di as *const bio)).bi_bdev, WATCH_REQUESTS) {
-            Some(device) => ask(regs, FAIL_REQUEST, device, -EIO),
+            Some(device) => ask(regs, FAIL_REQUEST, device, IO_ERROR),
             None => 0,
         }
     }

@@ -21,6 +21,20 @@ pub(crate) struct Probe {
     pub(crate) required: bool,
 }
 
+/// Bytes of the longest name of a function, with the zero behind it.
+const NAME_BYTES: usize = 128;
+
+/// A probe as the kernel has it.
+#[repr(C)]
+struct Held {
+    /// First: handlers get its address.
+    probe: kprobe,
+    /// What [`value`] says.
+    value: u64,
+    /// The function's name.
+    symbol: [u8; NAME_BYTES],
+}
+
 /// Registered probes, as long as this is there.
 pub(crate) struct Kprobes(KVec<*mut kprobe>);
 
@@ -30,34 +44,62 @@ unsafe impl Send for Kprobes {}
 unsafe impl Sync for Kprobes {}
 
 impl Kprobes {
+    /// None yet.
+    pub(crate) fn none() -> Self {
+        Self(KVec::new())
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// Registers all (`register_kprobe`).
     pub(crate) fn register<'a>(probes: impl Iterator<Item = &'a Probe>) -> Result<Self> {
-        let mut this = Self(KVec::new());
+        let mut this = Self::none();
         for probe in probes {
-            this.0.reserve(1, GFP_KERNEL)?;
-            let registered = kprobe {
-                symbol_name: probe.symbol.as_char_ptr(),
-                pre_handler: Some(probe.handler),
-                // Keeps a probe that is a breakpoint from becoming a jump: then a changed `ip` would be ignored. A probe at an
-                // ftrace site does not need it, and is not known before.
-                post_handler: Some(nothing),
-                ..Default::default()
-            };
-            let registered = KBox::into_raw(KBox::new(registered, GFP_KERNEL)?);
-            // SAFETY: It stays where it is until it is unregistered.
-            let result = kernel::error::to_result(unsafe { bindings::register_kprobe(registered) });
-            if let Err(error) = result {
-                // SAFETY: From the box above; the kernel has not kept it.
-                drop(unsafe { KBox::from_raw(registered) });
+            if let Err(error) = this.add(probe.symbol, probe.handler, 0) {
                 if probe.required || error != ENOENT {
                     pr_err!("cannot probe {}: {}\n", probe.symbol, error.to_errno());
                     return Err(error);
                 }
-                continue;
             }
-            this.0.push(registered, GFP_KERNEL)?;
         }
         Ok(this)
+    }
+
+    /// Registers one more (`register_kprobe`), which has this [`value`]; says whether its function is entered by way of the function
+    /// tracer, and not by a breakpoint.
+    pub(crate) fn add(&mut self, symbol: &CStr, handler: Handler, value: u64) -> Result<bool> {
+        self.0.reserve(1, GFP_KERNEL)?;
+        let mut held = KBox::new(
+            Held {
+                probe: kprobe {
+                    pre_handler: Some(handler),
+                    // Keeps a probe that is a breakpoint from becoming a jump: then a changed `ip` would be ignored. A probe at an
+                    // ftrace site does not need it, and is not known before.
+                    post_handler: Some(nothing),
+                    ..Default::default()
+                },
+                value,
+                symbol: [0; NAME_BYTES],
+            },
+            GFP_KERNEL,
+        )?;
+        let name = symbol.as_bytes_with_nul();
+        held.symbol.get_mut(..name.len()).ok_or(ENOENT)?.copy_from_slice(name);
+        held.probe.symbol_name = held.symbol.as_ptr().cast();
+        let held = KBox::into_raw(held);
+        let registered = held.cast::<kprobe>();
+        // SAFETY: It stays where it is until it is unregistered.
+        if let Err(error) = kernel::error::to_result(unsafe { bindings::register_kprobe(registered) }) {
+            // SAFETY: From the box above; the kernel has not kept it.
+            drop(unsafe { KBox::from_raw(held) });
+            return Err(error);
+        }
+        self.0.push(registered, GFP_KERNEL)?;
+        // SAFETY: It is there until `drop`.
+        Ok(unsafe { (*registered).flags } & bindings::KPROBE_FLAG_FTRACE != 0)
     }
 }
 
@@ -67,9 +109,19 @@ impl Drop for Kprobes {
         unsafe { bindings::unregister_kprobes(self.0.as_mut_ptr(), self.0.len() as ffi::c_int) };
         for &registered in self.0.iter() {
             // SAFETY: From `KBox::into_raw`, and the kernel's no more.
-            drop(unsafe { KBox::from_raw(registered) });
+            drop(unsafe { KBox::from_raw(registered.cast::<Held>()) });
         }
     }
+}
+
+/// What the probe was registered with.
+///
+/// # Safety
+///
+/// `probe` is what a handler got.
+pub(crate) unsafe fn value(probe: *const kprobe) -> u64 {
+    // SAFETY: Each probe is the first of a `Held`.
+    unsafe { (*probe.cast::<Held>()).value }
 }
 
 unsafe extern "C" fn nothing(_: *mut kprobe, _: *mut pt_regs, _: ffi::c_ulong) {}
@@ -107,7 +159,7 @@ pub(crate) unsafe fn answer(regs: *mut pt_regs, value: u64) -> ffi::c_int {
 }
 
 /// Where a function is that is not exported (a kprobe that is never armed tells); `ENOENT` if nowhere.
-pub(crate) fn address_of(symbol: &'static CStr) -> Result<*const ffi::c_void> {
+pub(crate) fn address_of(symbol: &CStr) -> Result<*const ffi::c_void> {
     let mut probe = KBox::new(
         kprobe {
             symbol_name: symbol.as_char_ptr(),

@@ -6,6 +6,7 @@
 #include <linux/bio.h>
 #include <linux/blkdev.h>
 #include <linux/buffer_head.h>
+#include <linux/error-injection.h>
 #include <linux/fs.h>
 #include <linux/gfp.h>
 #include <linux/kallsyms.h>
@@ -24,6 +25,7 @@
 #include <linux/tracepoint.h>
 #include <linux/vmalloc.h>
 #include <asm/processor.h>
+#include <asm/unwind.h>
 
 /* Block layer. */
 const blk_features_t K_BLK_FEAT_WRITE_CACHE = BLK_FEAT_WRITE_CACHE;
@@ -45,5 +47,6 @@ const gfp_t K_GFP_NOFAIL = __GFP_NOFAIL;
 const unsigned long K_VM_WRITE = VM_WRITE;
 const unsigned long K_VM_MAYWRITE = VM_MAYWRITE;
 const unsigned long K_VM_SHARED = VM_SHARED;
+const unsigned long K_KERNEL_IMAGE_SIZE = KERNEL_IMAGE_SIZE;
 const unsigned long K_PAGE_SIZE = PAGE_SIZE;
 const unsigned long K_TOP_OF_KERNEL_STACK = THREAD_SIZE - TOP_OF_KERNEL_STACK_PADDING;

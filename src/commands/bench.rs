@@ -5,7 +5,8 @@ mod say;
 
 use explode_runtime::devices::Lab;
 use explode_runtime::run::{
-    BenchReport, Exit, Mode, Registry, Restore, RunError, bench as measure, bench_restore,
+    BenchReport, Exit, Mode, Registry, Restore, RunError, Tracing, bench as measure, bench_restore,
+    bench_tracing,
 };
 
 use crate::cli::{BenchArgs, Format};
@@ -31,6 +32,8 @@ enum Measured<'a> {
     Checks(&'a Variant, &'a BenchReport, Option<f64>),
     /// Restoring disks of a kernel.
     Restore(&'a Restore),
+    /// What EKM costs.
+    Tracing(&'a Tracing),
 }
 
 fn measure_all(registry: &Registry, args: &BenchArgs, say: &dyn Fn(&Measured<'_>)) -> Result<(), RunError> {
@@ -44,12 +47,14 @@ fn measure_all(registry: &Registry, args: &BenchArgs, say: &dyn Fn(&Measured<'_>
             say(&Measured::Checks(variant, &report, Some(host_seconds)));
         }
         guest.restore()?.iter().for_each(|restore| say(&Measured::Restore(restore)));
+        guest.tracing()?.iter().for_each(|tracing| say(&Measured::Tracing(tracing)));
     } else {
         let lab = Lab::open(mode)?;
         for variant in &variants {
             say(&Measured::Checks(variant, &measure(registry, &variant.plan, &lab, disks)?, None));
         }
         bench_restore(&lab)?.iter().for_each(|restore| say(&Measured::Restore(restore)));
+        bench_tracing(registry, &lab)?.iter().for_each(|tracing| say(&Measured::Tracing(tracing)));
     }
     Ok(())
 }

@@ -10,7 +10,8 @@ use explode_components::fs::kernel::drivers;
 use explode_runtime::devices::Lab;
 use explode_runtime::recover::StackSpec;
 use explode_runtime::run::{
-    BenchReport, Exit, Failed, Mode, Plan, RESTORE_MIB, Registry, Restore, RunError, bench, bench_restore,
+    BenchReport, Exit, Failed, Mode, Plan, RESTORE_MIB, Registry, Restore, RunError, Tracing, bench,
+    bench_restore, bench_tracing,
 };
 use explode_vm::{Agent, Guest, GuestReader, GuestWriter};
 use serde::de::DeserializeOwned;
@@ -26,6 +27,8 @@ enum Task {
     Bench(Box<Plan>, u64),
     /// Restoring disks.
     Restore,
+    /// What EKM costs.
+    Tracing,
 }
 
 /// What was measured.
@@ -35,6 +38,7 @@ enum Done {
     Ready,
     Bench(Box<BenchReport>),
     Restore(Vec<Restore>),
+    Tracing(Option<Tracing>),
 }
 
 /// A guest in which plans are measured, one after the other.
@@ -85,6 +89,17 @@ impl BenchGuest {
     pub fn restore(&mut self) -> Result<Vec<Restore>, RunError> {
         match self.perform(&Task::Restore)? {
             Done::Restore(restores) => Ok(restores),
+            other => Err(self.lost(&format!("it has measured {other:?}"))),
+        }
+    }
+
+    /// Measures what EKM costs.
+    ///
+    /// # Errors
+    /// As [`BenchGuest::bench`].
+    pub fn tracing(&mut self) -> Result<Option<Tracing>, RunError> {
+        match self.perform(&Task::Tracing)? {
+            Done::Tracing(tracing) => Ok(tracing),
             other => Err(self.lost(&format!("it has measured {other:?}"))),
         }
     }
@@ -143,6 +158,7 @@ fn perform(registry: &Registry, lab: &Lab, task: Task) -> Result<Done, RunError>
     match task {
         Task::Bench(plan, disks) => Ok(Done::Bench(Box::new(bench(registry, &plan, lab, disks)?))),
         Task::Restore => bench_restore(lab).map(Done::Restore),
+        Task::Tracing => bench_tracing(registry, lab).map(Done::Tracing),
     }
 }
 

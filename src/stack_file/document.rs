@@ -96,6 +96,24 @@ impl<'a> Table<'a> {
     }
 }
 
+impl Table<'_> {
+    /// All its values, as options.
+    fn options(&self) -> Result<OptionValue, UsageError> {
+        let option = |key: &str| {
+            let value = self.get(key).expect("it is one of the keys");
+            match value.value.get_ref() {
+                // What no option is may stand in a table: what a function returns.
+                DeValue::Integer(number) if number.as_str().starts_with('-') => {
+                    Ok(OptionValue::Text(number.as_str().to_owned()))
+                }
+                _ => value.option(),
+            }
+        };
+        let options = self.keys().map(|key| Ok((key.to_owned(), option(key)?)));
+        options.collect::<Result<_, _>>().map(OptionValue::Table)
+    }
+}
+
 impl<'a> Value<'a> {
     /// What is wrong with it.
     pub fn error(&self, what: impl Display) -> UsageError {
@@ -133,9 +151,14 @@ impl<'a> Value<'a> {
         Ok(list.iter().map(move |value| Value { source, key, value }))
     }
 
-    /// As an option: true, false, a number, or a text.
+    /// As an option: true, false, a number, or a text; or a list of tables of these.
     pub fn option(&self) -> Result<OptionValue, UsageError> {
         match self.value.get_ref() {
+            DeValue::Array(tables) if tables.iter().all(|table| table.get_ref().is_table()) => self
+                .list()?
+                .map(|table| table.table()?.options())
+                .collect::<Result<_, _>>()
+                .map(OptionValue::List),
             DeValue::Boolean(value) => Ok(OptionValue::Bool(*value)),
             DeValue::String(value) => Ok(OptionValue::Text(value.to_string())),
             DeValue::Integer(_) => self.number().map(OptionValue::Int),

@@ -24,6 +24,14 @@ use = "ext4"
 block_size = 1024
 children = ["d0"]
 
+[[component.probe]]
+symbol = "ext4_mark_iloc_dirty"
+returns = "-EIO"
+unlisted = true
+[[component.probe]]
+symbol = "should_fail_bio"
+returns = -5
+
 [[component]]
 name = "notes"
 init = "notes create {child}/db"
@@ -64,6 +72,25 @@ fn the_file_itself_is_sound() {
     let file = StackFile::parse(&crate::registry(), Path::new("sound.toml"), SOUND).unwrap();
     assert_eq!(file.stack.names(), ["d0", "ext4", "notes"]);
     assert_eq!((file.arguments.len(), file.checker().unwrap().0.as_str()), (5, "notes-durable"));
+    let probes = file.stack.0[1].options.get("probe").map(ToString::to_string);
+    let named =
+        "[{returns=-EIO, symbol=ext4_mark_iloc_dirty, unlisted=true}, {returns=-5, symbol=should_fail_bio}]";
+    assert_eq!(probes.as_deref(), Some(named));
+}
+
+#[test]
+fn what_a_probe_lacks_is_said() {
+    let registry = crate::registry();
+    for (old, new, said) in [
+        ("returns = -5", "returns = -5000", "probe: 'should_fail_bio' returns '-5000'; write an error"),
+        ("returns = -5", "return = -5", "unknown key of a probe 'return'; did you mean 'returns'?"),
+        ("returns = -5", "", "a probe needs the key 'returns'"),
+        ("should_fail_bio", "ext4_mark_iloc_dirty", "probe: 'ext4_mark_iloc_dirty' is named twice"),
+    ] {
+        let text = SOUND.replace(old, new);
+        let error = StackFile::parse(&registry, Path::new("test.toml"), &text).unwrap_err().to_string();
+        assert!(error.starts_with("test.toml:") && error.contains(said), "{error}");
+    }
 }
 
 #[test]

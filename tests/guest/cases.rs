@@ -13,7 +13,7 @@ use explode_runtime::trace::{Replay, Trace, replay};
 
 use crate::directed::{LAST, Seen, go, go_on};
 use crate::report::{Line, Report};
-use crate::{kernel_choices, log_writes};
+use crate::{kernel_choices, kernel_sites, log_writes};
 
 /// Goes through the cases, and tells the host.
 pub fn all(port: &str) {
@@ -21,6 +21,7 @@ pub fn all(port: &str) {
     let mut report = Report::to(port, only);
     // First, for it wants the modules for itself.
     report.case("modules: the selftest", |_| selftest());
+    kernel_sites::without_ekm(&mut report);
     let registry = explode::registry();
     let lab = Lab::open(Mode::Vm).expect("the modules are loaded");
     let cx = Cx { registry: &registry, lab: &lab };
@@ -35,6 +36,7 @@ pub fn all(port: &str) {
     media(cx, &mut report);
     log_writes::logs(&lab, &mut report);
     kernel_choices::all(cx, &mut report);
+    kernel_sites::all(cx, &mut report);
     report.case("the same way gives the same events", |_| {
         let way = ["write /a behind a hole; fsync /a, /", "mkdir /d; write /d/c", "sync"];
         let mut plan = cx.plan("fs-sync-ext4");

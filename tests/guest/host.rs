@@ -15,8 +15,16 @@ use serde_json::{Value, json};
 use crate::IN_GUEST;
 use crate::common::explode_in;
 use crate::kernel_choices::POINTS;
+use crate::kernel_sites::MODULE;
 use crate::log_writes;
 use crate::report::Line;
+
+/// The module of the tests' own, and explode's header, which it takes along.
+const CHOOSY: [(&str, &[u8]); 3] = [
+    ("Kbuild", include_bytes!("kmod/Kbuild")),
+    ("choosy.c", include_bytes!("kmod/choosy.c")),
+    ("explode.h", include_bytes!("../../ekm-kmod/include/explode.h")),
+];
 
 const PORT: &str = "/dev/virtio-ports/explode";
 
@@ -59,6 +67,9 @@ pub fn main(only: Option<String>) -> ExitCode {
         });
     }
     tally.case("MINIX 3: what fsck.minix ruins replays as it is kept", || kept_bug(folder.path()));
+    tally.case("probe sites: a stack file's finds a rename in steps, which replays without it", || {
+        named_in_a_file(folder.path())
+    });
     tally.case("one guest measures several targets, and restoring", || measured(folder.path()));
     let Tally { passed, failed, .. } = tally;
     let word = if failed == 0 { "ok" } else { "FAILED" };
@@ -93,6 +104,8 @@ fn spec(only: &str) -> Result<GuestSpec, VmError> {
         tail: String::new(),
     })?;
     spec.files.push(GuestFile { path: "/selftest".to_owned(), mode: 0o755, contents });
+    let choosy = std::fs::read(builder.module(&kernel, "choosy", &CHOOSY)?).expect("it was just built");
+    spec.files.push(GuestFile { path: MODULE.to_owned(), mode: 0o644, contents: choosy });
     spec.files.push(GuestFile { path: "/only".to_owned(), mode: 0o644, contents: only.as_bytes().to_vec() });
     Ok(spec)
 }
@@ -182,6 +195,47 @@ fn kept_bug(folder: &Path) -> Result<(), String> {
     (ran.code == 1 && shown).then_some(()).ok_or(format!("{ran:?}"))
 }
 
+/// A stack file that names a function.
+const PROBES: &str = r#"
+[run]
+depth = 1
+[[component]]
+use = "ramdisk"
+[[component]]
+use = "ext2"
+[[component.probe]]
+symbol = "ext2_add_link"
+returns = "-ENOSPC"
+unlisted = true
+[[component]]
+use = "rename-in-steps"
+steps = true
+[checker]
+use = "fs-failures"
+"#;
+
+fn named_in_a_file(folder: &Path) -> Result<(), String> {
+    let file = folder.join("probes.toml");
+    std::fs::write(&file, PROBES).map_err(|error| error.to_string())?;
+    let ran = explode_in(folder, "run probes.toml --format jsonl --out probes".split_whitespace());
+    let lines = ran.json();
+    let found: Vec<&Value> = lines.iter().filter(|line| line["type"] == "finding").collect();
+    let signature = "fs-failures/corrupt/failed-rename-has-no-effect";
+    let right = ran.code == 1
+        && !found.is_empty()
+        && found.iter().all(|line| line["signature"] == signature && line["replayed"] == true);
+    if !right {
+        return Err(format!("{ran:?}"));
+    }
+    std::fs::remove_file(&file).map_err(|error| error.to_string())?;
+    let trace = found[0]["trace"].as_str().unwrap_or_default();
+    let again = explode_in(folder, ["replay", "--format", "jsonl", trace]);
+    let named = std::fs::read_to_string(folder.join(trace)).is_ok_and(|trace| {
+        trace.contains(r#""kind": "probe-failure""#) && trace.contains(r#""site": "probe ext2_add_link""#)
+    });
+    (again.code == 1 && named).then_some(()).ok_or(format!("{again:?}"))
+}
+
 /// How many guests have their logs compared: 3, or what this variable says.
 const BOOTS: &str = "EXPLODE_SAME_LOG_GUESTS";
 
@@ -229,12 +283,19 @@ fn measured(folder: &Path) -> Result<(), String> {
     };
     let restored = [16, 64, 256, 1024].map(|mib| ([json!("restore"), json!(mib), json!(20)], true));
     let (benches, rest) = lines.split_at(lines.len().min(3));
+    let (rest, tracing) = rest.split_at(rest.len().min(4));
+    let traced = |line: &Value| {
+        let times = ["off_us", "on_us", "probed_us", "armed_us", "read_us"];
+        let times = times.iter().all(|key| is_time(line, key));
+        (["type", "calls"].map(|key| line[key].clone()), times && line["points"].as_u64() > Some(0))
+    };
     let right = ran.code == 0
         && benches.iter().map(checks).eq([
             expected("fs-sync-ext4", json!([])),
             expected("fs-sync-vfat", json!(["vfat.fsck=true"])),
             expected("fs-sync-vfat", json!(["vfat.fsck=false"])),
         ])
-        && rest.iter().map(restores).eq(restored);
+        && rest.iter().map(restores).eq(restored)
+        && tracing.iter().map(traced).eq([([json!("tracing"), json!(720)], true)]);
     right.then_some(()).ok_or(format!("{ran:?}"))
 }

@@ -105,7 +105,7 @@ fn failing(cx: Cx<'_>, system: &str, kinds: &str, most: u32) -> Plan {
     plan
 }
 
-fn start<'a>(cx: Cx<'a>, plan: &'a Plan) -> Runner<'a> {
+pub fn start<'a>(cx: Cx<'a>, plan: &'a Plan) -> Runner<'a> {
     Runner::start(cx.registry, plan, cx.lab).expect("the stack starts")
 }
 
@@ -118,7 +118,7 @@ fn points(runner: &Runner<'_>, call: &str) -> Vec<Choice> {
 }
 
 /// Makes the call, where the first answers are those of a script.
-fn go(runner: &Runner<'_>, call: &str, script: &[Choice]) -> Ended {
+pub fn go(runner: &Runner<'_>, call: &str, script: &[Choice]) -> Ended {
     let unit = Unit { state: State::default(), script: script.to_vec(), mutates: 1 };
     runner.run(&unit, &mut Make { call })
 }

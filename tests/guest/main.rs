@@ -13,6 +13,7 @@ mod directed;
 mod held_still;
 mod host;
 mod kernel_choices;
+mod kernel_sites;
 mod late;
 mod log_writes;
 mod report;

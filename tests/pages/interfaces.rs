@@ -135,13 +135,26 @@ fn lines_of_list_have_the_keys_of_the_page() {
     assert_eq!(types, lines.iter().map(|line| line["type"].as_str().unwrap().to_owned()).collect());
 }
 
-/// In process nothing is restored: what a kernel's disks take is said by the type that is printed (in a guest: `tests/guest`).
+/// In process nothing is restored, and there is no EKM: what a kernel's disks take, and what EKM costs, is said by the type that is printed (in a guest: `tests/guest`).
 #[test]
 fn lines_of_bench_have_the_keys_of_the_page() {
     let mut lines = explode(["bench", "fs-sync", "--checks", "2", "--format", "jsonl"]).expect(0).json();
     let mut restore = serde_json::to_value(Restore { mib: 16, blocks: 20, restore_us: 1.5 }).unwrap();
     restore["type"] = "restore".into();
     lines.push(restore);
+    let tracing = Tracing {
+        calls: 1,
+        points: 1,
+        rounds: 1,
+        off_us: 1.0,
+        on_us: 1.0,
+        probed_us: 1.0,
+        armed_us: 1.0,
+        read_us: 1.0,
+    };
+    let mut tracing = serde_json::to_value(tracing).unwrap();
+    tracing["type"] = "tracing".into();
+    lines.push(tracing);
     let rows = table(section("explode bench"), "| type | keys |");
     assert_eq!(rows.len(), lines.len());
     for row in rows {

@@ -9,8 +9,8 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use nix::errno::Errno;
 
 use crate::wire::{
-    ABI_VERSION, BlockList, Buffers, Clock, DiskSpec, Ends, FaultSpec, Hello, LogSize, Mark, RESET_ALL,
-    Random, Reset, Switch, Symbol, Watch,
+    ABI_VERSION, BlockList, Buffers, Clock, DiskSpec, Ends, FaultSpec, Hello, Kinds, LogSize, Mark,
+    RESET_ALL, Random, Reset, Site, Switch, Symbol, Watch,
 };
 
 /// The bare calls, as `ioctl-sys` makes them.
@@ -19,8 +19,8 @@ mod raw {
     use ioctl_sys::ioctl;
 
     use crate::wire::{
-        BlockList, Buffers, Clock, DiskSpec, EKM_TYPE, Ends, FaultSpec, Hello, LogSize, Mark, RDD_TYPE,
-        Random, Reset, Switch, Symbol, Watch,
+        BlockList, Buffers, Clock, DiskSpec, EKM_TYPE, Ends, FaultSpec, Hello, Kinds, LogSize, Mark,
+        RDD_TYPE, Random, Reset, Site, Switch, Symbol, Watch,
     };
 
     ioctl!(readwrite rdd_hello with RDD_TYPE, 0x10; Hello);
@@ -39,7 +39,8 @@ mod raw {
     ioctl!(readwrite ekm_random with EKM_TYPE, 0x17; Random);
     ioctl!(readwrite ekm_log with EKM_TYPE, 0x18; LogSize);
     ioctl!(readwrite ekm_symbol with EKM_TYPE, 0x19; Symbol);
-    ioctl!(readwrite ekm_choices with EKM_TYPE, 0x1a; Switch);
+    ioctl!(readwrite ekm_choices with EKM_TYPE, 0x1a; Kinds);
+    ioctl!(readwrite ekm_site with EKM_TYPE, 0x1b; Site);
 }
 
 /// Why a device is not ready for us.
@@ -251,14 +252,30 @@ pub fn random(ekm: BorrowedFd<'_>, mut random: Random) -> Result<Random, Errno> 
     Ok(random)
 }
 
-/// Probes the functions that may fail, or no more; says how it was.
+/// Probes the functions of these kinds that may fail, and no others; 0 for none. Says what this kernel has of them.
 ///
 /// # Errors
 /// `ENODEV`: this kernel cannot say who calls them; `ENOMEM`: no room for choices.
-pub fn choices(ekm: BorrowedFd<'_>, on: bool) -> Result<bool, Errno> {
-    let mut switch = Switch { on: on.into(), reserved: 0 };
-    call(raw::ekm_choices, ekm, &mut switch)?;
-    Ok(switch.on != 0)
+pub fn choices(ekm: BorrowedFd<'_>, kinds: u32) -> Result<Kinds, Errno> {
+    let mut kinds = Kinds { kinds, untraced: 0 };
+    call(raw::ekm_choices, ekm, &mut kinds)?;
+    Ok(kinds)
+}
+
+/// Probes one more function, which may fail by returning this; `unlisted` if the kernel's list need not have it. Also says what that
+/// list has (`LISTED_*` of [`crate::wire`]).
+///
+/// # Errors
+/// Those of [`crate::wire::EKM_SITE`]; `ENOENT` for a name that is too long, too.
+pub fn site(ekm: BorrowedFd<'_>, symbol: &str, returns: i64, unlisted: bool) -> (Result<(), Errno>, u32) {
+    let mut site = Site { returns: returns as u64, unlisted: unlisted.into(), ..Site::default() };
+    let text = site.symbol.as_flattened_mut();
+    let fits = symbol.len() < text.len() && !symbol.is_empty() && !symbol.contains('\0');
+    if !fits {
+        return (Err(Errno::ENOENT), site.listed);
+    }
+    text[..symbol.len()].copy_from_slice(symbol.as_bytes());
+    (call(raw::ekm_site, ekm, &mut site), site.listed)
 }
 
 /// What stands at an address of the kernel: `name+0xoffset/0xsize`, and ` [module]`; the address itself if nothing has a name there.
@@ -312,7 +329,8 @@ mod tests {
             EKM_RANDOM: EKM_TYPE 0x17 Random,
             EKM_LOG: EKM_TYPE 0x18 LogSize,
             EKM_SYMBOL: EKM_TYPE 0x19 Symbol,
-            EKM_CHOICES: EKM_TYPE 0x1a Switch,
+            EKM_CHOICES: EKM_TYPE 0x1a Kinds,
+            EKM_SITE: EKM_TYPE 0x1b Site,
         ];
         for (ours, ioctl_sys, nix) in numbers {
             assert_eq!(ours, ioctl_sys, "{ours:#x}");

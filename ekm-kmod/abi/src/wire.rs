@@ -10,7 +10,7 @@
 //! `ENODEV`), and then has changed nothing.
 
 /// Changes with every change of this file that matters to either side. [`Hello`] compares it.
-pub const ABI_VERSION: u32 = 2;
+pub const ABI_VERSION: u32 = 3;
 
 /// Bytes of a sector.
 pub const SECTOR: u64 = 512;
@@ -243,7 +243,7 @@ pub struct ChoiceHeader {
     pub task: u32,
     /// So many answers stand in the first slots.
     pub scripted: u32,
-    /// So many failures may come; after the last one nothing is asked.
+    /// So many answers may be another than to run normally; after the last one nothing is asked.
     pub failures: u32,
     /// So many slots are taken.
     pub taken: u32,
@@ -253,14 +253,18 @@ pub struct ChoiceHeader {
     pub reserved: u32,
 }
 
-/// A choice in the kernel: two options, 0 to fail, 1 to run normally.
+/// A choice in the kernel: of two options, 0 to fail, 1 to run normally; of more, the last one is to run normally.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChoiceSlot {
     /// One of `FAIL_*`.
     pub kind: u32,
-    /// The answer. That of the script counts only if the script has this kind there.
+    /// How many options there are. More than [`OPTIONS_MAX`] are refused: it has run normally, and the choices are worth nothing.
+    pub options: u32,
+    /// The answer. That of the script counts only if the script has this kind and so many options there.
     pub answer: u32,
+    /// Always 0.
+    pub reserved: u32,
     /// The number of the watched device that it is about, or [`NO_DEVICE`].
     pub device: u32,
     /// So many of `frames` are there.
@@ -271,6 +275,8 @@ pub struct ChoiceSlot {
 
 /// Where in the mmap the choices are.
 pub const CHOICES_MMAP: u64 = 1 << 44;
+/// So many options a choice has at most (`EKM_CHOOSE_MAX` of explode.h).
+pub const OPTIONS_MAX: u32 = 65536;
 /// So many slots there are.
 pub const CHOICES_MAX: usize = 4096;
 /// So much of a stack is kept.
@@ -290,6 +296,49 @@ pub const FAIL_BUFFER: u32 = 8;
 pub const FAIL_CACHE: u32 = 16;
 /// A request to a watched device (`should_fail_bio`): it ends with `EIO`, and never gets there.
 pub const FAIL_REQUEST: u32 = 32;
+/// What a module asks by `ekm_choose`: it knows what its options are.
+pub const FAIL_MODULE: u32 = 64;
+/// A function that the user has named ([`Site`]): it returns what the user says.
+pub const FAIL_PROBE: u32 = 128;
+/// Every kind.
+pub const FAIL_ALL: u32 = 255;
+
+/// Which functions are probed: [`EKM_CHOICES`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kinds {
+    /// In: those of these kinds (`FAIL_*`), 0 for none. Out: the kinds among them of which this kernel has functions that can be probed.
+    pub kinds: u32,
+    /// Out: the kinds among them whose functions are there, but not for the function tracer, which their probes need.
+    pub untraced: u32,
+}
+
+/// A function of the kernel that fails by choice, of kind [`FAIL_PROBE`]: [`EKM_SITE`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Site {
+    /// In: its name, then zeroes, at least one.
+    pub symbol: [[u8; 32]; 4],
+    /// In: what it returns when it fails, as it stands in the register.
+    pub returns: u64,
+    /// In: 1 to take it though the kernel's own list of functions that may fail has it not, or with another value. Else 0.
+    pub unlisted: u32,
+    /// Out: what that list says of it (`LISTED_*`).
+    pub listed: u32,
+}
+
+/// It is not in the list (`ALLOW_ERROR_INJECTION`).
+pub const LISTED_NOT: u32 = 0;
+/// It fails with null, or 0.
+pub const LISTED_NULL: u32 = 1;
+/// It fails with the negative number of an error.
+pub const LISTED_ERRNO: u32 = 2;
+/// It fails with the negative number of an error, or null.
+pub const LISTED_ERRNO_NULL: u32 = 3;
+/// It fails with true, or 1.
+pub const LISTED_TRUE: u32 = 4;
+/// So many sites there are at most.
+pub const SITES_MAX: usize = 64;
 
 /// Asks what stands at an address of the kernel.
 #[repr(C)]
@@ -421,9 +470,13 @@ pub const EKM_RANDOM: u32 = iowr::<Random>(EKM_TYPE, 0x17);
 pub const EKM_LOG: u32 = iowr::<LogSize>(EKM_TYPE, 0x18);
 /// [`Symbol`].
 pub const EKM_SYMBOL: u32 = iowr::<Symbol>(EKM_TYPE, 0x19);
-/// Functions that may fail are probed ([`Switch`]), or not; not when the device is closed. Without it the kernel runs as fast as it
-/// can, and has no choices to map. `ENODEV` if this kernel cannot say who calls them.
-pub const EKM_CHOICES: u32 = iowr::<Switch>(EKM_TYPE, 0x1a);
+/// Functions that may fail are probed ([`Kinds`]), or not; not when the device is closed. Sites are forgotten. Without it the kernel
+/// runs as fast as it can, and has no choices to map. `ENODEV` if this kernel cannot say who calls them.
+pub const EKM_CHOICES: u32 = iowr::<Kinds>(EKM_TYPE, 0x1a);
+/// One more function is probed ([`Site`]), until the next [`EKM_CHOICES`], which must have asked for [`FAIL_PROBE`] (`EINVAL`).
+/// `ENOENT`: there is none of this name. `EPERM`: it is not in the kernel's list, or the value is none that it fails with; `listed`
+/// says which. `EEXIST`: there is such a site. `ENOSPC`: too many. Other errors are those of `register_kprobe`: it cannot be probed.
+pub const EKM_SITE: u32 = iowr::<Site>(EKM_TYPE, 0x1b);
 
 // Both sides are built from this file; should either compiler lay it out another way, it does not compile.
 const _: () = {
@@ -443,7 +496,9 @@ const _: () = {
     assert!(size_of::<LogSize>() == 8);
     assert!(size_of::<LogHeader>() == 48);
     assert!(size_of::<ChoiceHeader>() == 32);
-    assert!(size_of::<ChoiceSlot>() == 256);
+    assert!(size_of::<ChoiceSlot>() == 264);
+    assert!(size_of::<Kinds>() == 8);
+    assert!(size_of::<Site>() == 144);
     assert!(size_of::<Symbol>() == 136);
     assert!(size_of::<RecordHeader>() == 40);
 };

@@ -54,16 +54,22 @@ pub enum Kind {
     CacheFailure,
     /// Does a request fail before it gets to its device?
     RequestFailure,
+    /// Which way does a module of the kernel go? It has asked (`ekm_choose`); the last option is to run normally.
+    ModuleChoice,
+    /// Does a function fail that the user has named?
+    ProbeFailure,
 }
 
 /// The kernel's own kinds, each with its number in EKM's calls, and its word.
-const OF_KERNEL: [(Kind, u32, &str); 6] = [
+const OF_KERNEL: [(Kind, u32, &str); 8] = [
     (Kind::SlabFailure, wire::FAIL_SLAB, "slab"),
     (Kind::PageFailure, wire::FAIL_PAGE, "page"),
     (Kind::CopyFailure, wire::FAIL_COPY, "copy"),
     (Kind::BufferFailure, wire::FAIL_BUFFER, "buffer"),
     (Kind::CacheFailure, wire::FAIL_CACHE, "cache"),
     (Kind::RequestFailure, wire::FAIL_REQUEST, "request"),
+    (Kind::ModuleChoice, wire::FAIL_MODULE, "module"),
+    (Kind::ProbeFailure, wire::FAIL_PROBE, "probe"),
 ];
 
 impl Kind {
@@ -77,7 +83,7 @@ impl Kind {
         Kind::of_kernel().find(|(kind, _, _)| *kind == self).map(|(_, number, _)| number)
     }
 
-    /// Is it chosen in the kernel: does a function of it fail, or run normally?
+    /// Is it chosen in the kernel: does a function of it fail, or run normally? The last option is to run normally.
     pub fn is_of_kernel(self) -> bool {
         self.kernel_number().is_some()
     }

@@ -8,7 +8,7 @@ use std::os::fd::AsFd as _;
 
 use explode_ekm_abi::user;
 use explode_ekm_abi::wire::{
-    CHOICES_MAX, CHOICES_MMAP, ChoiceHeader, ChoiceSlot, FRAMES_MAX, LOG_DATA, NO_DEVICE,
+    CHOICES_MAX, CHOICES_MMAP, ChoiceHeader, ChoiceSlot, FRAMES_MAX, LOG_DATA, NO_DEVICE, OPTIONS_MAX,
 };
 use nix::unistd::gettid;
 
@@ -25,16 +25,14 @@ pub(super) struct Choices {
 }
 
 impl Choices {
-    /// Maps it.
+    /// Maps it, while something is probed.
     ///
     /// # Errors
-    /// This kernel does not say who calls.
+    /// There is none.
     pub fn open(ekm: &File) -> Result<Choices, Fault> {
         let bytes = LOG_DATA as usize + CHOICES_MAX * size_of::<ChoiceSlot>();
-        let map =
-            user::choices(ekm.as_fd(), true).and_then(|_| Map::new(ekm, CHOICES_MMAP as i64, bytes, true));
-        let map =
-            map.map_err(|errno| tool(format!("EKM has no choices in this kernel: {}", errno.desc())))?;
+        let map = Map::new(ekm, CHOICES_MMAP as i64, bytes, true);
+        let map = map.map_err(|errno| tool(format!("EKM's choices cannot be mapped: {}", errno.desc())))?;
         Ok(Choices { map, names: RefCell::default() })
     }
 
@@ -49,6 +47,7 @@ impl Choices {
         for (index, choice) in script.iter().enumerate() {
             let number = choice.kind.kernel_number().expect("only choices of the kernel are its own");
             self.map.write(slot(index), &number.to_ne_bytes());
+            self.map.write(slot(index) + offset_of!(ChoiceSlot, options), &choice.options.to_ne_bytes());
             self.map.write(slot(index) + offset_of!(ChoiceSlot, answer), &choice.value.to_ne_bytes());
         }
         let words = [
@@ -94,8 +93,20 @@ impl Choices {
         }
         let label = label(word, &frames, (device != NO_DEVICE).then_some(device));
         let value = self.word(at(offset_of!(ChoiceSlot, answer)));
-        let name = (value == 0).then(|| format!("fail: {}", path(&frames)));
-        Ok(Choice { kind, options: 2, value, name, label })
+        let options = self.word(at(offset_of!(ChoiceSlot, options)));
+        if options > OPTIONS_MAX {
+            let place = path(&frames);
+            return Err(tool(format!(
+                "a module chooses one of {options} options in {place}; use at most {OPTIONS_MAX}"
+            )));
+        }
+        let normal = value + 1 >= options;
+        let name = match kind {
+            _ if normal => None,
+            Kind::ModuleChoice => Some(format!("{value} of {options}: {}", path(&frames))),
+            _ => Some(format!("fail: {}", path(&frames))),
+        };
+        Ok(Choice { kind, options, value, name, label })
     }
 
     /// What stands at an address of the kernel.
@@ -105,7 +116,10 @@ impl Choices {
         }
         let name = user::symbol(ekm.as_fd(), address);
         let name = name.map_err(|errno| tool(format!("EKM does not know its kernel: {}", errno.desc())))?;
-        self.names.borrow_mut().insert(address, name.clone());
+        // Where a module was there may be another one by the next time.
+        if !name.ends_with(']') {
+            self.names.borrow_mut().insert(address, name.clone());
+        }
         Ok(name)
     }
 

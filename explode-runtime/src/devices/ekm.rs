@@ -1,6 +1,6 @@
 //! EKM's event log: switched, marked and emptied by ioctl, read by mmap.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
@@ -13,8 +13,11 @@ use nix::errno::Errno;
 use super::choices::Choices;
 use super::log::Record;
 use super::map::Map;
+use super::probes;
 use crate::choose::Choice;
+use crate::failures::Failures;
 use crate::recover::{Blame, Fault};
+use crate::run::RunError;
 
 /// Where EKM is.
 pub(super) const PATH: &str = "/dev/ekm";
@@ -26,6 +29,8 @@ pub(super) struct Ekm {
     map: Map,
     /// Once somebody has wanted any.
     choices: OnceCell<Choices>,
+    /// What may fail of what is probed.
+    probed: RefCell<Option<Failures>>,
 }
 
 impl Ekm {
@@ -40,7 +45,7 @@ impl Ekm {
         }
         drop(head);
         let map = Map::new(&device, 0, LOG_DATA as usize + header.capacity as usize, false)?;
-        Ok(Ekm { device, map, choices: OnceCell::new() })
+        Ok(Ekm { device, map, choices: OnceCell::new(), probed: RefCell::default() })
     }
 
     /// Takes all records and empties the log.
@@ -108,8 +113,32 @@ impl Ekm {
         user::clock(self.device.as_fd(), clock).map_err(broken)
     }
 
-    /// Lets functions of the kernel fail: of these kinds, so many, in calls of this thread; first by the answers of a script.
-    pub fn arm(&self, kinds: u32, failures: u32, script: &[Choice]) -> Result<(), Fault> {
+    /// Has the kernel probe what may fail, if it does not yet.
+    ///
+    /// # Errors
+    /// What this kernel has not.
+    pub fn probe(&self, failures: &Failures) -> Result<(), RunError> {
+        let mut probed = self.probed.borrow_mut();
+        let is_probed =
+            |probed: &Failures| (probed.kinds, &probed.sites) == (failures.kinds, &failures.sites);
+        if failures.is_none() || probed.as_ref().is_some_and(is_probed) {
+            return Ok(());
+        }
+        *probed = None;
+        probes::register(&self.device, failures)?;
+        *probed = Some(failures.clone());
+        Ok(())
+    }
+
+    /// Ends that.
+    pub fn probe_nothing(&self) -> Result<(), Fault> {
+        *self.probed.borrow_mut() = None;
+        user::choices(self.device.as_fd(), 0).map(drop).map_err(broken)
+    }
+
+    /// Lets functions of the kernel fail: so many, in calls of this thread; first by the answers of a script.
+    pub fn arm(&self, failures: &Failures, most: u32, script: &[Choice]) -> Result<(), Fault> {
+        self.probe(failures).map_err(|error| Fault::new(error.to_string()).blame(Blame::Tool))?;
         let choices = match self.choices.get() {
             Some(choices) => choices,
             None => {
@@ -117,7 +146,7 @@ impl Ekm {
                 self.choices.get_or_init(|| choices)
             }
         };
-        choices.arm(kinds, failures, script)
+        choices.arm(failures.kinds, most, script)
     }
 
     /// Ends that; returns what was chosen.

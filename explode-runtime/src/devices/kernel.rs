@@ -12,7 +12,9 @@ use explode_ramdisk::{Disk, Event, Flushes, Image, Read, ReadFault, Recording};
 use super::Side;
 use super::machine::Machine;
 use crate::choose::Choice;
+use crate::failures::Failures;
 use crate::recover::Fault;
+use crate::run::RunError;
 
 /// What of a disk's life is believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,10 +118,18 @@ impl KernelDisks {
         self.0.machine.give_up(why);
     }
 
-    /// From here on functions of the kernel may fail, of the kinds with these numbers, so many of them, in system calls of this
-    /// thread: first by the answers of a script, all of them the kernel's, then none.
-    pub(crate) fn arm(&self, kinds: u32, failures: u32, script: &[Choice]) -> Result<(), Fault> {
-        self.0.machine.arm(kinds, failures, script)
+    /// Has the kernel probe the functions that may fail.
+    ///
+    /// # Errors
+    /// What this kernel has not, or what must not be probed.
+    pub(crate) fn probe(&self, failures: &Failures) -> Result<(), RunError> {
+        self.0.machine.probe(failures)
+    }
+
+    /// From here on functions of the kernel may fail, so many of them, in system calls of this thread: first by the answers of a
+    /// script, all of them the kernel's, then none.
+    pub(crate) fn arm(&self, failures: &Failures, most: u32, script: &[Choice]) -> Result<(), Fault> {
+        self.0.machine.arm(failures, most, script)
     }
 
     /// Ends that; returns what was chosen.

@@ -22,6 +22,7 @@ use super::log::{Reader, Record};
 use super::rdd::RddDisk;
 use super::write_back;
 use crate::choose::Choice;
+use crate::failures::Failures;
 use crate::recover::{Blame, Fault};
 use crate::run::RunError;
 
@@ -269,13 +270,28 @@ impl Machine {
         self.ekm.random(random)
     }
 
+    /// Events are logged, or not.
+    pub(crate) fn record(&self, on: bool) -> Result<(), Fault> {
+        self.ekm.record(on)
+    }
+
+    /// No function that may fail is probed any more.
+    pub(crate) fn probe_nothing(&self) -> Result<(), Fault> {
+        self.ekm.probe_nothing()
+    }
+
+    /// As [`KernelDisks::probe`](super::KernelDisks::probe).
+    pub(crate) fn probe(&self, failures: &Failures) -> Result<(), RunError> {
+        self.ekm.probe(failures)
+    }
+
     /// As [`KernelDisks::arm`](super::KernelDisks::arm).
-    pub(super) fn arm(&self, kinds: u32, failures: u32, script: &[Choice]) -> Result<(), Fault> {
-        self.ekm.arm(kinds, failures, script)
+    pub(crate) fn arm(&self, failures: &Failures, most: u32, script: &[Choice]) -> Result<(), Fault> {
+        self.ekm.arm(failures, most, script)
     }
 
     /// As [`KernelDisks::disarm`](super::KernelDisks::disarm).
-    pub(super) fn disarm(&self) -> Result<Vec<Choice>, Fault> {
+    pub(crate) fn disarm(&self) -> Result<Vec<Choice>, Fault> {
         self.ekm.disarm()
     }
 

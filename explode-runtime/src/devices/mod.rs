@@ -13,6 +13,7 @@ mod log;
 mod machine;
 mod map;
 mod plain;
+mod probes;
 mod rdd;
 mod turns;
 mod write_back;

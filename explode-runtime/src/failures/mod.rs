@@ -1,39 +1,50 @@
 //! Functions of the kernel that fail, as choices (EX-11 to EX-16, `docs/kernel-choices.md`).
 //!
-//! Which kinds may fail, and how many on a path, the options of a component say that stands on a kernel ([`FAILURE_OPTIONS`]).
+//! Which kinds may fail, which functions that the user names, and how many on a path, the options of a component say that stands on a kernel ([`FAILURE_OPTIONS`]).
 //! While mutate runs, EKM asks at each such function that is entered in a system call of the checked system: fail, or run
 //! normally? The kernel cannot wait for a strategy, so the answers are laid out before: what a script says, then "run normally".
 //! The sequence of a path is one (EX-11): it is handed over to the kernel when the checked system goes on, and taken back, with all
 //! that was asked meanwhile, before anything is chosen or checked here.
 
 mod frames;
+mod sites;
 mod turn;
 
 pub(crate) use frames::{label, path};
+pub use sites::Site;
 pub(crate) use turn::HandOver;
 pub use turn::Turn;
+
+use explode_ekm_abi::wire;
 
 use crate::choose::{Choice, Kind};
 use crate::run::{OptionDef, Options, UsageError};
 
 /// What may fail.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Failures {
-    /// The numbers of the kinds, as EKM has them.
-    kinds: u32,
+    /// The numbers of the kinds, as EKM has them; that of named functions is among them if there are any.
+    pub(crate) kinds: u32,
     /// How many on a path.
     most: u32,
+    /// The functions that the user has named.
+    pub(crate) sites: Vec<Site>,
 }
 
 /// The options by which a component is told so.
-pub const FAILURE_OPTIONS: [OptionDef; 2] = [
+pub const FAILURE_OPTIONS: [OptionDef; 3] = [
     OptionDef {
         name: "fail",
         about: "which functions of the kernel may fail in a mutate: none, all, or some of slab, page, copy, buffer, cache, request, \
-                with commas between them",
+                module, with commas between them",
         default: "none",
     },
     OptionDef { name: "most_failures", about: "how many of them fail on a path", default: "1" },
+    OptionDef {
+        name: "probe",
+        about: "functions of the kernel that may fail besides, each with what it returns then: NAME:-EIO, with commas between them",
+        default: "none",
+    },
 ];
 
 impl Failures {
@@ -42,14 +53,16 @@ impl Failures {
     /// # Errors
     /// No such kind, or no number.
     pub fn of(options: &Options) -> Result<Failures, UsageError> {
-        let mut kinds = 0;
+        let by_word = || Kind::of_kernel().filter(|(kind, ..)| *kind != Kind::ProbeFailure);
+        let sites = sites::of(options.get("probe"))?;
+        let mut kinds = if sites.is_empty() { 0 } else { wire::FAIL_PROBE };
         for word in options.text("fail", "none")?.split(',') {
-            kinds |= match (word, Kind::of_kernel().find(|(_, _, known)| *known == word)) {
+            kinds |= match (word, by_word().find(|(_, _, known)| *known == word)) {
                 (_, Some((_, number, _))) => number,
                 ("none", _) => 0,
-                ("all", _) => Kind::of_kernel().map(|(_, number, _)| number).sum(),
+                ("all", _) => by_word().map(|(_, number, _)| number).sum(),
                 _ => {
-                    let known = Kind::of_kernel().map(|(_, _, known)| known).chain(["none", "all"]);
+                    let known = by_word().map(|(_, _, known)| known).chain(["none", "all"]);
                     return Err(UsageError::unknown("kind of failure", word, known));
                 }
             };
@@ -57,7 +70,7 @@ impl Failures {
         let most = options.int("most_failures", 1)?;
         let most = u32::try_from(most)
             .map_err(|_| UsageError(format!("most_failures of {most}; use less than 2^32")))?;
-        Ok(Failures { kinds, most })
+        Ok(Failures { kinds, most, sites })
     }
 
     /// Does nothing fail?
@@ -67,14 +80,17 @@ impl Failures {
 
     /// What may fail if both may.
     #[must_use = "this returns what both let fail"]
-    pub fn and(self, other: Failures) -> Failures {
-        Failures { kinds: self.kinds | other.kinds, most: self.most.max(other.most) }
+    pub fn and(mut self, other: Failures) -> Failures {
+        let more = other.sites.into_iter().filter(|site| !self.sites.contains(site));
+        let more: Vec<Site> = more.collect();
+        self.sites.extend(more);
+        Failures { kinds: self.kinds | other.kinds, most: self.most.max(other.most), sites: self.sites }
     }
 }
 
-/// The failures among some choices.
+/// The failures among some choices: where the kernel has not run normally.
 pub fn failed(choices: &[Choice]) -> impl Iterator<Item = &Choice> {
-    choices.iter().filter(|choice| choice.kind.is_of_kernel() && choice.value == 0)
+    choices.iter().filter(|choice| choice.kind.is_of_kernel() && choice.rank() > 0)
 }
 
 #[cfg(test)]
@@ -84,12 +100,18 @@ mod tests {
     #[test]
     fn kinds_by_their_words() {
         let of = |words: &str| Failures::of(&Options::none().with("fail", words));
-        assert_eq!(of("none"), Ok(Failures { kinds: 0, most: 1 }));
-        assert_eq!(of("slab"), Ok(Failures { kinds: 1, most: 1 }));
-        assert_eq!(of("slab,request"), Ok(Failures { kinds: 33, most: 1 }));
-        assert_eq!(of("all"), Ok(Failures { kinds: 63, most: 1 }));
+        let kinds =
+            |words: &str| of(words).map(|failures| (failures.kinds, failures.most, failures.sites.len()));
+        assert_eq!(kinds("none"), Ok((0, 1, 0)));
+        assert_eq!(kinds("slab"), Ok((1, 1, 0)));
+        assert_eq!(kinds("slab,request"), Ok((33, 1, 0)));
+        assert_eq!(kinds("module"), Ok((64, 1, 0)));
+        assert_eq!(kinds("all"), Ok((127, 1, 0)));
         let wrong = of("slap").unwrap_err().to_string();
         assert_eq!(wrong, "unknown kind of failure 'slap'; did you mean 'slab'?");
+        assert!(of("probe").is_err(), "functions that are named are told by their names");
         assert!(Failures::default().is_none() && !of("page").unwrap().is_none());
+        let named = Failures::of(&Options::none().with("probe", "ext2_add_link:-ENOSPC")).unwrap();
+        assert_eq!((named.kinds, named.is_none()), (128, false));
     }
 }

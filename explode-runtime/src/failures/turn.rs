@@ -47,7 +47,7 @@ impl HandOver {
                 let answers = chooser.upcoming().iter().chain(&ahead);
                 let script: Vec<Choice> =
                     answers.take_while(|choice| choice.kind.is_of_kernel()).cloned().collect();
-                let armed = disks.arm(self.failures.kinds, left, &script);
+                let armed = disks.arm(&self.failures, left, &script);
                 self.is_kernels = armed.is_ok();
                 self.trouble = armed.err();
             }
@@ -67,6 +67,11 @@ impl HandOver {
             }
             _ => {}
         }
+    }
+
+    /// Has something gone wrong? Then what was chosen is not known.
+    pub fn is_in_trouble(&self) -> bool {
+        self.trouble.is_some()
     }
 
     /// What has gone wrong.

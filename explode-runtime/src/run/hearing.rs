@@ -82,7 +82,7 @@ impl Listener for Hearing<'_, '_> {
         }
         self.answers.truncate(index);
         // The kernel does not wait for answers: it has run normally.
-        let value = if kind.is_of_kernel() { 1 } else { self.strategy.fallback(point) };
+        let value = if kind.is_of_kernel() { options - 1 } else { self.strategy.fallback(point) };
         let name = names.get(value as usize).cloned();
         self.answers.push(Choice { kind: *kind, options: *options, value, name, label: label.clone() });
         value

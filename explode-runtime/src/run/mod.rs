@@ -25,7 +25,7 @@ mod worker;
 
 pub use crate::explore::StrategyName;
 
-pub use bench::{BenchReport, Keeping, RESTORE_MIB, Restore, bench, bench_restore};
+pub use bench::{BenchReport, Keeping, RESTORE_MIB, Restore, Tracing, bench, bench_restore, bench_tracing};
 pub use error::{Confirm, Confirmation, RunError};
 pub use exit::Exit;
 pub use explore::{explore, explore_by};

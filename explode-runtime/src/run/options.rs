@@ -127,6 +127,11 @@ impl Options {
         self.0.contains_key(name)
     }
 
+    /// The value of an option, if it was given.
+    pub fn get(&self, name: &str) -> Option<&OptionValue> {
+        self.0.get(name)
+    }
+
     /// Names and values, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &OptionValue)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))

@@ -176,6 +176,10 @@ impl<'a> Runner<'a> {
         let mut stack = build(registry, plan, lab, Image::new(), Recording::Off)?;
         let broken = |fault| RunError::Broken(format!("the first start failed: {fault}"));
         stack.start_first().map_err(broken)?;
+        // Whoever drives the stack would find out later.
+        if let Some(disks) = stack.devices().kernel() {
+            disks.probe(&stack.failures())?;
+        }
         let (profile, hides) = (stack.profile(), stack.hides());
         let not_skipping = not_skipping(registry, plan, &stack)?;
         let checker = registry.checker_of(plan)?.make(&plan.checker_options)?;
@@ -328,11 +332,12 @@ impl<'a> Runner<'a> {
             let seed = self.plan.settings.seed;
             media::choose(&stack, &mut pipeline.borrow_mut(), chooser, &mut fallback, seed)
                 .map_err(|fault| broken(&fault))?;
+            let hand_over = RefCell::new(HandOver::new(&stack));
             let mut ask = |stack: &Stack, ask: &Ask<'_>| {
                 let here = SoFar { choices: ask.chooser.made(), operations, place };
                 place.interval += 1;
-                // After a divergence nothing says anything any more.
-                let asked = if ask.chooser.diverged().is_some() {
+                // After a divergence nothing says anything any more, nor where the kernel's choices are not known.
+                let asked = if ask.chooser.diverged().is_some() || hand_over.borrow().is_in_trouble() {
                     Err(Failure::Stop)
                 } else if explored {
                     work.borrow_mut().crashes(&mut pipeline.borrow_mut(), stack, ask, &here)
@@ -342,15 +347,14 @@ impl<'a> Runner<'a> {
                 about_to(place.step(), here.choices, operations, place);
                 asked
             };
-            let mut hand_over = HandOver::new(&stack);
             let mut turn = |turn: Turn, chooser: &mut Chooser| {
                 let mut ahead = || work.borrow().ahead();
                 let mut chosen = |choice: &Choice| work.borrow_mut().chosen(choice);
-                hand_over.to(turn, &stack, chooser, &mut ahead, &mut chosen);
+                hand_over.borrow_mut().to(turn, &stack, chooser, &mut ahead, &mut chosen);
             };
             let failed =
                 mutate(checker.as_mut(), &stack, chooser, &mut fallback, pipeline, &mut ask, &mut turn).err();
-            if let Some(fault) = hand_over.trouble() {
+            if let Some(fault) = hand_over.into_inner().trouble() {
                 return Err(broken(&fault));
             }
             match failed {
@@ -427,7 +431,10 @@ fn signature(bytes: Option<&[u8]>, chooser: &Chooser, depth: u32) -> u128 {
     // What has gone bad is part of the state, and no checker's affair.
     media::faults(chooser.made()).for_each(|fault| signature.extend(fault.as_bytes()));
     // Likewise what has failed: there is less that may fail from here on.
-    failed(chooser.made()).for_each(|choice| signature.extend(choice.label.to_string().as_bytes()));
+    failed(chooser.made()).for_each(|choice| {
+        signature.extend(choice.label.to_string().as_bytes());
+        signature.extend(choice.value.to_le_bytes());
+    });
     xxh3_128(&signature)
 }
 

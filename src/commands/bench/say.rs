@@ -1,6 +1,6 @@
 //! How measurements are told.
 
-use explode_runtime::run::{BenchReport, Restore};
+use explode_runtime::run::{BenchReport, Restore, Tracing};
 use serde_json::{Value, json};
 
 use super::Measured;
@@ -24,6 +24,11 @@ pub fn json(measured: &Measured<'_>) -> Value {
             line["type"] = json!("restore");
             line
         }
+        Measured::Tracing(tracing) => {
+            let mut line = json!(tracing);
+            line["type"] = json!("tracing");
+            line
+        }
     }
 }
 
@@ -35,7 +40,19 @@ pub fn text(measured: &Measured<'_>) -> Vec<String> {
             let text = format!("{restore_us:>8.1} us for {blocks} blocks on {mib} MiB");
             vec![word("restore", &text)]
         }
+        Measured::Tracing(tracing) => self::tracing(tracing),
     }
+}
+
+fn tracing(tracing: &Tracing) -> Vec<String> {
+    let Tracing { calls, points, rounds, off_us, on_us, probed_us, armed_us, read_us } = tracing;
+    let more = |us: f64| format!("{us:>8.1} us, {:+.1} percent", (us / off_us - 1.0) * 100.0);
+    vec![
+        word("untraced", &format!("{off_us:>8.1} us a call, {calls} on names of ext4; {rounds} rounds")),
+        word("traced", &more(*on_us)),
+        word("probed", &more(*probed_us)),
+        word("armed", &format!("{}; {points} choices, {read_us:.1} us to read one", more(*armed_us))),
+    ]
 }
 
 fn checks(variant: &Variant, report: &BenchReport, host_seconds: Option<f64>) -> Vec<String> {

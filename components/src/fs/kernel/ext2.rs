@@ -8,7 +8,7 @@ use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::tool::Tool;
 use super::{
-    FAIL, FSCK, Failures, KernelFs, MODES, MOST_FAILURES, Repair, SYNC, System, flags, posix_promises,
+    FAIL, FSCK, Failures, KernelFs, MODES, MOST_FAILURES, PROBE, Repair, SYNC, System, flags, posix_promises,
 };
 
 /// As it stands in the registry.
@@ -25,6 +25,7 @@ pub const DEF: ComponentDef = ComponentDef {
         FAIL,
         MOST_FAILURES,
         SYNC,
+        PROBE,
     ],
     build,
 };

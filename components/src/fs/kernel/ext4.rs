@@ -5,7 +5,7 @@ use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::ext2::{BLOCK_SIZE, E2FSCK, SAME, block_size, e2fsck};
 use super::tool::Tool;
-use super::{FAIL, Failures, KernelFs, MODES, MOST_FAILURES, SYNC, System, flags, posix_promises};
+use super::{FAIL, Failures, KernelFs, MODES, MOST_FAILURES, PROBE, SYNC, System, flags, posix_promises};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -29,6 +29,7 @@ pub const DEF: ComponentDef = ComponentDef {
         FAIL,
         MOST_FAILURES,
         SYNC,
+        PROBE,
     ],
     build,
 };

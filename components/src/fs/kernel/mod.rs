@@ -170,7 +170,7 @@ impl Component for KernelFs {
     }
 
     fn failures(&self) -> Failures {
-        self.system.failures
+        self.system.failures.clone()
     }
 
     fn hides(&self) -> Option<&'static str> {
@@ -197,6 +197,7 @@ fn flags(options: &Options) -> Result<MsFlags, UsageError> {
 /// The options by which all of them are told what may fail in the kernel.
 const FAIL: OptionDef = FAILURE_OPTIONS[0];
 const MOST_FAILURES: OptionDef = FAILURE_OPTIONS[1];
+const PROBE: OptionDef = FAILURE_OPTIONS[2];
 
 /// What the manual pages promise of every file system.
 fn posix_promises() -> Vec<Promise> {

@@ -5,7 +5,7 @@ use explode_runtime::run::{ComponentDef, Options, UsageError};
 
 use super::tool::Tool;
 use super::{
-    FAIL, FSCK, Failures, KernelFs, MODES, MOST_FAILURES, Repair, SYNC, System, flags, posix_promises,
+    FAIL, FSCK, Failures, KernelFs, MODES, MOST_FAILURES, PROBE, Repair, SYNC, System, flags, posix_promises,
 };
 
 /// As it stands in the registry.
@@ -14,7 +14,7 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "FAT with long names; fsck.fat repairs it",
     modes: MODES,
     on: Some("ramdisk"),
-    options: &[FSCK, FAIL, MOST_FAILURES, SYNC],
+    options: &[FSCK, FAIL, MOST_FAILURES, SYNC, PROBE],
     build,
 };
 

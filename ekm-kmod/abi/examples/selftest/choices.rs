@@ -8,7 +8,8 @@ use std::thread;
 
 use explode_ekm_abi::user;
 use explode_ekm_abi::wire::{
-    CHOICES_MAX, CHOICES_MMAP, ChoiceHeader, ChoiceSlot, FAIL_SLAB, LOG_DATA, NO_DEVICE,
+    CHOICES_MAX, CHOICES_MMAP, ChoiceHeader, ChoiceSlot, FAIL_ALL, FAIL_PROBE, FAIL_SLAB, Kinds,
+    LISTED_ERRNO, LISTED_NOT, LOG_DATA, NO_DEVICE,
 };
 use nix::errno::Errno;
 use nix::unistd::gettid;
@@ -17,8 +18,11 @@ use crate::Case;
 use crate::Outcome::{self, Good, Note};
 use crate::device::{Ekm, Map};
 
-pub(crate) const CASES: &[Case] =
-    &[("symbols have names", symbols), ("slab allocations fail by choice", choices)];
+pub(crate) const CASES: &[Case] = &[
+    ("symbols have names", symbols),
+    ("slab allocations fail by choice", choices),
+    ("sites that must not fail are refused", sites),
+];
 
 fn symbols() -> Outcome {
     let ekm = Ekm::open();
@@ -51,6 +55,7 @@ impl Shared {
     fn arm(&mut self, fails: Option<usize>) {
         for index in 0..fails.map_or(0, |fails| fails + 1) {
             self.write(slot(index) + offset_of!(ChoiceSlot, kind), FAIL_SLAB);
+            self.write(slot(index) + offset_of!(ChoiceSlot, options), 2);
             self.write(slot(index) + offset_of!(ChoiceSlot, answer), u32::from(Some(index) != fails));
         }
         let scripted = fails.map_or(0, |fails| fails as u32 + 1);
@@ -84,8 +89,10 @@ fn choices() -> Outcome {
         matches!(Map::new(&ekm.file, CHOICES_MMAP as i64, 4096, true), Err(Errno::EINVAL)),
         "not probed yet"
     );
-    assert_eq!(user::choices(ekm.fd(), true), Ok(false));
-    assert_eq!(user::choices(ekm.fd(), true), Ok(true));
+    let slab = Kinds { kinds: FAIL_SLAB, untraced: 0 };
+    assert_eq!(user::choices(ekm.fd(), FAIL_SLAB | FAIL_ALL + 1), Err(Errno::EINVAL));
+    assert_eq!(user::choices(ekm.fd(), FAIL_ALL).map(|all| all.kinds), Ok(FAIL_ALL));
+    assert_eq!(user::choices(ekm.fd(), FAIL_SLAB), Ok(slab));
     assert!(matches!(Map::new(&ekm.file, CHOICES_MMAP as i64 + 4096, 4096, true), Err(Errno::EINVAL)));
     let mut shared = Shared::of(&ekm);
     let folder: PathBuf = std::env::temp_dir().join("ekm-choices");
@@ -128,4 +135,26 @@ fn choices() -> Outcome {
     make().unwrap();
     remove();
     Note(format!("{points} choices of a mkdir, without {failed} of which it fails"))
+}
+
+/// By the kernel's list of functions that may fail.
+fn sites() -> Outcome {
+    let ekm = Ekm::open();
+    let site = |symbol: &str, returns: Errno, unlisted: bool| {
+        user::site(ekm.fd(), symbol, -i64::from(returns as i32), unlisted)
+    };
+    assert_eq!(site("should_failslab", Errno::ENOMEM, false).0, Err(Errno::EINVAL), "nothing is asked for");
+    user::choices(ekm.fd(), FAIL_PROBE).unwrap();
+    assert_eq!(site("no_such_function", Errno::EIO, false).0, Err(Errno::ENOENT));
+    assert_eq!(site(&"x".repeat(128), Errno::EIO, false).0, Err(Errno::ENOENT));
+    assert_eq!(site("vfs_mkdir", Errno::EIO, false), (Err(Errno::EPERM), LISTED_NOT));
+    assert_eq!(user::site(ekm.fd(), "should_failslab", 1, false), (Err(Errno::EPERM), LISTED_ERRNO));
+    assert_eq!(site("should_failslab", Errno::ENOMEM, false), (Ok(()), LISTED_ERRNO));
+    assert_eq!(site("should_failslab", Errno::ENOMEM, false).0, Err(Errno::EEXIST));
+    assert_eq!(site("vfs_mkdir", Errno::EIO, true), (Ok(()), LISTED_NOT));
+    assert!(site("get_kprobe", Errno::EIO, true).0.is_err(), "probes need it themselves");
+    // They go with the kinds.
+    user::choices(ekm.fd(), FAIL_PROBE).unwrap();
+    assert_eq!(site("vfs_mkdir", Errno::EIO, true).0, Ok(()));
+    Good
 }

@@ -3,13 +3,14 @@
 //! A target is explored without checks until one request for crash checks has disks enough. There rounds over these disks
 //! alternate in one process: [`explode`] checks them as a run does, [`floor`] is a plain loop that restores, repairs, mounts,
 //! reads and unmounts. Whatever slows the machine down meanwhile slows both, so that their ratio means something where neither
-//! time does. [`restore`] measures by itself the part that depends on the size of a disk in other tools.
+//! time does. [`restore`] measures by itself the part that depends on the size of a disk in other tools, [`tracing`] what EKM costs.
 
 mod explode;
 mod floor;
 mod keeping;
 mod restore;
 mod rounds;
+mod tracing;
 
 use std::time::Instant;
 
@@ -31,6 +32,7 @@ use rounds::Measured;
 
 pub use keeping::Keeping;
 pub use restore::{RESTORE_MIB, Restore, bench_restore};
+pub use tracing::{Tracing, bench_tracing};
 
 /// What was measured. Times are medians, in microseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

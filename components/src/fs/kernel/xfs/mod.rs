@@ -8,7 +8,7 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, Options, UsageError};
 
 use super::tool::Tool;
-use super::{FAIL, Failures, KernelFs, MODES, MOST_FAILURES, SYNC, System, flags, posix_promises};
+use super::{FAIL, Failures, KernelFs, MODES, MOST_FAILURES, PROBE, SYNC, System, flags, posix_promises};
 
 /// Its driver, which is no part of explode's kernel.
 pub(super) const DRIVER: &str = "xfs";
@@ -19,7 +19,7 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "XFS, whose log mounting replays",
     modes: MODES,
     on: Some("ramdisk"),
-    options: &[FAIL, MOST_FAILURES, SYNC],
+    options: &[FAIL, MOST_FAILURES, SYNC, PROBE],
     build,
 };
 

@@ -1,0 +1,298 @@
+//! Choices that users place in the kernel (`docs/kernel-choices.md`): what a module of theirs asks, and functions that they name.
+//!
+//! The module is `kmod/choosy.c`, a counter behind a file of /proc; the guest has it as `/choosy.ko`.
+
+use std::fs;
+use std::io;
+use std::process::Command;
+
+use explode_runtime::check::{Ask, Checker, Cx as MutateCx, Failure, Verdict, Violation};
+use explode_runtime::choose::{Choice, Kind, Point};
+use explode_runtime::crash::Epoch;
+use explode_runtime::explore::{Arrival, State, Unit};
+use explode_runtime::failures::{FAILURE_OPTIONS, Failures};
+use explode_runtime::pipeline::Pipeline;
+use explode_runtime::recover::{Below, Component, Fault, Stack, StackSpec};
+use explode_runtime::report::{Finding, Summary};
+use explode_runtime::run::{
+    CheckerDef, ComponentDef, Early, Mode, OptionDef, Options, Plan, RunError, Runner, SoFar, UsageError,
+    Work,
+};
+
+use crate::cases::Cx;
+use crate::kernel_choices::{go, start};
+use crate::report::Report;
+
+/// Where the host puts the module, and where its counter is.
+pub const MODULE: &str = "/choosy.ko";
+const COUNTER: &str = "/proc/choosy";
+
+/// Before anybody has opened EKM: the module is loaded while that is not there.
+pub fn without_ekm(report: &mut Report) {
+    report.case("module choices: without EKM a module runs normally", |_| {
+        let listed = fs::read_to_string("/agent/modules").expect("the agent's modules");
+        let ekm = listed.lines().find(|line| line.ends_with("ekm.ko")).expect("EKM is one of them");
+        run("rmmod", "ekm");
+        run("insmod", MODULE);
+        for word in ["add", "many", "add"] {
+            fs::write(COUNTER, word).expect(word);
+        }
+        assert_eq!(counted(), (2, 0));
+        run("rmmod", "choosy");
+        run("insmod", ekm);
+    });
+}
+
+/// Every case.
+pub fn all(cx: Cx<'_>, report: &mut Report) {
+    let mut registry = explode::registry();
+    registry.components.push(CHOOSY);
+    registry.checkers.push(COUNTS);
+    let cx = Cx { registry: &registry, ..cx };
+    report.case("module choices: a failure that counts is found with them, and only with them", |_| {
+        run("insmod", MODULE);
+        found(cx);
+        run("rmmod", "choosy");
+    });
+    report.case("module choices: the point, and a choice among too many", |_| {
+        run("insmod", MODULE);
+        point(cx);
+        run("rmmod", "choosy");
+    });
+    report.case("probe sites: what cannot or must not be probed is refused", |_| refused(cx));
+    report
+        .case("probe sites: a rename in steps is found with one, and one in a step is silent", |_| named(cx));
+}
+
+fn run(program: &str, argument: &str) {
+    let ended = Command::new(program).arg(argument).output().expect(program);
+    assert!(ended.status.success(), "{program} {argument}: {}", String::from_utf8_lossy(&ended.stderr));
+}
+
+/// The counter, and how often another way was taken. No stray question was answered with anything but to run normally.
+fn counted() -> (u64, u64) {
+    let text = fs::read_to_string(COUNTER).expect("the module is loaded");
+    let numbers: Vec<u64> = text.split_whitespace().map(|word| word.parse().expect(word)).collect();
+    let [count, others, 0] = numbers[..] else { panic!("a stray question was heard: {text}") };
+    (count, others)
+}
+
+/// The counter, on no disk.
+const CHOOSY: ComponentDef = ComponentDef {
+    name: "choosy",
+    about: "a counter in the kernel",
+    modes: &[Mode::Vm],
+    on: None,
+    options: &[
+        FAILURE_OPTIONS[0],
+        FAILURE_OPTIONS[1],
+        OptionDef { name: "wrong", about: "a failure counts: true, false", default: "false" },
+    ],
+    build: |options| {
+        let (failures, wrong) = (Failures::of(options)?, options.bool("wrong", false)?);
+        Ok(Box::new(Choosy { failures, wrong }))
+    },
+};
+
+struct Choosy {
+    failures: Failures,
+    wrong: bool,
+}
+
+impl Component for Choosy {
+    fn mount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+        for word in ["reset", if self.wrong { "wrong" } else { "right" }] {
+            fs::write(COUNTER, word).map_err(|error| Fault::new(format!("{COUNTER}: {error}")))?;
+        }
+        Ok(())
+    }
+
+    fn failures(&self) -> Failures {
+        self.failures.clone()
+    }
+
+    fn skipping(&self) -> bool {
+        false
+    }
+}
+
+/// A call that fails has no effect (EX-100).
+const COUNTS: CheckerDef = CheckerDef {
+    name: "counts",
+    about: "what fails is not counted",
+    options: &[OptionDef { name: "word", about: "what the counter is told", default: "add" }],
+    build: |options: &Options| -> Result<Box<dyn Checker>, UsageError> {
+        Ok(Box::new(Counts { word: options.text("word", "add")? }))
+    },
+};
+
+struct Counts {
+    word: String,
+}
+
+impl Checker for Counts {
+    fn mutate(&mut self, cx: &mut MutateCx<'_>) -> Result<(), Failure> {
+        let (before, others) = cx.undisturbed(|_| counted());
+        let told: io::Result<()> = fs::write(COUNTER, &self.word);
+        if self.word == "many" {
+            cx.check_crashes_now(self, &[])?;
+        }
+        let (count, others_now) = cx.undisturbed(|_| counted());
+        let expected = before + u64::from(told.is_ok() && self.word == "add");
+        if count != expected {
+            let message = format!("{told:?}, and the counter is {count}, not {expected}");
+            return Err(Violation::new(Verdict::Corrupt, "failed-add-has-no-effect", message).into());
+        }
+        assert!(others_now - others <= 1, "one add goes one way");
+        Ok(())
+    }
+
+    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+fn counter(cx: Cx<'_>, fail: &str, wrong: bool) -> Plan {
+    let options = Options::none().with("fail", fail).with("wrong", wrong);
+    let stack = StackSpec::default().plug("choosy", options);
+    let mut plan = Plan::of_parts(cx.registry, "counts", stack).expect("both are there");
+    plan.settings.depth = 2;
+    plan
+}
+
+/// Two adds, each of three ways, of which two are not to run normally: one of these on a path.
+fn found(cx: Cx<'_>) {
+    let signature = "counts/corrupt/failed-add-has-no-effect";
+    for (fail, wrong, counts, times) in
+        [("module", true, [6, 7, 6], 2), ("module", false, [9, 8, 6], 0), ("none", true, [3, 2, 0], 0)]
+    {
+        let (summary, findings) = cx.explore(&counter(cx, fail, wrong));
+        let Summary { states, operations, choices, .. } = &summary;
+        let counted = [states, operations, choices].map(|count| u64::try_from(&count.0).unwrap());
+        assert_eq!((counted, summary.complete), (counts, true), "{fail}, {wrong}: {summary:?}");
+        // It is told when it is found, and again with its count.
+        let told = |finding: &Finding| finding.signature == signature && finding.replayed;
+        assert!(findings.iter().all(told), "{fail}, {wrong}: {findings:?}");
+        assert_eq!(findings.last().map_or(0, |finding| u64::try_from(&finding.count.0).unwrap()), times);
+    }
+    // Beside all other kinds, which ask in the same calls.
+    let mut plan = counter(cx, "all", true);
+    plan.settings.depth = 1;
+    let (_, findings) = cx.explore(&plan);
+    assert!(
+        !findings.is_empty() && findings.iter().all(|finding| finding.signature == signature),
+        "{findings:?}"
+    );
+}
+
+fn point(cx: Cx<'_>) {
+    let plan = counter(cx, "module", true);
+    let runner = start(cx, &plan);
+    let once = go(&runner, "", &[]);
+    let [Choice { kind, options, value, name: None, label }] = &once.choices[..] else {
+        panic!("{:#?}", once.choices)
+    };
+    assert_eq!((*kind, *options, *value, label.site.as_str()), (Kind::ModuleChoice, 3, 2, "module add"));
+    assert!(label.stack.is_some() && label.object.is_none(), "{label:?}");
+    // Another way, which the script says; a third one that is not there diverges.
+    let other = |value: u32, options: u32| Choice { value, options, ..once.choices[0].clone() };
+    let again = go(&runner, "", &[other(1, 3)]);
+    assert!(again.early.is_none(), "{:?}", again.early);
+    assert_eq!(
+        again.choices[0].name.as_deref(),
+        Some("1 of 3: add < choosy_write < proc_reg_write < vfs_write < ksys_write")
+    );
+    let diverged = go(&runner, "", &[other(1, 4)]).early;
+    assert!(matches!(diverged, Some(Early::Diverged(_))), "{diverged:?}");
+    let mut plan = plan.clone();
+    plan.checker_options = Options::none().with("word", "many");
+    let runner = start(cx, &plan);
+    let unit = Unit { state: State::default(), script: Vec::new(), mutates: 1 };
+    let mut work = Unasked { asked: false };
+    match runner.run(&unit, &mut work).early {
+        Some(Early::Broken(why)) => {
+            assert!(why.starts_with("a module chooses one of 65537 options in choosy_write"), "{why}");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(!work.asked, "no crash is looked at where the kernel's choices are not known");
+}
+
+/// Looks at no crash, and remembers whether it should have.
+struct Unasked {
+    asked: bool,
+}
+
+impl Work for Unasked {
+    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+        panic!("nothing is chosen here: {point:?}")
+    }
+
+    fn crashes(
+        &mut self,
+        pipeline: &mut Pipeline<'_>,
+        stack: &Stack,
+        ask: &Ask<'_>,
+        _so_far: &SoFar<'_>,
+    ) -> Result<(), Failure> {
+        self.asked = true;
+        Ok(pipeline.skip(stack.devices(), ask.when)?)
+    }
+
+    fn reached(&mut self, _arrival: Arrival, _signature: Option<&[u8]>, _more: bool) -> bool {
+        true
+    }
+}
+
+/// What the start of ext2 says to an option.
+fn refusal(cx: Cx<'_>, option: &str, value: &str) -> Option<RunError> {
+    let mut plan = cx.plan("fs-failures-ext2");
+    let ext2 = &mut plan.stack.0[1];
+    ext2.options = Options::none().with(option, value);
+    Runner::start(cx.registry, &plan, cx.lab).err()
+}
+
+fn refused(cx: Cx<'_>) {
+    for (site, said) in [
+        (
+            "ext2_add_lnik:-ENOSPC",
+            "this kernel has no function 'ext2_add_lnik'; did you mean 'ext2_add_link'?",
+        ),
+        ("submit_bh_wbc:0", "the compiler has made 'submit_bh_wbc.constprop.0' of it"),
+        ("no_such_function_at_all:0", "may be inlined into its callers"),
+        ("init_once:0", "functions 'init_once', and only one could be probed"),
+        ("ext2_add_link:-ENOSPC", "is not in the kernel's list of functions that may fail"),
+        ("should_failslab:1", "'should_failslab' fails with an error, write one such as -EIO"),
+        ("should_fail_alloc_page:-ENOMEM", "'should_fail_alloc_page' fails with true, write 1"),
+        ("get_kprobe:0:unlisted", "'get_kprobe' cannot be probed: "),
+    ] {
+        match refusal(cx, "probe", site) {
+            Some(RunError::Usage(error)) => assert!(error.to_string().contains(said), "{site}: {error}"),
+            other => panic!("{site}: {other:?}"),
+        }
+    }
+    assert!(refusal(cx, "probe", "should_failslab:-ENOMEM").is_none());
+}
+
+/// The second step of the rename is a link, which fails when its name cannot be put into the directory. So does a rename in one step,
+/// without an effect.
+fn named(cx: Cx<'_>) {
+    for (probe, steps, found) in [
+        ("ext2_add_link:-ENOSPC:unlisted", true, &["failed-rename-has-no-effect"][..]),
+        ("ext2_add_link:-ENOSPC:unlisted", false, &[]),
+        ("none", true, &[]),
+    ] {
+        let mut plan = cx.plan("ext2+rename-in-steps");
+        let [_, ext2, rename] = &mut plan.stack.0[..] else { panic!("three layers") };
+        ext2.options = Options::none().with("probe", probe);
+        rename.options = rename.options.clone().with("steps", steps);
+        let (summary, findings) = cx.explore(&plan);
+        let mut promises: Vec<&str> = findings
+            .iter()
+            .map(|finding| finding.signature.strip_prefix("fs-failures/corrupt/").expect("a difference"))
+            .collect();
+        promises.dedup();
+        assert_eq!(promises, found, "{probe}, {steps}");
+        assert!(summary.complete && findings.iter().all(|finding| finding.replayed), "{findings:?}");
+    }
+}
