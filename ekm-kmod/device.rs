@@ -15,9 +15,9 @@ use crate::common::call::{valid, Plain, UserAddress};
 use crate::common::control::Control;
 use crate::log::{Event, LOG};
 use crate::watch::WATCHES;
-use crate::wire::{self, Buffers, Clock, LogSize, Mark, Random, Reset, Switch, Symbol, Watch};
+use crate::wire::{self, Buffers, Clock, LogSize, Mark, OpenFile, Random, Reset, Switch, Symbol, Watch};
 use crate::kprobe::Kprobes;
-use crate::{choices, clock, failures, random, symbols};
+use crate::{choices, clock, commit, failures, random, symbols};
 
 /// The first page of the choices, as mmap counts.
 const CHOICES_PAGE: u64 = wire::CHOICES_MMAP / bindings::K_PAGE_SIZE as u64;
@@ -140,6 +140,7 @@ impl Control for Ekm {
             wire::EKM_LOG => self.exchange(address, Self::make_log),
             wire::EKM_CHOICES => self.choices(address),
             wire::EKM_SYMBOL => self.exchange(address, |symbol: &mut Symbol| symbols::name(symbol)),
+            wire::EKM_START_COMMIT => self.exchange(address, |file: &mut OpenFile| commit::start(file)),
             _ => Err(ENOTTY),
         }
     }

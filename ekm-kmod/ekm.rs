@@ -26,6 +26,7 @@
 //! | `clock`, `random` | time and chance |
 //! | `failures` | kprobes: functions that may fail |
 //! | `choices` | whether they do: in whose system calls, and by whose answers |
+//! | `commit` | file systems asked to commit, without waiting |
 //! | `symbols` | names of addresses, and where functions lie |
 //! | `kprobe` | functions answered for by a handler |
 
@@ -37,6 +38,7 @@ mod buffer;
 mod buffers;
 mod choices;
 mod clock;
+mod commit;
 #[allow(dead_code)]
 mod common;
 mod device;

@@ -10,7 +10,7 @@
 //! `ENODEV`), and then has changed nothing.
 
 /// Changes with every change of this file that matters to either side. [`Hello`] compares it.
-pub const ABI_VERSION: u32 = 2;
+pub const ABI_VERSION: u32 = 3;
 
 /// Bytes of a sector.
 pub const SECTOR: u64 = 512;
@@ -301,6 +301,16 @@ pub struct Symbol {
     pub text: [[u8; 32]; 4],
 }
 
+/// A file of the caller's, for what is asked of its file system.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpenFile {
+    /// In: its descriptor.
+    pub fd: u32,
+    /// Always 0.
+    pub reserved: u32,
+}
+
 /// The first page of `/dev/ekm`'s mmap. Only the module writes it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -424,6 +434,10 @@ pub const EKM_SYMBOL: u32 = iowr::<Symbol>(EKM_TYPE, 0x19);
 /// Functions that may fail are probed ([`Switch`]), or not; not when the device is closed. Without it the kernel runs as fast as it
 /// can, and has no choices to map. `ENODEV` if this kernel cannot say who calls them.
 pub const EKM_CHOICES: u32 = iowr::<Switch>(EKM_TYPE, 0x1a);
+/// Asks the file system of an [`OpenFile`] to begin to commit what it has, and does not wait for that (`super_operations::sync_fs`
+/// without `wait`, which promises nothing): ext4 wakes its journal's thread if there is anything to commit. `EOPNOTSUPP` if it cannot
+/// be asked; what it says is what the call says.
+pub const EKM_START_COMMIT: u32 = iowr::<OpenFile>(EKM_TYPE, 0x1b);
 
 // Both sides are built from this file; should either compiler lay it out another way, it does not compile.
 const _: () = {
@@ -445,5 +459,6 @@ const _: () = {
     assert!(size_of::<ChoiceHeader>() == 32);
     assert!(size_of::<ChoiceSlot>() == 256);
     assert!(size_of::<Symbol>() == 136);
+    assert!(size_of::<OpenFile>() == 8);
     assert!(size_of::<RecordHeader>() == 40);
 };

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use bytes::Bytes;
 use explode_ekm_abi::user;
@@ -123,6 +123,11 @@ impl Ekm {
     /// Ends that; returns what was chosen.
     pub fn disarm(&self) -> Result<Vec<Choice>, Fault> {
         self.choices.get().map_or(Ok(Vec::new()), |choices| choices.disarm(&self.device))
+    }
+
+    /// The file system of this file begins to commit, and is not waited for.
+    pub fn start_commit(&self, file: BorrowedFd<'_>) -> Result<(), Fault> {
+        user::start_commit(self.device.as_fd(), file).map_err(broken)
     }
 
     /// Where the kernel's random numbers come from; returns where they came from.

@@ -65,6 +65,17 @@ impl Failures {
         self.kinds == 0 || self.most == 0
     }
 
+    /// The numbers of the kinds, and how many failures there may be.
+    pub(crate) fn armed(self) -> (u32, u32) {
+        (self.kinds, self.most)
+    }
+
+    /// What may fail yet after these choices.
+    pub(crate) fn left_after(self, choices: &[Choice]) -> Failures {
+        let so_far = failed(choices).count() as u32;
+        Failures { most: self.most.saturating_sub(so_far), ..self }
+    }
+
     /// What may fail if both may.
     #[must_use = "this returns what both let fail"]
     pub fn and(self, other: Failures) -> Failures {

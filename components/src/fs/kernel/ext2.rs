@@ -7,7 +7,10 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::tool::Tool;
-use super::{FAIL, FSCK, Failures, KernelFs, MODES, MOST_FAILURES, Repair, System, posix_promises};
+use super::{
+    BETWEEN, Between, FAIL, FSCK, Failures, KernelFs, MODES, MOST_BETWEEN, MOST_FAILURES, OWN, Repair,
+    System, no_threads, posix_promises,
+};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -22,6 +25,8 @@ pub const DEF: ComponentDef = ComponentDef {
         E2FSCK,
         FAIL,
         MOST_FAILURES,
+        BETWEEN,
+        MOST_BETWEEN,
     ],
     build,
 };
@@ -53,6 +58,8 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         promises: posix_promises,
         hides: (driver == "ext4").then_some("file data that has no block yet (delayed allocation)"),
         failures: Failures::of(options)?,
+        between: Between::of(options, OWN)?,
+        threads: no_threads,
     }))
 }
 

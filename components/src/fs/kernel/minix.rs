@@ -7,7 +7,10 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::tool::Tool;
-use super::{FAIL, FSCK, Failures, KernelFs, MODES, MOST_FAILURES, Repair, System, posix_promises};
+use super::{
+    BETWEEN, Between, FAIL, FSCK, Failures, KernelFs, MODES, MOST_BETWEEN, MOST_FAILURES, OWN, Repair,
+    System, no_threads, posix_promises,
+};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -20,6 +23,8 @@ pub const DEF: ComponentDef = ComponentDef {
         FSCK,
         FAIL,
         MOST_FAILURES,
+        BETWEEN,
+        MOST_BETWEEN,
     ],
     build,
 };
@@ -42,5 +47,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         promises: posix_promises,
         hides: None,
         failures: Failures::of(options)?,
+        between: Between::of(options, OWN)?,
+        threads: no_threads,
     }))
 }
