@@ -51,10 +51,13 @@ pub(crate) fn targets() -> Vec<Target> {
             "ext4 under files whose fsync does nothing",
             on_disk("ext4", none()).plug("lying-sync", none().with("lies", "files")),
         ),
-        seeded(
-            "ext4+cut-then-write",
-            "ext4, which may commit between two calls, under files that are cut and written again",
-            on_disk("ext4", committing()).plug("rewriting", none().with("cuts", true)),
-        ),
+        Target {
+            bounds: Bounds { limit: 4, samples: 4, crash_depth: 0, ..BOUNDS },
+            ..seeded(
+                "ext4+cut-then-write",
+                "ext4, which may commit between two calls, under files that are cut and written again",
+                on_disk("ext4", committing()).plug("rewriting", none().with("cuts", true)),
+            )
+        },
     ]
 }

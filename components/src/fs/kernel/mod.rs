@@ -216,7 +216,7 @@ const FSCK: OptionDef = OptionDef {
 const FAIL: OptionDef = FAILURE_OPTIONS[0];
 const MOST_FAILURES: OptionDef = FAILURE_OPTIONS[1];
 
-/// The options by which all of them are told what may happen between two calls.
+/// The options by which they are told what may happen between two calls.
 const BETWEEN: OptionDef = BETWEEN_OPTIONS[0];
 const MOST_BETWEEN: OptionDef = BETWEEN_OPTIONS[1];
 /// What may happen on all of them.

@@ -8,10 +8,7 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, Options, UsageError};
 
 use super::tool::Tool;
-use super::{
-    BETWEEN, Between, FAIL, Failures, KernelFs, MODES, MOST_BETWEEN, MOST_FAILURES, OWN, System,
-    posix_promises,
-};
+use super::{Between, FAIL, Failures, KernelFs, MODES, MOST_FAILURES, System, no_threads, posix_promises};
 
 /// Its driver, which is no part of explode's kernel.
 pub(super) const DRIVER: &str = "xfs";
@@ -22,7 +19,7 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "XFS, whose log mounting replays",
     modes: MODES,
     on: Some("ramdisk"),
-    options: &[FAIL, MOST_FAILURES, BETWEEN, MOST_BETWEEN],
+    options: &[FAIL, MOST_FAILURES],
     build,
 };
 
@@ -42,7 +39,8 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
             "file data that has no block yet (delayed allocation) or was not submitted, and what its log and its own buffers hold",
         ),
         failures: Failures::of(options)?,
-        between: Between::of(options, OWN)?,
-        threads: |device| vec![format!("xfsaild/{device}")],
+        // Its thread goes by timers of its own (docs/threads.md).
+        between: Between::default(),
+        threads: no_threads,
     }))
 }
