@@ -17,8 +17,8 @@ use crate::log::{Event, LOG};
 use crate::watch::WATCHES;
 use crate::kprobe::Kprobes;
 use crate::sites::Sites;
-use crate::wire::{self, Buffers, Clock, Kinds, LogSize, Mark, Random, Reset, Site, Switch, Symbol, Watch};
-use crate::{choices, clock, failures, random, symbols};
+use crate::wire::{self, Buffers, Clock, Kinds, LogSize, Mark, OpenFile, Random, Reset, Site, Switch, Symbol, Watch};
+use crate::{choices, clock, commit, failures, random, symbols};
 
 /// The first page of the choices, as mmap counts.
 const CHOICES_PAGE: u64 = wire::CHOICES_MMAP / bindings::K_PAGE_SIZE as u64;
@@ -155,6 +155,7 @@ impl Control for Ekm {
             wire::EKM_CHOICES => self.choices(address),
             wire::EKM_SITE => self.site(address),
             wire::EKM_SYMBOL => self.exchange(address, |symbol: &mut Symbol| symbols::name(symbol)),
+            wire::EKM_START_COMMIT => self.exchange(address, |file: &mut OpenFile| commit::start(file)),
             _ => Err(ENOTTY),
         }
     }

@@ -29,6 +29,7 @@
 //! | `choose` | what other modules ask |
 //! | `choices` | whether they do: in whose system calls, and by whose answers |
 //! | `stacks` | who has called |
+//! | `commit` | file systems asked to commit, without waiting |
 //! | `symbols` | names of addresses, and where functions lie |
 //! | `kprobe` | functions answered for by a handler |
 
@@ -41,6 +42,7 @@ mod buffers;
 mod choices;
 mod choose;
 mod clock;
+mod commit;
 #[allow(dead_code)]
 mod common;
 mod device;

@@ -24,6 +24,7 @@ pub fn register(registry: &mut Registry) {
         fs::kernel::xfs::DEF,
         broken::lying_sync::DEF,
         broken::rename_in_steps::DEF,
+        broken::rewriting::DEF,
         broken::toyfs::DEF,
         broken::kv::wal::DEF,
         broken::kv::rename::DEF,

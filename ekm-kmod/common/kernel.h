@@ -7,6 +7,7 @@
 #include <linux/blkdev.h>
 #include <linux/buffer_head.h>
 #include <linux/error-injection.h>
+#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/gfp.h>
 #include <linux/kallsyms.h>
@@ -17,6 +18,7 @@
 #include <linux/module.h>
 #include <linux/pagemap.h>
 #include <linux/pagevec.h>
+#include <linux/rwsem.h>
 #include <linux/sched.h>
 #include <linux/sched/stat.h>
 #include <linux/sort.h>

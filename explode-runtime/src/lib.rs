@@ -21,6 +21,7 @@
 //!
 //! What a crash can leave is written down in `docs/fault-model.md`.
 
+pub mod between;
 pub mod check;
 pub mod choose;
 pub mod crash;

@@ -27,6 +27,7 @@ pub fn all(port: &str) {
     let cx = Cx { registry: &registry, lab: &lab };
     crate::held_still::all(&lab, &mut report);
     crate::late::all(cx, &mut report);
+    crate::threads::all(cx, &mut report);
     counts(cx, &mut report);
     crate::skipping::all(cx, &mut report);
     two_deep(cx, &mut report);
@@ -294,7 +295,7 @@ fn never_submitted(cx: Cx<'_>, report: &mut Report, system: &str, steps: &[&str]
 }
 
 /// Gives the first error's trace to the host.
-fn keep(report: &mut Report, name: &str, seen: &Seen) {
+pub fn keep(report: &mut Report, name: &str, seen: &Seen) {
     let first = seen.traces.first();
     let trace = first.unwrap_or_else(|| panic!("nothing found on {} disks", seen.checked));
     report.say(&Line::Trace(name.to_owned(), trace.to_json()));

@@ -22,6 +22,8 @@ pub struct Seen {
     pub checked: u64,
     /// Every event.
     pub events: Vec<Event>,
+    /// Every choice.
+    pub choices: Vec<Choice>,
 }
 
 impl Seen {
@@ -56,12 +58,24 @@ pub fn go(registry: &Registry, plan: &Plan, lab: &Lab, steps: &[&str]) -> Seen {
 
 /// The same, of so many mutates, where steps may also be answers to other choices of theirs.
 pub fn go_on(registry: &Registry, plan: &Plan, lab: &Lab, steps: &[&str], mutates: u32) -> Seen {
+    go_by(registry, plan, lab, &[], steps, mutates)
+}
+
+/// The same, by the answers of a script first; the steps are those that come after them.
+pub fn go_by(
+    registry: &Registry,
+    plan: &Plan,
+    lab: &Lab,
+    script: &[Choice],
+    steps: &[&str],
+    mutates: u32,
+) -> Seen {
     let mut plan = plan.clone();
     plan.settings.depth = mutates;
     let plan = &plan;
     let mut runner = Runner::start(registry, plan, lab).expect("the stack starts");
     runner.keep_events();
-    let unit = Unit { state: State::default(), script: Vec::new(), mutates };
+    let unit = Unit { state: State::default(), script: script.to_vec(), mutates };
     let mut look = Look {
         plan,
         left: steps.iter(),
@@ -75,7 +89,7 @@ pub fn go_on(registry: &Registry, plan: &Plan, lab: &Lab, steps: &[&str], mutate
         None | Some(Early::Stopped) => {}
         Some(other) => panic!("the way ended early: {other:?}"),
     }
-    Seen { events: ended.events, ..look.seen }
+    Seen { events: ended.events, choices: ended.choices, ..look.seen }
 }
 
 struct Look<'a> {

@@ -179,7 +179,7 @@ fn neighbour(cx: Cx<'_>) {
     let noise = thread::spawn({
         let (stop, rounds) = (Arc::clone(&stop), Arc::clone(&rounds));
         move || {
-            let first = sched_param { sched_priority: 2 };
+            let first = sched_param { sched_priority: 3 };
             // SAFETY: the kernel reads one sched_param.
             assert_eq!(unsafe { sched_setscheduler(0, SCHED_FIFO, &raw const first) }, 0);
             while !stop.load(Ordering::Relaxed) {

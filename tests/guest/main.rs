@@ -18,6 +18,7 @@ mod late;
 mod log_writes;
 mod report;
 mod skipping;
+mod threads;
 
 /// The word by which the program knows that it is in the guest.
 const IN_GUEST: &str = "in-guest";

@@ -29,6 +29,7 @@ pub(crate) fn targets() -> Vec<Target> {
     let synced = |name, about, stack, expect| target(name, about, sync::DEF.name, stack, false, expect);
     let seeded = |name, about, stack| target(name, about, sync::DEF.name, stack, true, "lost");
     let deaf = || StackSpec::default().plug("ramdisk", none().with("flushes", "dropped"));
+    let committing = || none().with("between", "commit");
     let by_ext4 = || none().with("driver", "ext4");
     vec![
         target("fs-basic-ext4", "Figure 2 on ext4", basic::DEF.name, on_disk("ext4", none()), false, "clean"),
@@ -50,5 +51,13 @@ pub(crate) fn targets() -> Vec<Target> {
             "ext4 under files whose fsync does nothing",
             on_disk("ext4", none()).plug("lying-sync", none().with("lies", "files")),
         ),
+        Target {
+            bounds: Bounds { limit: 4, samples: 4, crash_depth: 0, ..BOUNDS },
+            ..seeded(
+                "ext4+cut-then-write",
+                "ext4, which may commit between two calls, under files that are cut and written again",
+                on_disk("ext4", committing()).plug("rewriting", none().with("cuts", true)),
+            )
+        },
     ]
 }

@@ -7,4 +7,5 @@ mod page_journal;
 pub mod raid;
 mod record;
 pub mod rename_in_steps;
+pub mod rewriting;
 pub mod toyfs;

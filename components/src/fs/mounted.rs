@@ -7,7 +7,7 @@
 
 use std::cell::{Ref, RefCell};
 use std::num::NonZeroUsize;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -15,7 +15,7 @@ use explode_ramdisk::files::{Ability, Fd, Files, Kind, OpenFlags, Result, Stat, 
 use nix::dir::{Dir, Type};
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, open, openat, renameat};
-use nix::libc::off_t;
+use nix::libc::{SYNC_FILE_RANGE_WRITE, off_t, sync_file_range};
 use nix::sys::mman::{MapFlags, MsFlags, ProtFlags, mmap, msync, munmap};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat, mkdirat, umask};
 use nix::sys::statvfs::{FsFlags, fstatvfs};
@@ -66,7 +66,18 @@ impl MountedFiles {
         self.root.borrow_mut().take();
     }
 
-    fn root(&self) -> Result<Ref<'_, OwnedFd>> {
+    /// What is dirty of a file goes to the disk, without its metadata, and nobody waits for it: no promise (sync_file_range(2)).
+    pub fn start_write_back(&self, path: &str) -> Result<()> {
+        let at = self.place(path)?;
+        let how = OFlag::O_RDONLY | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW;
+        let file = openat(at.directory(), at.name, how, Mode::empty())?;
+        // SAFETY: plain numbers, and a descriptor of ours.
+        Errno::result(unsafe { sync_file_range(file.as_raw_fd(), 0, 0, SYNC_FILE_RANGE_WRITE) })?;
+        close(file)
+    }
+
+    /// The root directory, for what is asked of the whole file system.
+    pub fn root(&self) -> Result<Ref<'_, OwnedFd>> {
         Ref::filter_map(self.root.borrow(), Option::as_ref).map_err(|_| Errno::EBADF)
     }
 

@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use nix::errno::Errno;
 
 use crate::wire::{
-    ABI_VERSION, BlockList, Buffers, Clock, DiskSpec, Ends, FaultSpec, Hello, Kinds, LogSize, Mark,
+    ABI_VERSION, BlockList, Buffers, Clock, DiskSpec, Ends, FaultSpec, Hello, Kinds, LogSize, Mark, OpenFile,
     RESET_ALL, Random, Reset, Site, Switch, Symbol, Watch,
 };
 
@@ -20,7 +20,7 @@ mod raw {
 
     use crate::wire::{
         BlockList, Buffers, Clock, DiskSpec, EKM_TYPE, Ends, FaultSpec, Hello, Kinds, LogSize, Mark,
-        RDD_TYPE, Random, Reset, Site, Switch, Symbol, Watch,
+        OpenFile, RDD_TYPE, Random, Reset, Site, Switch, Symbol, Watch,
     };
 
     ioctl!(readwrite rdd_hello with RDD_TYPE, 0x10; Hello);
@@ -41,6 +41,7 @@ mod raw {
     ioctl!(readwrite ekm_symbol with EKM_TYPE, 0x19; Symbol);
     ioctl!(readwrite ekm_choices with EKM_TYPE, 0x1a; Kinds);
     ioctl!(readwrite ekm_site with EKM_TYPE, 0x1b; Site);
+    ioctl!(readwrite ekm_start_commit with EKM_TYPE, 0x1c; OpenFile);
 }
 
 /// Why a device is not ready for us.
@@ -290,6 +291,15 @@ pub fn symbol(ekm: BorrowedFd<'_>, address: u64) -> Result<String, Errno> {
     Ok(String::from_utf8_lossy(&text[..end]).into_owned())
 }
 
+/// Asks the file system of an open file to begin to commit what it has, without waiting.
+///
+/// # Errors
+/// `EOPNOTSUPP`: it cannot be asked; or what it says.
+pub fn start_commit(ekm: BorrowedFd<'_>, file: BorrowedFd<'_>) -> Result<(), Errno> {
+    let fd = u32::try_from(file.as_raw_fd()).map_err(|_| Errno::EBADF)?;
+    call(raw::ekm_start_commit, ekm, &mut OpenFile { fd, reserved: 0 })
+}
+
 #[cfg(test)]
 mod tests {
     use std::mem::{offset_of, size_of};
@@ -331,6 +341,7 @@ mod tests {
             EKM_SYMBOL: EKM_TYPE 0x19 Symbol,
             EKM_CHOICES: EKM_TYPE 0x1a Kinds,
             EKM_SITE: EKM_TYPE 0x1b Site,
+            EKM_START_COMMIT: EKM_TYPE 0x1c OpenFile,
         ];
         for (ours, ioctl_sys, nix) in numbers {
             assert_eq!(ours, ioctl_sys, "{ours:#x}");

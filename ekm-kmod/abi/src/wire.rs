@@ -350,6 +350,16 @@ pub struct Symbol {
     pub text: [[u8; 32]; 4],
 }
 
+/// A file of the caller's, for what is asked of its file system.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpenFile {
+    /// In: its descriptor.
+    pub fd: u32,
+    /// Always 0.
+    pub reserved: u32,
+}
+
 /// The first page of `/dev/ekm`'s mmap. Only the module writes it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -477,6 +487,10 @@ pub const EKM_CHOICES: u32 = iowr::<Kinds>(EKM_TYPE, 0x1a);
 /// `ENOENT`: there is none of this name. `EPERM`: it is not in the kernel's list, or the value is none that it fails with; `listed`
 /// says which. `EEXIST`: there is such a site. `ENOSPC`: too many. Other errors are those of `register_kprobe`: it cannot be probed.
 pub const EKM_SITE: u32 = iowr::<Site>(EKM_TYPE, 0x1b);
+/// Asks the file system of an [`OpenFile`] to begin to commit what it has, and does not wait for that (`super_operations::sync_fs`
+/// without `wait`, which promises nothing): ext4 wakes its journal's thread if there is anything to commit. `EOPNOTSUPP` if it cannot
+/// be asked; what it says is what the call says.
+pub const EKM_START_COMMIT: u32 = iowr::<OpenFile>(EKM_TYPE, 0x1c);
 
 // Both sides are built from this file; should either compiler lay it out another way, it does not compile.
 const _: () = {
@@ -500,5 +514,6 @@ const _: () = {
     assert!(size_of::<Kinds>() == 8);
     assert!(size_of::<Site>() == 144);
     assert!(size_of::<Symbol>() == 136);
+    assert!(size_of::<OpenFile>() == 8);
     assert!(size_of::<RecordHeader>() == 40);
 };

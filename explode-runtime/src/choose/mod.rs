@@ -22,7 +22,7 @@ pub enum Kind {
     Action,
     /// Which of several runs next.
     Schedule,
-    /// Which kernel thread runs.
+    /// What the kernel does on its own between two calls, which thread of it runs; 0 is nothing.
     Thread,
     /// Shall an allocation fail?
     AllocFailure,
@@ -81,6 +81,11 @@ impl Kind {
     /// Its number in EKM's calls, if it is the kernel's own.
     pub(crate) fn kernel_number(self) -> Option<u32> {
         Kind::of_kernel().find(|(kind, _, _)| *kind == self).map(|(_, number, _)| number)
+    }
+
+    /// Is it chosen where no strategy can be asked, in the kernel or between two calls? The answers are laid out before.
+    pub fn is_made_elsewhere(self) -> bool {
+        self.is_of_kernel() || self == Kind::Thread
     }
 
     /// Is it chosen in the kernel: does a function of it fail, or run normally? The last option is to run normally.

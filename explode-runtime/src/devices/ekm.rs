@@ -3,7 +3,7 @@
 use std::cell::{OnceCell, RefCell};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use bytes::Bytes;
 use explode_ekm_abi::user;
@@ -137,7 +137,7 @@ impl Ekm {
     }
 
     /// Lets functions of the kernel fail: so many, in calls of this thread; first by the answers of a script.
-    pub fn arm(&self, failures: &Failures, most: u32, script: &[Choice]) -> Result<(), Fault> {
+    pub fn arm(&self, failures: &Failures, script: &[Choice]) -> Result<(), Fault> {
         self.probe(failures).map_err(|error| Fault::new(error.to_string()).blame(Blame::Tool))?;
         let choices = match self.choices.get() {
             Some(choices) => choices,
@@ -146,12 +146,17 @@ impl Ekm {
                 self.choices.get_or_init(|| choices)
             }
         };
-        choices.arm(failures.kinds, most, script)
+        choices.arm(failures.kinds, failures.most, script)
     }
 
     /// Ends that; returns what was chosen.
     pub fn disarm(&self) -> Result<Vec<Choice>, Fault> {
         self.choices.get().map_or(Ok(Vec::new()), |choices| choices.disarm(&self.device))
+    }
+
+    /// The file system of this file begins to commit, and is not waited for.
+    pub fn start_commit(&self, file: BorrowedFd<'_>) -> Result<(), Fault> {
+        user::start_commit(self.device.as_fd(), file).map_err(broken)
     }
 
     /// Where the kernel's random numbers come from; returns where they came from.

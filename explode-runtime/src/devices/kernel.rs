@@ -10,8 +10,9 @@ use explode_ekm_abi::wire::Random;
 use explode_ramdisk::{Disk, Event, Flushes, Image, Read, ReadFault, Recording};
 
 use super::Side;
+use super::elsewhere::Handed;
 use super::machine::Machine;
-use crate::choose::Choice;
+use super::threads::OwnThreads;
 use crate::failures::Failures;
 use crate::recover::Fault;
 use crate::run::RunError;
@@ -46,12 +47,12 @@ enum Noting {
 
 /// RAM disks that hold an image, once a component has attached them; clones are the same ones.
 #[derive(Clone, Debug)]
-pub struct KernelDisks(Rc<Inner>);
+pub struct KernelDisks(pub(super) Rc<Inner>);
 
 #[derive(Debug)]
-struct Inner {
-    machine: Rc<Machine>,
-    side: Side,
+pub(super) struct Inner {
+    pub(super) machine: Rc<Machine>,
+    pub(super) side: Side,
     image: Image,
     /// The nodes of the disks that are attached.
     attached: RefCell<BTreeMap<u32, PathBuf>>,
@@ -60,6 +61,10 @@ struct Inner {
     noting: Cell<Noting>,
     /// Where random numbers came from before.
     random: Option<Random>,
+    /// The choices that are made below us, while it is not our turn.
+    pub(super) handed: RefCell<Option<Handed>>,
+    /// The threads that are held back.
+    pub(super) threads: RefCell<OwnThreads>,
 }
 
 impl KernelDisks {
@@ -80,7 +85,18 @@ impl KernelDisks {
         let random = random.inspect_err(|fault| machine.give_up(fault)).ok();
         let (attached, recording) = (RefCell::default(), Cell::new(recording));
         let noting = Cell::new(Noting::No);
-        KernelDisks(Rc::new(Inner { machine, side, image, attached, recording, noting, random }))
+        let (handed, threads) = (RefCell::default(), RefCell::default());
+        KernelDisks(Rc::new(Inner {
+            machine,
+            side,
+            image,
+            attached,
+            recording,
+            noting,
+            random,
+            handed,
+            threads,
+        }))
     }
 
     /// Disk `dev`, `sectors` large, as a node in `/dev`; the first time it is given what the image says.
@@ -124,17 +140,6 @@ impl KernelDisks {
     /// What this kernel has not, or what must not be probed.
     pub(crate) fn probe(&self, failures: &Failures) -> Result<(), RunError> {
         self.0.machine.probe(failures)
-    }
-
-    /// From here on functions of the kernel may fail, so many of them, in system calls of this thread: first by the answers of a
-    /// script, all of them the kernel's, then none.
-    pub(crate) fn arm(&self, failures: &Failures, most: u32, script: &[Choice]) -> Result<(), Fault> {
-        self.0.machine.arm(failures, most, script)
-    }
-
-    /// Ends that; returns what was chosen.
-    pub(crate) fn disarm(&self) -> Result<Vec<Choice>, Fault> {
-        self.0.machine.disarm()
     }
 
     pub(super) fn spoil(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) -> Result<(), Fault> {

@@ -7,7 +7,7 @@ use std::collections::btree_map::Entry;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Range;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 
 use explode_ekm_abi::user;
@@ -285,14 +285,20 @@ impl Machine {
         self.ekm.probe(failures)
     }
 
-    /// As [`KernelDisks::arm`](super::KernelDisks::arm).
-    pub(crate) fn arm(&self, failures: &Failures, most: u32, script: &[Choice]) -> Result<(), Fault> {
-        self.ekm.arm(failures, most, script)
+    /// Functions of the kernel may fail, as many as it says, in system calls of this thread: first by the answers of a script, all of
+    /// them the kernel's, then none.
+    pub(crate) fn arm(&self, failures: &Failures, script: &[Choice]) -> Result<(), Fault> {
+        self.ekm.arm(failures, script)
     }
 
-    /// As [`KernelDisks::disarm`](super::KernelDisks::disarm).
+    /// Ends that; returns what was chosen.
     pub(crate) fn disarm(&self) -> Result<Vec<Choice>, Fault> {
         self.ekm.disarm()
+    }
+
+    /// The file system of this file begins to commit, and is not waited for.
+    pub(super) fn start_commit(&self, file: BorrowedFd<'_>) -> Result<(), Fault> {
+        self.ekm.start_commit(file)
     }
 
     /// Gives each record to its side.

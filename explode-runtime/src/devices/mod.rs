@@ -4,9 +4,11 @@
 //! live stack, one under the stack that is brought up on a crash disk (EX-48). Both kinds give the same two things, so that
 //! whatever is above need not know where it runs: the event log, and the image.
 
+mod background;
 mod buffers;
 mod choices;
 mod ekm;
+mod elsewhere;
 mod issuers;
 mod kernel;
 mod log;
@@ -15,6 +17,7 @@ mod map;
 mod plain;
 mod probes;
 mod rdd;
+mod threads;
 mod turns;
 mod write_back;
 
@@ -29,6 +32,7 @@ use crate::run::{Mode, RunError};
 pub use kernel::{DiskModel, KernelDisks};
 pub use machine::{Machine, NOW};
 pub use plain::PlainDisk;
+pub use threads::find_thread;
 
 /// Where devices come from.
 #[derive(Clone, Debug)]

@@ -8,6 +8,13 @@ use std::{fs, io};
 use explode_ekm_abi::wire::LATE_THREAD;
 use nix::libc::{ESRCH, SCHED_FIFO, SCHED_OTHER, sched_getscheduler, sched_param, sched_setscheduler};
 
+/// The priority (`SCHED_FIFO`) of all tasks that take turns.
+pub(super) const TURNS: i32 = 2;
+/// That of threads that are held back: they run when all that take turns wait (EX-57).
+pub(super) const QUIESCED: i32 = 1;
+/// That of the one whose run was chosen.
+pub(super) const CHOSEN: i32 = 3;
+
 /// Below it the kernel's deadline servers of ordinary tasks, by processor.
 const SERVERS: &str = "/sys/kernel/debug/sched/fair_server";
 
@@ -32,7 +39,7 @@ pub(super) fn take_turns() -> io::Result<()> {
             return Err(io::Error::new(error.kind(), text));
         }
     }
-    enlist(0)
+    set_priority(0, TURNS)
 }
 
 /// Has the kernel such servers?
@@ -55,7 +62,8 @@ pub(super) fn threads_take_turns() -> io::Result<()> {
         if is_late(pid) {
             continue;
         }
-        enlist(pid).or_else(|error| if error.raw_os_error() == Some(ESRCH) { Ok(()) } else { Err(error) })?;
+        let set = set_priority(pid, TURNS);
+        set.or_else(|error| if error.raw_os_error() == Some(ESRCH) { Ok(()) } else { Err(error) })?;
     }
     Ok(())
 }
@@ -88,10 +96,26 @@ pub(super) fn check_thread(pid: u32, takes_turns: bool) -> Result<(), String> {
     Ok(())
 }
 
-fn enlist(pid: i32) -> io::Result<()> {
-    let lowest = sched_param { sched_priority: 1 };
+/// While `work` goes on, the calling thread runs only when nobody does who takes turns or is held back.
+pub(super) fn behind_all<T>(work: impl FnOnce() -> T) -> io::Result<T> {
+    schedule(0, SCHED_OTHER, 0)?;
+    let done = work();
+    set_priority(0, TURNS)?;
+    Ok(done)
+}
+
+/// Gives a task (0: the calling thread) this priority among those that run until they wait.
+///
+/// # Errors
+/// Not root, or it has ended (ESRCH).
+pub(super) fn set_priority(pid: i32, priority: i32) -> io::Result<()> {
+    schedule(pid, SCHED_FIFO, priority)
+}
+
+fn schedule(pid: i32, policy: i32, priority: i32) -> io::Result<()> {
+    let parameters = sched_param { sched_priority: priority };
     // SAFETY: the kernel reads one sched_param.
-    match unsafe { sched_setscheduler(pid, SCHED_FIFO, &raw const lowest) } {
+    match unsafe { sched_setscheduler(pid, policy, &raw const parameters) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }

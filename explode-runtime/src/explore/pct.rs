@@ -56,7 +56,7 @@ impl Strategy for Pct {
     fn fallback(&mut self, point: &Point<'_>) -> u32 {
         let identities: Vec<String> = match point.kind {
             _ if !point.names.is_empty() => point.names.to_vec(),
-            Kind::Schedule | Kind::Thread => (0..point.options).map(|option| option.to_string()).collect(),
+            Kind::Schedule => (0..point.options).map(|option| option.to_string()).collect(),
             _ => return self.walks.option(point.options),
         };
         self.steps += 1;

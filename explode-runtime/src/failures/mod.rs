@@ -26,7 +26,7 @@ pub struct Failures {
     /// The numbers of the kinds, as EKM has them; that of named functions is among them if there are any.
     pub(crate) kinds: u32,
     /// How many on a path.
-    most: u32,
+    pub(crate) most: u32,
     /// The functions that the user has named.
     pub(crate) sites: Vec<Site>,
 }
@@ -76,6 +76,12 @@ impl Failures {
     /// Does nothing fail?
     pub fn is_none(&self) -> bool {
         self.kinds == 0 || self.most == 0
+    }
+
+    /// What may fail yet after these choices.
+    pub(crate) fn left_after(self, choices: &[Choice]) -> Failures {
+        let so_far = failed(choices).count() as u32;
+        Failures { most: self.most.saturating_sub(so_far), ..self }
     }
 
     /// What may fail if both may.

@@ -1,6 +1,7 @@
 //! Whose turn it is to choose: the kernel's, while the checked system runs, or ours.
 
-use super::{Failures, failed};
+use super::Failures;
+use crate::between::Between;
 use crate::choose::{Choice, Chooser};
 use crate::recover::{Fault, Stack};
 
@@ -17,15 +18,16 @@ pub enum Turn {
 #[derive(Debug)]
 pub(crate) struct HandOver {
     failures: Failures,
+    between: Between,
     is_kernels: bool,
     /// Why what was chosen there is not known.
     trouble: Option<Fault>,
 }
 
 impl HandOver {
-    /// It is ours; what may fail in this stack is the kernel's to choose.
+    /// It is ours; what may fail in this stack, and what happens on its own, is the kernel's to choose.
     pub fn new(stack: &Stack) -> HandOver {
-        HandOver { failures: stack.failures(), is_kernels: false, trouble: None }
+        HandOver { failures: stack.failures(), between: stack.between(), is_kernels: false, trouble: None }
     }
 
     /// The other one's turn, if it is not that already. `ahead` gives the answers past the end of the script, as far as they are
@@ -38,22 +40,22 @@ impl HandOver {
         ahead: &mut dyn FnMut() -> Vec<Choice>,
         past_end: &mut dyn FnMut(&Choice),
     ) {
-        let Some(disks) = stack.devices().kernel().filter(|_| !self.failures.is_none()) else { return };
+        let Some(disks) = stack.devices().kernel().filter(|_| !self.is_idle()) else { return };
         match turn {
             Turn::Kernels if !self.is_kernels && self.trouble.is_none() && chooser.diverged().is_none() => {
-                let so_far = failed(chooser.made()).count() as u32;
-                let left = self.failures.most.saturating_sub(so_far);
+                let failures = self.failures.clone().left_after(chooser.made());
+                let between = self.between.left_after(chooser.made());
                 let ahead = if chooser.upcoming().is_empty() { ahead() } else { Vec::new() };
                 let answers = chooser.upcoming().iter().chain(&ahead);
                 let script: Vec<Choice> =
-                    answers.take_while(|choice| choice.kind.is_of_kernel()).cloned().collect();
-                let armed = disks.arm(&self.failures, left, &script);
+                    answers.take_while(|choice| choice.kind.is_made_elsewhere()).cloned().collect();
+                let armed = disks.hand_over(failures, between, script);
                 self.is_kernels = armed.is_ok();
                 self.trouble = armed.err();
             }
             Turn::Ours if self.is_kernels => {
                 self.is_kernels = false;
-                match disks.disarm() {
+                match disks.take_back() {
                     Ok(choices) => {
                         for choice in choices {
                             if chooser.upcoming().is_empty() {
@@ -72,6 +74,11 @@ impl HandOver {
     /// Has something gone wrong? Then what was chosen is not known.
     pub fn is_in_trouble(&self) -> bool {
         self.trouble.is_some()
+    }
+
+    /// Is there nothing for the kernel to choose?
+    fn is_idle(&self) -> bool {
+        self.failures.is_none() && self.between.is_none()
     }
 
     /// What has gone wrong.

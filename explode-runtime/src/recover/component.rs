@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use explode_ramdisk::{Files, RamDisk};
 
+use crate::between::Between;
 use crate::check::Profile;
 use crate::devices::Devices;
 use crate::failures::Failures;
@@ -241,6 +242,11 @@ pub trait Component {
     /// The functions of the kernel that may fail in a mutate, as its options say.
     fn failures(&self) -> Failures {
         Failures::default()
+    }
+
+    /// What the kernel may do on its own between two calls, as its options say.
+    fn between(&self) -> Between {
+        Between::default()
     }
 
     /// What of its devices may go bad before a mutate, as its options say.

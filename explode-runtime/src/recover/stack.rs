@@ -11,6 +11,7 @@ use explode_ramdisk::{Files, Image, RamDisk};
 use serde::{Deserialize, Serialize};
 
 use super::component::{Below, Blame, Component, Fault, Floor, Paths, Recovery, Surface};
+use crate::between::Between;
 use crate::check::{Failure, Profile, Verdict, Violation};
 use crate::devices::{Devices, Side};
 use crate::failures::Failures;
@@ -263,6 +264,12 @@ impl Stack {
     pub(crate) fn failures(&self) -> Failures {
         let all = self.levels.iter().map(|level| level.component.failures());
         all.fold(Failures::default(), Failures::and)
+    }
+
+    /// What the kernel may do on its own between two calls.
+    pub(crate) fn between(&self) -> Between {
+        let all = self.levels.iter().map(|level| level.component.between());
+        all.fold(Between::default(), Between::and)
     }
 
     /// The blocks that may go bad, layer by layer, bottom first, where the devices hold this for sure.

@@ -81,8 +81,12 @@ impl Listener for Hearing<'_, '_> {
             return known.value;
         }
         self.answers.truncate(index);
-        // The kernel does not wait for answers: it has run normally.
-        let value = if kind.is_of_kernel() { options - 1 } else { self.strategy.fallback(point) };
+        // The kernel does not wait for answers: it has run normally, and has done nothing of its own.
+        let value = match kind {
+            _ if kind.is_of_kernel() => options - 1,
+            _ if kind.is_made_elsewhere() => 0,
+            _ => self.strategy.fallback(point),
+        };
         let name = names.get(value as usize).cloned();
         self.answers.push(Choice { kind: *kind, options: *options, value, name, label: label.clone() });
         value

@@ -13,6 +13,7 @@ use super::plan::{Mode, Plan};
 use super::registry::Registry;
 use super::tell::versions;
 use super::worker::{Step, StepName, as_json};
+use crate::between::{self, ran};
 use crate::check::{Ask, Checker, Cx, Failure, Profile, Violation};
 use crate::choose::{Choice, Chooser, Divergence, Point};
 use crate::crash::{Epoch, Kept};
@@ -389,7 +390,8 @@ impl<'a> Runner<'a> {
         let recording = if plan.settings.soft { Recording::Operations } else { Recording::On };
         let mut stack = build(registry, plan, lab, image, recording)?;
         mounts();
-        let started = stack.start().and_then(|()| lab.settle(&stack.threads()));
+        let started =
+            stack.start().and_then(|()| lab.settle(&stack.threads())).and_then(|()| between::quiesce(&stack));
         started.map_err(|fault| RunError::Broken(fault.to_string()))?;
         Ok(stack)
     }
@@ -435,6 +437,8 @@ fn signature(bytes: Option<&[u8]>, chooser: &Chooser, depth: u32) -> u128 {
         signature.extend(choice.label.to_string().as_bytes());
         signature.extend(choice.value.to_le_bytes());
     });
+    // And what the kernel has done on its own.
+    ran(chooser.made()).for_each(|(call, what)| signature.extend(format!("{call}: {what};").as_bytes()));
     xxh3_128(&signature)
 }
 

@@ -8,7 +8,8 @@ use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::tool::Tool;
 use super::{
-    FAIL, FSCK, Failures, KernelFs, MODES, MOST_FAILURES, PROBE, Repair, SYNC, System, flags, posix_promises,
+    BETWEEN, Between, FAIL, FSCK, Failures, KernelFs, MODES, MOST_BETWEEN, MOST_FAILURES, OWN, PROBE, Repair,
+    SYNC, System, flags, no_threads, posix_promises,
 };
 
 /// As it stands in the registry.
@@ -26,6 +27,8 @@ pub const DEF: ComponentDef = ComponentDef {
         MOST_FAILURES,
         SYNC,
         PROBE,
+        BETWEEN,
+        MOST_BETWEEN,
     ],
     build,
 };
@@ -58,6 +61,8 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         promises: posix_promises,
         hides: (driver == "ext4").then_some("file data that has no block yet (delayed allocation)"),
         failures: Failures::of(options)?,
+        between: Between::of(options, OWN)?,
+        threads: no_threads,
     }))
 }
 

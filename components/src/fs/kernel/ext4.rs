@@ -5,7 +5,10 @@ use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::ext2::{BLOCK_SIZE, E2FSCK, SAME, block_size, e2fsck};
 use super::tool::Tool;
-use super::{FAIL, Failures, KernelFs, MODES, MOST_FAILURES, PROBE, SYNC, System, flags, posix_promises};
+use super::{
+    BETWEEN, Between, FAIL, Failures, KernelFs, MODES, MOST_BETWEEN, MOST_FAILURES, Own, PROBE, SYNC, System,
+    flags, posix_promises,
+};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -30,9 +33,14 @@ pub const DEF: ComponentDef = ComponentDef {
         MOST_FAILURES,
         SYNC,
         PROBE,
+        BETWEEN,
+        MOST_BETWEEN,
     ],
     build,
 };
+
+/// The inode of its journal.
+const JOURNAL: u32 = 8;
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let data = options
@@ -53,5 +61,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
             "file data that has no block yet (delayed allocation), and buffers that the journal owns",
         ),
         failures: Failures::of(options)?,
+        between: Between::of(options, &[Own::Writeback, Own::File, Own::Commit, Own::Reclaim])?,
+        threads: |device| vec![format!("jbd2/{device}-{JOURNAL}")],
     }))
 }

@@ -2,6 +2,7 @@
 //!
 //! One file a system says what is particular about it, as a [`System`]; the component is the same for all.
 
+mod between;
 pub mod ext2;
 pub mod ext4;
 mod floor;
@@ -14,7 +15,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use explode_ramdisk::files::Files;
+use explode_runtime::between::{BETWEEN_OPTIONS, Between, Own};
 use explode_runtime::check::{Profile, Promise};
+use explode_runtime::devices::{Side, find_thread};
 use explode_runtime::failures::{FAILURE_OPTIONS, Failures};
 use explode_runtime::recover::{Below, Blame, Component, Fault, Floor, Recovery, StackSpec, Surface};
 use explode_runtime::run::{Mode, OptionDef, Options, System as Row, UsageError};
@@ -22,6 +26,7 @@ use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
 use super::mounted::MountedFiles;
+use between::BetweenCalls;
 use tool::Tool;
 
 /// Where these can run.
@@ -48,6 +53,10 @@ struct System {
     promises: fn() -> Vec<Promise>,
     hides: Option<&'static str>,
     failures: Failures,
+    /// What may happen between two calls.
+    between: Between,
+    /// The names of its threads on a block device of this name, as far as they are its own: those of work queues are shared.
+    threads: fn(&str) -> Vec<String>,
 }
 
 /// A repair, and the exit codes that say that something was repaired; 0 is clean, every other one is a failure.
@@ -82,7 +91,17 @@ pub fn systems() -> Vec<Row> {
 /// A file system of the kernel on one block device.
 struct KernelFs {
     system: System,
-    mounted: Option<(Rc<MountedFiles>, PathBuf)>,
+    mounted: Option<Mounted>,
+}
+
+/// One that is mounted.
+struct Mounted {
+    files: Rc<MountedFiles>,
+    at: PathBuf,
+    /// What is offered: these files, or what may happen between their calls, too.
+    surface: Rc<dyn Files>,
+    /// Its threads, where they are held back.
+    threads: Vec<u32>,
 }
 
 impl KernelFs {
@@ -115,20 +134,20 @@ impl Component for KernelFs {
             mounted = mount();
         }
         mounted.map_err(|errno| Fault::new(format!("mount as {driver} failed: {}", errno.desc())))?;
-        match MountedFiles::new(at) {
-            Ok(files) => {
-                self.mounted = Some((Rc::new(files), at.to_owned()));
+        match self.system.mounted(below, &node) {
+            Ok(mounted) => {
+                self.mounted = Some(mounted);
                 Ok(())
             }
-            Err(errno) => {
+            Err(fault) => {
                 umount2(at, MntFlags::empty())?;
-                Err(Fault::new(format!("the root directory cannot be opened: {}", errno.desc())))
+                Err(fault)
             }
         }
     }
 
     fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
-        if let Some((files, at)) = self.mounted.take() {
+        if let Some(Mounted { files, at, .. }) = self.mounted.take() {
             files.close_all();
             umount2(&at, MntFlags::empty()).map_err(|errno| {
                 Fault::new(format!("umount of {} failed: {}", at.display(), errno.desc()))
@@ -147,12 +166,12 @@ impl Component for KernelFs {
     }
 
     fn surface(&self) -> Surface {
-        let files = self.mounted.as_ref().map(|(files, _)| Rc::clone(files));
-        files.map_or(Surface::Child, |files| Surface::Files(files))
+        let files = self.mounted.as_ref().map(|mounted| Rc::clone(&mounted.surface));
+        files.map_or(Surface::Child, Surface::Files)
     }
 
     fn path(&self) -> Option<PathBuf> {
-        self.mounted.as_ref().map(|(_, at)| at.clone())
+        self.mounted.as_ref().map(|mounted| mounted.at.clone())
     }
 
     fn profile(&self) -> Option<Profile> {
@@ -173,8 +192,35 @@ impl Component for KernelFs {
         self.system.failures.clone()
     }
 
+    fn between(&self) -> Between {
+        self.system.between
+    }
+
+    fn threads(&self) -> Vec<u32> {
+        self.mounted.as_ref().map_or_else(Vec::new, |mounted| mounted.threads.clone())
+    }
+
     fn hides(&self) -> Option<&'static str> {
         self.system.hides
+    }
+}
+
+impl System {
+    /// What is there now that it was mounted from this node.
+    fn mounted(&self, below: &Below<'_>, node: &Path) -> Result<Mounted, Fault> {
+        let at = below.place.to_owned();
+        let files = MountedFiles::new(&at)
+            .map_err(|errno| Fault::new(format!("the root directory cannot be opened: {}", errno.desc())))?;
+        let files = Rc::new(files);
+        let driven = below.devices.kernel().filter(|disks| disks.side() == Side::Live);
+        let Some(disks) = driven.filter(|_| !self.between.is_none()) else {
+            return Ok(Mounted { surface: Rc::clone(&files) as _, files, at, threads: Vec::new() });
+        };
+        let device = node.file_name().unwrap_or_default().to_string_lossy();
+        let threads =
+            (self.threads)(&device).iter().map(|name| find_thread(name)).collect::<Result<_, _>>()?;
+        let surface = Rc::new(BetweenCalls::new(Rc::clone(&files), disks.clone(), self.between));
+        Ok(Mounted { files, at, surface, threads })
     }
 }
 
@@ -198,6 +244,17 @@ fn flags(options: &Options) -> Result<MsFlags, UsageError> {
 const FAIL: OptionDef = FAILURE_OPTIONS[0];
 const MOST_FAILURES: OptionDef = FAILURE_OPTIONS[1];
 const PROBE: OptionDef = FAILURE_OPTIONS[2];
+
+/// The options by which they are told what may happen between two calls.
+const BETWEEN: OptionDef = BETWEEN_OPTIONS[0];
+const MOST_BETWEEN: OptionDef = BETWEEN_OPTIONS[1];
+/// What may happen on all of them.
+const OWN: &[Own] = &[Own::Writeback, Own::File, Own::Reclaim];
+
+/// A system without threads of its own.
+fn no_threads(_device: &str) -> Vec<String> {
+    Vec::new()
+}
 
 /// What the manual pages promise of every file system.
 fn posix_promises() -> Vec<Promise> {

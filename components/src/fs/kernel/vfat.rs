@@ -5,7 +5,8 @@ use explode_runtime::run::{ComponentDef, Options, UsageError};
 
 use super::tool::Tool;
 use super::{
-    FAIL, FSCK, Failures, KernelFs, MODES, MOST_FAILURES, PROBE, Repair, SYNC, System, flags, posix_promises,
+    BETWEEN, Between, FAIL, FSCK, Failures, KernelFs, MODES, MOST_BETWEEN, MOST_FAILURES, OWN, PROBE, Repair,
+    SYNC, System, flags, no_threads, posix_promises,
 };
 
 /// As it stands in the registry.
@@ -14,7 +15,7 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "FAT with long names; fsck.fat repairs it",
     modes: MODES,
     on: Some("ramdisk"),
-    options: &[FSCK, FAIL, MOST_FAILURES, SYNC, PROBE],
+    options: &[FSCK, FAIL, MOST_FAILURES, SYNC, PROBE, BETWEEN, MOST_BETWEEN],
     build,
 };
 
@@ -31,5 +32,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         promises: posix_promises,
         hides: None,
         failures: Failures::of(options)?,
+        between: Between::of(options, OWN)?,
+        threads: no_threads,
     }))
 }

@@ -102,7 +102,7 @@ fn micros(time: Duration) -> f64 {
 }
 
 fn arm(machine: &Machine, failures: &Failures) -> Result<(), Fault> {
-    machine.arm(failures, 1, &[])
+    machine.arm(failures, &[])
 }
 
 fn disarm(machine: &Machine) -> Result<u64, Fault> {

@@ -8,7 +8,10 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, Options, UsageError};
 
 use super::tool::Tool;
-use super::{FAIL, Failures, KernelFs, MODES, MOST_FAILURES, PROBE, SYNC, System, flags, posix_promises};
+use super::{
+    Between, FAIL, Failures, KernelFs, MODES, MOST_FAILURES, PROBE, SYNC, System, flags, no_threads,
+    posix_promises,
+};
 
 /// Its driver, which is no part of explode's kernel.
 pub(super) const DRIVER: &str = "xfs";
@@ -40,5 +43,8 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
             "file data that has no block yet (delayed allocation) or was not submitted, and what its log and its own buffers hold",
         ),
         failures: Failures::of(options)?,
+        // Its thread goes by timers of its own (docs/threads.md).
+        between: Between::default(),
+        threads: no_threads,
     }))
 }

@@ -1,0 +1,159 @@
+//! The files of a file system between whose calls the kernel does things on its own (`docs/threads.md`).
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::os::fd::AsFd as _;
+use std::rc::Rc;
+
+use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result, Stat};
+use explode_runtime::between::{Between, Own};
+use explode_runtime::devices::KernelDisks;
+use explode_runtime::recover::Fault;
+use nix::errno::Errno;
+
+use super::MountedFiles;
+
+/// The calls of mounted files. After each one that changes or syncs anything, whether it has succeeded or not, the kernel may do
+/// something.
+pub(super) struct BetweenCalls {
+    files: Rc<MountedFiles>,
+    disks: KernelDisks,
+    between: Between,
+    /// The open files that were made, written or cut.
+    changed: RefCell<BTreeSet<u32>>,
+}
+
+/// Something to do, with the name of the file that it is done to.
+enum Thing {
+    Writeback,
+    File(String),
+    Commit,
+    Reclaim,
+}
+
+impl Thing {
+    fn name(&self) -> String {
+        match self {
+            Thing::Writeback => "write back all".to_owned(),
+            Thing::File(path) => format!("write back {path}"),
+            Thing::Commit => "commit".to_owned(),
+            Thing::Reclaim => "reclaim".to_owned(),
+        }
+    }
+}
+
+impl BetweenCalls {
+    pub fn new(files: Rc<MountedFiles>, disks: KernelDisks, between: Between) -> BetweenCalls {
+        BetweenCalls { files, disks, between, changed: RefCell::default() }
+    }
+
+    fn after<T>(&self, call: &str, made: Result<T>) -> Result<T> {
+        let things = RefCell::new(Vec::new());
+        let name = || {
+            *things.borrow_mut() = self.things()?;
+            Ok(things.borrow().iter().map(Thing::name).collect())
+        };
+        self.disks.between_calls(call, name, |thing| self.run(&things.borrow()[thing]));
+        made
+    }
+
+    fn things(&self) -> std::result::Result<Vec<Thing>, Fault> {
+        let may = |own, thing| self.between.has(own).then_some(thing);
+        let mut things: Vec<Thing> = may(Own::Writeback, Thing::Writeback).into_iter().collect();
+        if self.between.has(Own::File) {
+            let mut files = Vec::new();
+            self.find(String::new(), &mut files)
+                .map_err(|errno| Fault::new(format!("looking for files to write back: {}", errno.desc())))?;
+            things.extend(files.into_iter().map(Thing::File));
+        }
+        things.extend(may(Own::Commit, Thing::Commit));
+        things.extend(may(Own::Reclaim, Thing::Reclaim));
+        Ok(things)
+    }
+
+    /// Every file below a directory, by name.
+    fn find(&self, directory: String, files: &mut Vec<String>) -> Result<()> {
+        for (name, kind) in self.files.readdir(if directory.is_empty() { "/" } else { &directory })? {
+            let path = format!("{directory}/{name}");
+            match kind {
+                Kind::File => files.push(path),
+                Kind::Directory => self.find(path, files)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn run(&self, thing: &Thing) -> std::result::Result<(), Fault> {
+        let failed = |errno: Errno| Fault::new(format!("{}: {}", thing.name(), errno.desc()));
+        match thing {
+            Thing::Writeback => self.disks.write_back(),
+            Thing::File(path) => self.files.start_write_back(path).map_err(failed),
+            Thing::Commit => self.disks.commit(self.files.root().map_err(failed)?.as_fd()),
+            Thing::Reclaim => self.disks.reclaim(),
+        }
+    }
+}
+
+impl Files for BetweenCalls {
+    fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
+        let opened = self.files.open(path, flags);
+        if !flags.create && !flags.truncate {
+            return opened;
+        }
+        opened.iter().for_each(|fd| _ = self.changed.borrow_mut().insert(fd.0));
+        self.after("open", opened)
+    }
+    fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
+        self.changed.borrow_mut().insert(fd.0);
+        self.after("pwrite", self.files.pwrite(fd, offset, data))
+    }
+    fn ftruncate(&self, fd: Fd, size: u64) -> Result<()> {
+        self.changed.borrow_mut().insert(fd.0);
+        self.after("ftruncate", self.files.ftruncate(fd, size))
+    }
+    fn fsync(&self, fd: Fd) -> Result<()> {
+        self.after("fsync", self.files.fsync(fd))
+    }
+    fn fdatasync(&self, fd: Fd) -> Result<()> {
+        self.after("fdatasync", self.files.fdatasync(fd))
+    }
+    fn mkdir(&self, path: &str) -> Result<()> {
+        self.after("mkdir", self.files.mkdir(path))
+    }
+    fn rmdir(&self, path: &str) -> Result<()> {
+        self.after("rmdir", self.files.rmdir(path))
+    }
+    fn link(&self, from: &str, to: &str) -> Result<()> {
+        self.after("link", self.files.link(from, to))
+    }
+    fn unlink(&self, path: &str) -> Result<()> {
+        self.after("unlink", self.files.unlink(path))
+    }
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        self.after("rename", self.files.rename(from, to))
+    }
+    fn sync_dir(&self, path: &str) -> Result<()> {
+        self.after("fsync of a directory", self.files.sync_dir(path))
+    }
+    fn sync(&self) -> Result<()> {
+        self.after("sync", self.files.sync())
+    }
+
+    /// One that changed something may change more: ext4 gives blocks then to what was written after a truncate to nothing.
+    fn close(&self, fd: Fd) -> Result<()> {
+        let closed = self.files.close(fd);
+        if self.changed.borrow_mut().remove(&fd.0) { self.after("close", closed) } else { closed }
+    }
+    fn pread(&self, fd: Fd, offset: u64, buf: &mut [u8]) -> Result<usize> {
+        self.files.pread(fd, offset, buf)
+    }
+    fn fstat(&self, fd: Fd) -> Result<Stat> {
+        self.files.fstat(fd)
+    }
+    fn stat(&self, path: &str) -> Result<Stat> {
+        self.files.stat(path)
+    }
+    fn readdir(&self, path: &str) -> Result<Vec<(String, Kind)>> {
+        self.files.readdir(path)
+    }
+}

@@ -1,0 +1,155 @@
+//! What the kernel does on its own, as choices between two calls (EX-42, EX-57, EX-58, EX-83; `docs/threads.md`).
+//!
+//! Write-back, a journal's commit and memory reclaim happen at any time on a real machine, and never in a guest of ours unless somebody
+//! asks for them. With the options of a component that stands on a kernel ([`BETWEEN_OPTIONS`]) each is tried after each call of the
+//! checker that changes or syncs anything: nothing, or one of them. The threads that belong to the stack are held back meanwhile;
+//! [`KernelDisks::between_calls`](crate::devices::KernelDisks::between_calls) has the choice, and what must be true of who has run.
+
+use crate::choose::{Choice, Kind};
+use crate::recover::{Fault, Stack};
+use crate::run::{OptionDef, Options, UsageError};
+
+/// Something that the kernel does on its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Own {
+    /// The flusher writes back all that is dirty.
+    Writeback,
+    /// What is dirty of one file is written back.
+    File,
+    /// The journal's thread commits.
+    Commit,
+    /// Memory is taken back from caches.
+    Reclaim,
+}
+
+impl Own {
+    /// Its word in options.
+    pub fn word(self) -> &'static str {
+        match self {
+            Own::Writeback => "writeback",
+            Own::File => "file",
+            Own::Commit => "commit",
+            Own::Reclaim => "reclaim",
+        }
+    }
+
+    fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
+/// What may happen between two calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Between {
+    /// The bits of each.
+    own: u8,
+    /// How often on a path.
+    most: u32,
+}
+
+/// The options by which a component is told so.
+pub const BETWEEN_OPTIONS: [OptionDef; 2] = [
+    OptionDef {
+        name: "between",
+        about: "what the kernel may do on its own between two calls: none, all, or some of writeback, file, commit (ext4), reclaim, \
+                with commas between them",
+        default: "none",
+    },
+    OptionDef { name: "most_between", about: "how often it does so on a path", default: "1" },
+];
+
+impl Between {
+    /// What a component's options say, of what its system can do.
+    ///
+    /// # Errors
+    /// No such thing, or no number.
+    pub fn of(options: &Options, can: &[Own]) -> Result<Between, UsageError> {
+        let mut own = 0;
+        for word in options.text("between", "none")?.split(',') {
+            own |= match (word, can.iter().find(|own| own.word() == word)) {
+                (_, Some(known)) => known.bit(),
+                ("none", _) => 0,
+                ("all", _) => can.iter().map(|own| own.bit()).sum(),
+                _ => {
+                    let known = can.iter().map(|own| own.word()).chain(["none", "all"]);
+                    return Err(UsageError::unknown("thing between two calls", word, known));
+                }
+            };
+        }
+        let most = options.int("most_between", 1)?;
+        let most = u32::try_from(most)
+            .map_err(|_| UsageError(format!("most_between of {most}; use less than 2^32")))?;
+        Ok(Between { own, most })
+    }
+
+    /// Does nothing happen?
+    pub fn is_none(self) -> bool {
+        self.own == 0 || self.most == 0
+    }
+
+    /// May this happen?
+    pub fn has(self, own: Own) -> bool {
+        self.own & own.bit() != 0
+    }
+
+    /// What may happen if either lets it.
+    #[must_use = "this returns what both let happen"]
+    pub fn and(self, other: Between) -> Between {
+        Between { own: self.own | other.own, most: self.most.max(other.most) }
+    }
+
+    /// What may happen yet after these choices.
+    pub(crate) fn left_after(self, choices: &[Choice]) -> Between {
+        Between { most: self.most.saturating_sub(ran(choices).count() as u32), ..self }
+    }
+}
+
+/// What the kernel has done on its own, among some choices: after which call, and what.
+pub(crate) fn ran(choices: &[Choice]) -> impl Iterator<Item = (&str, String)> {
+    let ran = choices.iter().filter(|choice| choice.kind == Kind::Thread && choice.value > 0);
+    ran.map(|choice| {
+        let what = choice.name.clone().unwrap_or_else(|| choice.value.to_string());
+        (choice.label.site.as_str(), what)
+    })
+}
+
+/// A stack was started: from now on its threads are held back, if what they do is chosen.
+///
+/// # Errors
+/// The kernel refuses; or it is not ours.
+pub(crate) fn quiesce(stack: &Stack) -> Result<(), Fault> {
+    match stack.devices().kernel() {
+        Some(disks) if !stack.between().is_none() => disks.quiesce(&stack.threads()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choose::Label;
+
+    #[test]
+    fn things_by_their_words() {
+        let of = |words: &str, can: &[Own]| Between::of(&Options::none().with("between", words), can);
+        let all = [Own::Writeback, Own::File, Own::Commit, Own::Reclaim];
+        assert!(of("none", &all).unwrap().is_none());
+        let some = of("writeback,commit", &all).unwrap();
+        assert_eq!([true, false, true, false], all.map(|own| some.has(own)));
+        assert!(all.into_iter().all(|own| of("all", &all).unwrap().has(own)));
+        assert!(!of("all", &all[..2]).unwrap().has(Own::Commit), "all that the system can do");
+        let wrong = of("comit", &all).unwrap_err().to_string();
+        assert_eq!(wrong, "unknown thing between two calls 'comit'; did you mean 'commit'?");
+        assert!(of("commit", &all[..2]).is_err());
+    }
+
+    #[test]
+    fn after_the_last_one_nothing_is_left() {
+        let commit = Between::of(&Options::none().with("between", "commit"), &[Own::Commit]).unwrap();
+        let label = Label { site: "after unlink".to_owned(), ..Label::default() };
+        let choice =
+            |value| Choice { kind: Kind::Thread, options: 2, value, name: None, label: label.clone() };
+        assert!(!commit.left_after(&[choice(0), choice(0)]).is_none());
+        assert!(commit.left_after(&[choice(0), choice(1)]).is_none());
+    }
+}

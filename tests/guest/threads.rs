@@ -1,0 +1,467 @@
+//! What the kernel does on its own between two calls (`docs/threads.md`): it happens when it is chosen, and at no other time; what needs
+//! it is found with it, and only so; and a thread that runs when it must not is found out.
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::FileExt as _;
+use std::rc::Rc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use explode_ramdisk::{Event, Image, Payload, Recording};
+use explode_runtime::check::{Ask, Checker, Cx as Steps, Failure, Verdict};
+use explode_runtime::choose::{Choice, Kind, Point};
+use explode_runtime::crash::Epoch;
+use explode_runtime::devices::{DiskModel, Lab, Side};
+use explode_runtime::explore::{Arrival, State, Unit};
+use explode_runtime::pipeline::Pipeline;
+use explode_runtime::recover::{Below, Component, Fault, Stack, StackSpec, Surface};
+use explode_runtime::report::Summary;
+use explode_runtime::run::{
+    Bounds, CheckerDef, ComponentDef, Early, Ended, Mode, Options, Plan, Registry, Runner, SoFar, Target,
+    Work,
+};
+use nix::libc::{SCHED_FIFO, sched_param, sched_setscheduler};
+use nix::unistd::gettid;
+
+use crate::cases::{Cx, keep};
+use crate::directed::{Seen, go_by};
+use crate::report::Report;
+
+/// Every case.
+pub fn all(cx: Cx<'_>, report: &mut Report) {
+    report.case("threads: the flusher writes what is dirty, and promises nothing", |_| flusher(cx.lab));
+    report
+        .case("threads: memory is taken back from what is clean, and from nothing else", |_| reclaim(cx.lab));
+    report.case("threads: what is chosen happens between the two calls", |_| happens(cx));
+    report.case(
+        "threads: ext4+cut-then-write is found with a commit between two calls, and only so",
+        |report| {
+            canary(cx, report);
+        },
+    );
+    for (system, expected) in NOT_ACCUSED {
+        report.case(
+            &format!("threads: {system} with everything on, one step deep: exact counts, clean"),
+            |_| {
+                let mut plan = with(cx.shallow(&format!("fs-sync-{system}")), "all");
+                (plan.settings.limit, plan.settings.samples, plan.settings.crash_depth) = (20, 10, 0);
+                let (summary, findings) = cx.explore(&plan);
+                let Summary { states, operations, choices, crash_disks, distinct, .. } = &summary;
+                let counted = [states, operations, choices, crash_disks, distinct]
+                    .map(|count| u64::try_from(&count.0).unwrap());
+                assert_eq!(counted, expected);
+                assert!(findings.is_empty(), "{findings:?}");
+            },
+        );
+    }
+    report.case("threads: another way diverges, and says where", |_| diverges(cx));
+    report.case("threads: with functions that fail, one sequence", |_| with_failures(cx));
+    report.case("threads: one that runs when it must not is found out", |_| found_out(cx.lab));
+}
+
+/// States, operations, choices, crash disks (of emissions that are sampled), distinct.
+const NOT_ACCUSED: [(&str, [u64; 5]); 2] =
+    [("ext4", [151, 150, 604, 8704, 484]), ("ext2", [115, 114, 463, 1423, 105])];
+
+/// The same plan, where the kernel may do these things on its own.
+fn with(mut plan: Plan, between: &str) -> Plan {
+    let system = &mut plan.stack.0[1];
+    system.options = system.options.clone().with("between", between);
+    plan
+}
+
+/// The words for events.
+fn kinds(events: &[Event]) -> Vec<&'static str> {
+    let kind = |event: &Event| match event {
+        Event::Dirty { .. } => "dirty",
+        Event::Submit { .. } => "submit",
+        Event::Complete { .. } => "complete",
+        Event::Flush { .. } => "flush",
+        _ => "other",
+    };
+    events.iter().map(kind).collect()
+}
+
+const SECTORS: u64 = 24 * 1024;
+
+fn flusher(lab: &Lab) {
+    let devices = lab.devices(Side::Crash, Image::new(), Recording::On, 0);
+    let disks = devices.kernel().expect("they are the kernel's");
+    let node = disks.attach(3, SECTORS, DiskModel::default()).expect("there is room");
+    let file = OpenOptions::new().read(true).write(true).open(node).expect("nobody else has it");
+    for _ in 0..3 {
+        file.write_all_at(&[7; 4096], 8192).expect("there is room");
+        assert_eq!(kinds(&devices.take_log().expect("the driver says")), ["dirty"]);
+        disks.write_back().expect("it ends");
+        assert_eq!(kinds(&devices.take_log().expect("the driver says")), ["submit", "complete"]);
+        disks.write_back().expect("there is nothing to do");
+        assert!(devices.take_log().expect("the driver says").is_empty());
+    }
+}
+
+/// Kilobytes in the caches of block devices.
+fn buffers() -> u64 {
+    let meminfo = fs::read_to_string("/proc/meminfo").expect("it is there");
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("Buffers:")).expect("a line of it");
+    line.trim().trim_end_matches(" kB").parse().expect("a number")
+}
+
+fn reclaim(lab: &Lab) {
+    const READ: usize = 1 << 20;
+    let devices = lab.devices(Side::Crash, Image::new(), Recording::On, 0);
+    let disks = devices.kernel().expect("they are the kernel's");
+    let node = disks.attach(3, SECTORS, DiskModel::default()).expect("there is room");
+    let file = OpenOptions::new().read(true).write(true).open(node).expect("nobody else has it");
+    file.write_all_at(&[7; 4096], 0).expect("there is room");
+    let before = buffers();
+    file.read_exact_at(&mut vec![0; READ], 4096).expect("it can be read");
+    let full = buffers();
+    assert!(full >= before + READ as u64 / 1024, "{before} kB, and {full} after reading");
+    disks.reclaim().expect("it can be asked for");
+    assert!(buffers() <= full - READ as u64 / 1024, "{full} kB, and {} after that", buffers());
+    assert_eq!(kinds(&devices.take_log().expect("the driver says")), ["dirty"], "what is dirty stays");
+    let mut read = [0; 4096];
+    file.read_exact_at(&mut read, 0).expect("it can be read");
+    assert_eq!(read, [7; 4096]);
+}
+
+/// The way of some steps, one a mutate, and all ways on which one thing happens in the step of this index.
+fn ways(cx: Cx<'_>, plan: &Plan, steps: &[&str], index: usize) -> Vec<(String, Seen)> {
+    let mutates = steps.len() as u32;
+    let plain = go_by(cx.registry, plan, cx.lab, &[], steps, mutates);
+    let is_step = |choice: &Choice| choice.kind == Kind::Action;
+    let begins: Vec<usize> = (0..plain.choices.len()).filter(|at| is_step(&plain.choices[*at])).collect();
+    let end = begins.get(index + 1).copied().unwrap_or(plain.choices.len());
+    let left = &steps[index + 1..];
+    let mut ways = Vec::new();
+    for at in begins[index] + 1..end {
+        for rank in 1..plain.choices[at].options {
+            let script = [&plain.choices[..at], &[plain.choices[at].with_rank(rank)]].concat();
+            let seen = go_by(cx.registry, plan, cx.lab, &script, left, mutates);
+            assert!(seen.choices[at + 1..].iter().all(is_step), "after it nothing is asked");
+            let Choice { name, label, .. } = &seen.choices[at];
+            ways.push((format!("{} {}", name.as_deref().expect("a name"), label), seen));
+        }
+    }
+    ways.insert(0, ("nothing".to_owned(), plain));
+    ways
+}
+
+/// A commit is one more commit block, write-back is a write, reclaim is nothing that a disk hears of.
+fn happens(cx: Cx<'_>) {
+    let plan = with(cx.shallow("fs-sync-ext4"), "all");
+    let synced = ways(cx, &plan, &["write /a; fsync /a, /"], 0);
+    let count =
+        |seen: &Seen, wanted: fn(&Event) -> bool| seen.events.iter().filter(|event| wanted(event)).count();
+    let commits =
+        |seen: &Seen| count(seen, |event| matches!(event, Event::Submit { flags, .. } if flags.fua));
+    let writes = |seen: &Seen| count(seen, |event| matches!(event, Event::Submit { .. }));
+    let counted = |name: &str| {
+        let way = named(&synced, name);
+        (commits(way), writes(way))
+    };
+    let (plainly_committed, plainly_written) = counted("nothing");
+    let (committed, written) = counted("commit after pwrite");
+    assert!(committed == plainly_committed + 1 && written > plainly_written);
+    assert_eq!(counted("reclaim after pwrite"), (plainly_committed, plainly_written));
+    // When all is durable there is nothing to commit, nor anything of the file to write.
+    for name in ["commit after fsync of a directory", "write back /a after fsync of a directory"] {
+        assert_eq!(counted(name), (plainly_committed, plainly_written), "{name}");
+    }
+    // The commit for the directory comes before the data of the file, unless that was written back before.
+    let later = ways(cx, &plan, &["write /a", "fsync /", "sync"], 0);
+    for (name, journal) in [
+        ("nothing", true),
+        ("reclaim after pwrite", true),
+        ("write back all after pwrite", false),
+        ("write back /a after pwrite", false),
+    ] {
+        assert_eq!(begins_with_journal(named(&later, name)), journal, "{name}");
+    }
+}
+
+fn named<'a>(ways: &'a [(String, Seen)], name: &str) -> &'a Seen {
+    let names = || ways.iter().map(|(name, _)| name).collect::<Vec<_>>();
+    &ways.iter().find(|(found, _)| found == name).unwrap_or_else(|| panic!("no {name}: {:?}", names())).1
+}
+
+/// Is the first write one of a block of the journal?
+fn begins_with_journal(seen: &Seen) -> bool {
+    let first = seen.events.iter().find_map(|event| match event {
+        Event::Submit { payload: Payload::Data(data), .. } => Some(data),
+        _ => None,
+    });
+    // JBD2_MAGIC_NUMBER.
+    first.expect("something is written").starts_with(&[0xc0, 0x3b, 0x39, 0x98])
+}
+
+/// Writing `/a` again where each write cuts the file first: with a commit after the cut it can be empty.
+fn canary(cx: Cx<'_>, report: &mut Report) {
+    let steps = ["write /a; fsync /a, /", "write /a"];
+    let go = |between: &str, cuts: bool| {
+        let mut plan = with(cx.plan("ext4+cut-then-write"), between);
+        let files = &mut plan.stack.0[2];
+        files.options = files.options.clone().with("cuts", cuts);
+        ways(cx, &plan, &steps, 1)
+    };
+    let counted = |ways: &[(String, Seen)]| -> Vec<(String, u64, usize)> {
+        ways.iter().map(|(name, seen)| (name.clone(), seen.checked, seen.errors.len())).collect()
+    };
+    let expected = |expected: &[(&str, u64, usize)]| -> Vec<(String, u64, usize)> {
+        expected.iter().map(|(name, checked, errors)| ((*name).to_owned(), *checked, *errors)).collect()
+    };
+    let found = go("commit", true);
+    assert_eq!(counted(&found), expected(&FOUND));
+    for (error, _) in found.iter().flat_map(|(_, seen)| &seen.errors) {
+        assert_eq!((error.verdict, error.message.as_str()), (Verdict::Lost, "/a has 0 bytes, not 4096"));
+    }
+    let (_, seen) = found.iter().find(|(_, seen)| !seen.errors.is_empty()).expect("it is found");
+    keep(report, "ext4-cut-then-write", seen);
+    assert_eq!(counted(&go("none", true)), expected(&FOUND[..1]));
+    assert_eq!(counted(&go("commit", false)), expected(&TWIN));
+}
+
+/// What may happen where, how many disks are checked then, and how many of them have lost the file.
+const FOUND: [(&str, u64, usize); 5] = [
+    ("nothing", 4, 0),
+    ("commit after open", 4, 0),
+    ("commit after ftruncate", 4, 4),
+    ("commit after pwrite", 4, 4),
+    ("commit after close", 4, 0),
+];
+const TWIN: [(&str, u64, usize); 4] = [
+    ("nothing", 4, 0),
+    ("commit after open", 4, 0),
+    ("commit after pwrite", 4, 0),
+    ("commit after close", 4, 0),
+];
+
+/// The script has another place.
+fn diverges(cx: Cx<'_>) {
+    let plan = with(cx.shallow("fs-sync-ext4"), "commit");
+    let runner = start(cx.registry, &plan, cx.lab);
+    let mut script = go(&runner, "write /a", &[]).choices;
+    script[1].label.site = "after rename".to_owned();
+    match go(&runner, "write /a", &script).early {
+        Some(Early::Diverged(divergence)) => assert_eq!(
+            divergence.to_string(),
+            "choice 1: recorded 2 options at after rename, now asked 2 options at after open"
+        ),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Functions that fail and a commit are chosen in one sequence, which can be gone again.
+fn with_failures(cx: Cx<'_>) {
+    let plan = with(cx.shallow("fs-failures-ext4"), "commit");
+    let runner = start(cx.registry, &plan, cx.lab);
+    let plain = go(&runner, "create /new", &[]).choices;
+    let places = |kind: Kind| plain.iter().filter(|choice| choice.kind == kind).count();
+    assert_eq!([places(Kind::SlabFailure), places(Kind::Thread)], BOTH, "{plain:#?}");
+    for at in 1..plain.len() {
+        let script = [&plain[..at], &[plain[at].with_rank(1)]].concat();
+        let ended = go(&runner, "create /new", &script);
+        assert!(
+            ended.early.is_none() || matches!(ended.early, Some(Early::Violated(..))),
+            "{:?}",
+            ended.early
+        );
+        assert_eq!(ended.choices[..at], plain[..at]);
+        assert_eq!(
+            (ended.choices[at].value, &ended.choices[at].label),
+            (script[at].value, &script[at].label)
+        );
+    }
+}
+
+/// Of each kind, in the making of a file.
+const BOTH: [usize; 2] = [6, 2];
+
+fn start<'a>(registry: &'a Registry, plan: &'a Plan, lab: &'a Lab) -> Runner<'a> {
+    Runner::start(registry, plan, lab).expect("the stack starts")
+}
+
+/// One mutate, by a script first, then by the step of this name.
+fn go(runner: &Runner<'_>, step: &str, script: &[Choice]) -> Ended {
+    let unit = Unit { state: State::default(), script: script.to_vec(), mutates: 1 };
+    runner.run(&unit, &mut Take { step })
+}
+
+/// Takes a step; crash checks take their time, and look at nothing.
+struct Take<'a> {
+    step: &'a str,
+}
+
+impl Work for Take<'_> {
+    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+        let at = point.names.iter().position(|name| name == self.step);
+        at.unwrap_or_else(|| panic!("no step '{}' in {:?}", self.step, point.names)) as u32
+    }
+
+    fn crashes(
+        &mut self,
+        pipeline: &mut Pipeline<'_>,
+        stack: &Stack,
+        ask: &Ask<'_>,
+        _so_far: &SoFar<'_>,
+    ) -> Result<(), Failure> {
+        thread::sleep(Duration::from_millis(10));
+        Ok(pipeline.skip(stack.devices(), ask.when)?)
+    }
+
+    fn reached(&mut self, _arrival: Arrival, _signature: Option<&[u8]>, _more: bool) -> bool {
+        true
+    }
+}
+
+/// A thread that is waited for may run; one that is left behind, or that jumps the queue, makes the way not replayable.
+fn found_out(lab: &Lab) {
+    let mut registry = explode::registry();
+    registry.components.push(ComponentDef {
+        name: "helper",
+        about: "has a thread",
+        modes: &[Mode::Vm],
+        on: Some("ext4"),
+        options: &[],
+        build: |_| Ok(Box::new(Helper { bell: None })),
+    });
+    registry.checkers.push(CheckerDef {
+        name: "wakes",
+        about: "wakes the thread of a helper",
+        options: &[],
+        build: |_| Ok(Box::new(Wakes)),
+    });
+    let target = Target {
+        name: "wakes",
+        about: "for tests",
+        stack: StackSpec::default()
+            .plug("ramdisk", Options::none())
+            .plug("ext4", Options::none().with("between", "commit"))
+            .plug("helper", Options::none()),
+        checker: "wakes",
+        checker_options: Options::none(),
+        bounds: Bounds { depth: 1, limit: 10, samples: 4, crash_depth: 0 },
+        seeded: true,
+        expect: "clean",
+    };
+    let plan = Plan { mode: Mode::Vm, ..Plan::of(&registry, &target).expect("its parts are there") };
+    let runner = start(&registry, &plan, lab);
+    let broken = |why: &str| Some(format!("not replayable: the thread helper {why} (EX-58)"));
+    for (step, expected) in [
+        ("wakes it and waits", None),
+        ("wakes it and goes on", None),
+        (
+            "wakes it and stands still",
+            broken("was woken and not waited for, and has run while the system stood still"),
+        ),
+        ("wakes it when it is first", broken("is held back, and has run while nobody waited")),
+    ] {
+        let said = match go(&runner, step, &[]).early {
+            None => None,
+            Some(Early::Broken(why)) => Some(why),
+            other => panic!("{step}: {other:?}"),
+        };
+        assert_eq!(said, expected, "{step}");
+    }
+}
+
+/// Has a thread that answers a bell.
+struct Helper {
+    bell: Option<Rc<Bell>>,
+}
+
+struct Bell {
+    thread: u32,
+    rings: SyncSender<Ring>,
+}
+
+enum Ring {
+    /// Nothing.
+    Plain,
+    /// Whoever rings waits for an answer.
+    Answer(SyncSender<()>),
+    /// From now on it comes before everybody.
+    First(SyncSender<()>),
+}
+
+impl Component for Helper {
+    fn mount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+        let (rings, bell) = sync_channel(8);
+        let (tell, told) = sync_channel(1);
+        let answer = move || {
+            tell.send(gettid().as_raw() as u32).expect("somebody waits");
+            answer(&bell);
+        };
+        thread::Builder::new().name("helper".to_owned()).spawn(answer).expect("there is room");
+        self.bell = Some(Rc::new(Bell { thread: told.recv().expect("it says"), rings }));
+        Ok(())
+    }
+
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+        self.bell = None;
+        Ok(())
+    }
+
+    fn threads(&self) -> Vec<u32> {
+        self.bell.iter().map(|bell| bell.thread).collect()
+    }
+
+    fn surface(&self) -> Surface {
+        self.bell.clone().map_or(Surface::Child, |bell| Surface::Engine(bell))
+    }
+}
+
+/// What the thread does, until nobody can ring any more.
+fn answer(bell: &Receiver<Ring>) {
+    while let Ok(ring) = bell.recv() {
+        match ring {
+            Ring::Plain => {}
+            Ring::Answer(answer) => answer.send(()).expect("somebody waits"),
+            Ring::First(answer) => {
+                let first = sched_param { sched_priority: 3 };
+                // SAFETY: the kernel reads one sched_param.
+                assert_eq!(unsafe { sched_setscheduler(0, SCHED_FIFO, &raw const first) }, 0);
+                answer.send(()).expect("somebody waits");
+            }
+        }
+    }
+}
+
+struct Wakes;
+
+impl Checker for Wakes {
+    fn mutate(&mut self, cx: &mut Steps<'_>) -> Result<(), Failure> {
+        let bell = cx.stack().engine::<Bell>()?;
+        let names = [
+            "wakes it and waits",
+            "wakes it and goes on",
+            "wakes it and stands still",
+            "wakes it when it is first",
+        ]
+        .map(str::to_owned);
+        let point = Point::action(4, explode_runtime::choose::Label::default());
+        let step = cx.choose_at(&Point { names: &names, ..point });
+        let ring = |ring| bell.rings.send(ring).expect("it listens");
+        let wait = |with: fn(SyncSender<()>) -> Ring| {
+            let (answer, answered) = sync_channel(1);
+            ring(with(answer));
+            answered.recv().expect("it answers");
+        };
+        match step {
+            0 => wait(Ring::Answer),
+            3 => {
+                wait(Ring::First);
+                // What was waited for is over.
+                cx.undisturbed(|_| ());
+                ring(Ring::Plain);
+            }
+            _ => ring(Ring::Plain),
+        }
+        if step == 2 { cx.check_crashes_now(self, &[]) } else { Ok(()) }
+    }
+
+    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        Ok(())
+    }
+}
