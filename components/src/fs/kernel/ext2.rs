@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
+use super::common::{Common, options};
 use super::tool::Tool;
 use super::{
-    BETWEEN, Between, FAIL, FSCK, Failures, KernelFs, MODES, MOST_BETWEEN, MOST_FAILURES, OWN, PROBE, Repair,
-    SYNC, System, flags, no_threads, posix_promises,
+    BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, Repair, System, no_threads, posix_promises,
 };
 
 /// As it stands in the registry.
@@ -18,15 +18,11 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "ext2 by its own driver, or by that of ext4; e2fsck repairs it",
     modes: MODES,
     on: Some("ramdisk"),
-    options: &[
+    options: options![
         OptionDef { name: "driver", about: "who mounts it: ext2, ext4", default: "ext2" },
         BLOCK_SIZE,
         FSCK,
         E2FSCK,
-        FAIL,
-        MOST_FAILURES,
-        SYNC,
-        PROBE,
         BETWEEN,
         MOST_BETWEEN,
     ],
@@ -57,10 +53,9 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         make: Box::new(move || Tool::new("mke2fs", format!("-t ext2 -b {bytes} {SAME}"))),
         made: None,
         repair: e2fsck(options, true)?,
-        flags: flags(options)?,
         promises: posix_promises,
         hides: (driver == "ext4").then_some("file data that has no block yet (delayed allocation)"),
-        failures: Failures::of(options)?,
+        common: Common::of(options)?,
         between: Between::of(options, OWN)?,
         threads: no_threads,
     }))

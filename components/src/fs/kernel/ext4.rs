@@ -3,12 +3,10 @@
 use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
+use super::common::{Common, options};
 use super::ext2::{BLOCK_SIZE, E2FSCK, SAME, block_size, e2fsck};
 use super::tool::Tool;
-use super::{
-    BETWEEN, Between, FAIL, Failures, KernelFs, MODES, MOST_BETWEEN, MOST_FAILURES, Own, PROBE, SYNC, System,
-    flags, posix_promises,
-};
+use super::{BETWEEN, Between, KernelFs, MODES, MOST_BETWEEN, Own, System, posix_promises};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -16,7 +14,7 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "ext4 with its journal, which mounting replays",
     modes: MODES,
     on: Some("ramdisk"),
-    options: &[
+    options: options![
         OptionDef {
             name: "data",
             about: "how data is journalled: ordered, journal, writeback",
@@ -29,10 +27,6 @@ pub const DEF: ComponentDef = ComponentDef {
             default: "false",
         },
         E2FSCK,
-        FAIL,
-        MOST_FAILURES,
-        SYNC,
-        PROBE,
         BETWEEN,
         MOST_BETWEEN,
     ],
@@ -55,12 +49,11 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         }),
         made: None,
         repair: e2fsck(options, false)?,
-        flags: flags(options)?,
         promises: posix_promises,
         hides: Some(
             "file data that has no block yet (delayed allocation), and buffers that the journal owns",
         ),
-        failures: Failures::of(options)?,
+        common: Common::of(options)?,
         between: Between::of(options, &[Own::Writeback, Own::File, Own::Commit, Own::Reclaim])?,
         threads: |device| vec![format!("jbd2/{device}-{JOURNAL}")],
     }))

@@ -20,7 +20,7 @@ const MOST: usize = 64 << 20;
 
 /// Repairs, mounts, reads every file, unmounts. What cannot be repaired, mounted or read is left.
 pub(super) fn floor(system: &System) -> Floor {
-    let (driver, options, flags) = (system.driver, system.options.clone(), FLAGS | system.flags);
+    let (driver, options, flags) = (system.driver, system.options.clone(), FLAGS | system.common.flags);
     let repair = system.repair.as_ref().map(|repair| repair.tool.clone());
     let at = PathBuf::from(PLACE);
     let mut buffer = vec![0; CHUNK];

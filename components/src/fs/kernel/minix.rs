@@ -6,10 +6,10 @@
 use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
+use super::common::{Common, options};
 use super::tool::Tool;
 use super::{
-    BETWEEN, Between, FAIL, FSCK, Failures, KernelFs, MODES, MOST_BETWEEN, MOST_FAILURES, OWN, PROBE, Repair,
-    SYNC, System, flags, no_threads, posix_promises,
+    BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, Repair, System, no_threads, posix_promises,
 };
 
 /// As it stands in the registry.
@@ -18,13 +18,9 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "the MINIX file system; fsck.minix repairs it",
     modes: MODES,
     on: Some("ramdisk"),
-    options: &[
+    options: options![
         OptionDef { name: "version", about: "of the format: 1, 2, 3", default: "2" },
         FSCK,
-        FAIL,
-        MOST_FAILURES,
-        SYNC,
-        PROBE,
         BETWEEN,
         MOST_BETWEEN,
     ],
@@ -46,10 +42,9 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         make: Box::new(move || Tool::new("mkfs.minix", make)),
         made: None,
         repair: options.bool("fsck", true)?.then(repair),
-        flags: flags(options)?,
         promises: posix_promises,
         hides: None,
-        failures: Failures::of(options)?,
+        common: Common::of(options)?,
         between: Between::of(options, OWN)?,
         threads: no_threads,
     }))

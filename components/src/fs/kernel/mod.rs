@@ -3,6 +3,7 @@
 //! One file a system says what is particular about it, as a [`System`]; the component is the same for all.
 
 mod between;
+mod common;
 pub mod ext2;
 pub mod ext4;
 mod floor;
@@ -19,14 +20,15 @@ use explode_ramdisk::files::Files;
 use explode_runtime::between::{BETWEEN_OPTIONS, Between, Own};
 use explode_runtime::check::{Profile, Promise};
 use explode_runtime::devices::{Side, find_thread};
-use explode_runtime::failures::{FAILURE_OPTIONS, Failures};
+use explode_runtime::failures::Failures;
 use explode_runtime::recover::{Below, Blame, Component, Fault, Floor, Recovery, StackSpec, Surface};
-use explode_runtime::run::{Mode, OptionDef, Options, System as Row, UsageError};
+use explode_runtime::run::{Mode, OptionDef, Options, System as Row};
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
 use super::mounted::MountedFiles;
 use between::BetweenCalls;
+use common::Common;
 use tool::Tool;
 
 /// Where these can run.
@@ -41,8 +43,6 @@ struct System {
     driver: &'static str,
     /// The options of the mount.
     options: String,
-    /// More flags of it ([`flags`]).
-    flags: MsFlags,
     /// What makes it; the device is appended to the arguments. Every crash disk has a `System`, and none is made again: what
     /// only the first start needs is put together there.
     make: Box<dyn Fn() -> Tool>,
@@ -52,7 +52,8 @@ struct System {
     repair: Option<Repair>,
     promises: fn() -> Vec<Promise>,
     hides: Option<&'static str>,
-    failures: Failures,
+    /// What all of them can be told.
+    common: Common,
     /// What may happen between two calls.
     between: Between,
     /// The names of its threads on a block device of this name, as far as they are its own: those of work queues are shared.
@@ -126,7 +127,7 @@ impl Component for KernelFs {
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
         let (node, at) = (below.block(0)?, below.place);
-        let System { driver, options, flags, .. } = &self.system;
+        let System { driver, options, common: Common { flags, .. }, .. } = &self.system;
         let mount = || mount(Some(&node), at, Some(*driver), FLAGS | *flags, Some(options.as_str()));
         let mut mounted = mount();
         if mounted == Err(Errno::ENOENT) {
@@ -189,7 +190,7 @@ impl Component for KernelFs {
     }
 
     fn failures(&self) -> Failures {
-        self.system.failures.clone()
+        self.system.common.failures.clone()
     }
 
     fn between(&self) -> Between {
@@ -230,20 +231,6 @@ const FSCK: OptionDef = OptionDef {
     about: "repair with its fsck before each mount after a crash: true, false",
     default: "true",
 };
-
-/// The option of those that can be mounted so that every change is durable at once.
-const SYNC: OptionDef =
-    OptionDef { name: "sync", about: "mount with -o sync: true, false", default: "false" };
-
-/// How a file system is mounted, as its option [`SYNC`] says.
-fn flags(options: &Options) -> Result<MsFlags, UsageError> {
-    Ok(if options.bool(SYNC.name, false)? { MsFlags::MS_SYNCHRONOUS } else { MsFlags::empty() })
-}
-
-/// The options by which all of them are told what may fail in the kernel.
-const FAIL: OptionDef = FAILURE_OPTIONS[0];
-const MOST_FAILURES: OptionDef = FAILURE_OPTIONS[1];
-const PROBE: OptionDef = FAILURE_OPTIONS[2];
 
 /// The options by which they are told what may happen between two calls.
 const BETWEEN: OptionDef = BETWEEN_OPTIONS[0];

@@ -3,10 +3,10 @@
 use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, Options, UsageError};
 
+use super::common::{Common, options};
 use super::tool::Tool;
 use super::{
-    BETWEEN, Between, FAIL, FSCK, Failures, KernelFs, MODES, MOST_BETWEEN, MOST_FAILURES, OWN, PROBE, Repair,
-    SYNC, System, flags, no_threads, posix_promises,
+    BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, Repair, System, no_threads, posix_promises,
 };
 
 /// As it stands in the registry.
@@ -15,7 +15,7 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "FAT with long names; fsck.fat repairs it",
     modes: MODES,
     on: Some("ramdisk"),
-    options: &[FSCK, FAIL, MOST_FAILURES, SYNC, PROBE, BETWEEN, MOST_BETWEEN],
+    options: options![FSCK, BETWEEN, MOST_BETWEEN],
     build,
 };
 
@@ -28,10 +28,9 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         make: Box::new(|| Tool::new("mkfs.fat", "--invariant")),
         made: None,
         repair: options.bool("fsck", true)?.then(repair),
-        flags: flags(options)?,
         promises: posix_promises,
         hides: None,
-        failures: Failures::of(options)?,
+        common: Common::of(options)?,
         between: Between::of(options, OWN)?,
         threads: no_threads,
     }))

@@ -7,11 +7,9 @@ use explode_runtime::devices::NOW;
 use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, Options, UsageError};
 
+use super::common::{Common, options};
 use super::tool::Tool;
-use super::{
-    Between, FAIL, Failures, KernelFs, MODES, MOST_FAILURES, PROBE, SYNC, System, flags, no_threads,
-    posix_promises,
-};
+use super::{Between, KernelFs, MODES, System, no_threads, posix_promises};
 
 /// Its driver, which is no part of explode's kernel.
 pub(super) const DRIVER: &str = "xfs";
@@ -22,7 +20,7 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "XFS, whose log mounting replays",
     modes: MODES,
     on: Some("ramdisk"),
-    options: &[FAIL, MOST_FAILURES, SYNC, PROBE],
+    options: options![],
     build,
 };
 
@@ -37,12 +35,11 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         make: Box::new(|| Tool::new("mkfs.xfs", MAKE)),
         made: Some(|node| times::hold(node, NOW)),
         repair: None,
-        flags: flags(options)?,
         promises: posix_promises,
         hides: Some(
             "file data that has no block yet (delayed allocation) or was not submitted, and what its log and its own buffers hold",
         ),
-        failures: Failures::of(options)?,
+        common: Common::of(options)?,
         // Its thread goes by timers of its own (docs/threads.md).
         between: Between::default(),
         threads: no_threads,

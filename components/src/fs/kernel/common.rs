@@ -1,0 +1,43 @@
+//! What all file systems of the kernel can be told: how they are mounted, and what may fail in them.
+
+use explode_runtime::failures::{FAILURE_OPTIONS, Failures};
+use explode_runtime::run::{OptionDef, Options, UsageError};
+use nix::mount::MsFlags;
+
+/// Every change is durable at once.
+pub const SYNC: OptionDef =
+    OptionDef { name: "sync", about: "mount with -o sync: true, false", default: "false" };
+pub const FAIL: OptionDef = FAILURE_OPTIONS[0];
+pub const MOST_FAILURES: OptionDef = FAILURE_OPTIONS[1];
+pub const PROBE: OptionDef = FAILURE_OPTIONS[2];
+
+/// The options of a file system: its own, and those of all.
+macro_rules! options {
+    ($($own:expr),* $(,)?) => {
+        &[
+            $($own,)*
+            $crate::fs::kernel::common::SYNC,
+            $crate::fs::kernel::common::FAIL,
+            $crate::fs::kernel::common::MOST_FAILURES,
+            $crate::fs::kernel::common::PROBE,
+        ]
+    };
+}
+pub(super) use options;
+
+/// What these options say.
+pub struct Common {
+    /// More flags of the mount.
+    pub flags: MsFlags,
+    /// What may fail in a mutate.
+    pub failures: Failures,
+}
+
+impl Common {
+    /// What they say.
+    pub fn of(options: &Options) -> Result<Common, UsageError> {
+        let sync = options.bool(SYNC.name, false)?;
+        let flags = if sync { MsFlags::MS_SYNCHRONOUS } else { MsFlags::empty() };
+        Ok(Common { flags, failures: Failures::of(options)? })
+    }
+}
