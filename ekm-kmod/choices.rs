@@ -9,7 +9,7 @@
 //! - what has nothing to do with the call: a fault on user memory (`handle_mm_fault`), whose need for memory depends on what the
 //!   program has touched before; and pages for the slab allocator (`new_slab`), which depend on who has freed what.
 //!
-//! Probes come here with preemption off. What is shared is written by one thread: that of the system call, which is the user's own.
+//! Probes come here with preemption off, modules (`choose`) however they are. What is shared is written by one thread: that of the system call, which is the user's own.
 
 use core::mem::size_of;
 use core::ptr;
@@ -33,7 +33,8 @@ pub(crate) struct Choices {
 pub(crate) static CHOICES: Choices = Choices { shared: AtomicPtr::new(ptr::null_mut()) };
 
 impl Choices {
-    /// Makes the shared memory, the first time. One call at a time, while nothing is probed that may fail. `ENODEV` if this kernel cannot say who calls.
+    /// Makes the shared memory, the first time. One call at a time, while nothing is probed that may fail. `ENODEV` if this kernel
+    /// cannot say who calls.
     pub(crate) fn make(&self) -> Result {
         if !self.shared.load(Ordering::Acquire).is_null() {
             return Ok(());
