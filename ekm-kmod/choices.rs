@@ -9,7 +9,8 @@
 //! - what has nothing to do with the call: a fault on user memory (`handle_mm_fault`), whose need for memory depends on what the
 //!   program has touched before; and pages for the slab allocator (`new_slab`), which depend on who has freed what.
 //!
-//! Probes come here with preemption off, modules (`choose`) however they are. What is shared is written by one thread: that of the system call, which is the user's own.
+//! Probes come here with preemption off, modules (`choose`) however they are. What is shared is written by one thread: that of the
+//! system call, which is the user's own.
 
 use core::mem::size_of;
 use core::ptr;
@@ -187,8 +188,8 @@ pub(crate) unsafe fn of_module(options: u32, ip: u64, sp: u64, bp: u64) -> u32 {
     unsafe { CHOICES.choose(&mut regs, FAIL_MODULE, NO_DEVICE, options) }
 }
 
-/// The bottom of the running thread's stack, if that is in a system call on files, and `sp` on it. An interrupt in the kernel has another stack, and one
-/// in user space leaves no number of a call.
+/// The bottom of the running thread's stack, if that is in a system call on files, and `sp` on it. An interrupt in the kernel has
+/// another stack, and one in user space leaves no number of a call.
 ///
 /// # Safety
 ///
