@@ -4,6 +4,7 @@ pub mod atomic;
 pub mod basic;
 pub mod failures;
 pub(crate) mod kernel;
+pub mod reasonable;
 pub mod sync;
 mod topology;
 pub mod toyfs;
