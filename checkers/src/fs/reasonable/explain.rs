@@ -22,7 +22,8 @@ pub fn why(search: &mut Search<'_>) -> Violation {
             Err(violation) => return violation,
         }
     }
-    let text = "each name can be as it is, and not all at once: names that led to one file lead to two, or those of two to one";
+    let text = "each name can be as it is, and not all at once: names of one file lead to two, names of two to one, or one is missing \
+                whose file is there by another";
     Violation::new(Verdict::Corrupt, "one-sequence", text)
 }
 
@@ -91,4 +92,23 @@ pub fn links(tree: &Tree) -> Option<Violation> {
         }
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn links_are_counted() {
+        let file = |links, names| Node::File { path: "/a".into(), links, names, bytes: Vec::new() };
+        let tree = |node| Tree { root: 0, nodes: BTreeMap::from([(1, node)]) };
+        assert_eq!(links(&tree(file(2, 2))), None);
+        let found = links(&tree(file(2, 1))).unwrap();
+        assert_eq!(
+            (found.promise.as_str(), found.message.as_str()),
+            ("link-count", "/a has 1 names, and says 2")
+        );
+    }
 }
