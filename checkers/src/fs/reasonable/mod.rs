@@ -16,7 +16,7 @@
 //! | `flushed-contents` | what was forced of a file, and not changed since, is there; and its size (fsync(2)) |
 //! | `unsynced-contents` | the rest of a file is zeroes, or what was written there at some time, and no longer than it ever was since; with `unsynced=any` it may hold anything |
 //! | `kind` | a name leads to a file or a directory as it did |
-//! | `one-sequence` | all of it at once: names that lead to one file do so, and those of two files do not |
+//! | `one-sequence` | all of it at once: a name is not missing whose file is there by another, names that were forced and lead to one file do so, and those of two files do not; with `copies=false` no file is there twice |
 //! | `link-count` | a file has as many links as names (stat(2), st_nlink) |
 //! | `readable` | everything can be read |
 //!
@@ -71,8 +71,8 @@ pub const DEF: CheckerDef = CheckerDef {
         },
         OptionDef {
             name: "copies",
-            about: "may a rename under way leave a file as two, as where there are no links: true, false",
-            default: "false",
+            about: "may a rename or link that is not forced leave a file as two, as FAT does: true, false",
+            default: "true",
         },
     ],
     build,
@@ -99,7 +99,7 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     Ok(Box::new(Reasonable {
         limits: Limits::of(options)?,
         garbage: options.one_of("unsynced", &[("own", Garbage::Own), ("any", Garbage::Any)])?,
-        copies: options.bool("copies", false)?,
+        copies: options.bool("copies", true)?,
         fs,
         writes: 0,
         during: now.clone(),

@@ -21,7 +21,7 @@ pub struct Search<'a> {
     pub tree: &'a Tree,
     /// May an unsynced file hold anything?
     pub garbage: Garbage,
-    /// May one inode be found as two? Where there are no links, a rename under way leaves its file so.
+    /// May one inode be found as two, where not both of their names are settled?
     pub copies: bool,
     /// The inodes that have a name.
     alive: BTreeSet<Id>,
@@ -31,12 +31,16 @@ pub struct Search<'a> {
     unmade: Vec<Vec<Id>>,
 }
 
-/// A name that was found: its path, the inode it leads to, and which ones of the model these may be.
+/// A name that was found: the inode it leads to, which ones of the model that may be, and whether a crash can change nothing of the name.
 #[derive(Clone, Debug)]
 struct Lead {
     inode: u32,
     may_be: Vec<Id>,
+    settled: bool,
 }
+
+/// What each inode that was found is: one of the model's, and whether a settled name leads there.
+type Assigned = BTreeMap<u32, (Id, bool)>;
 
 impl<'a> Search<'a> {
     pub fn new(
@@ -52,14 +56,14 @@ impl<'a> Search<'a> {
 
     /// Is there a way to build the tree?
     pub fn is_legal(&mut self) -> bool {
-        let root = Lead { inode: self.tree.root, may_be: vec![Abstract::ROOT] };
-        self.assign(&mut vec![root], &mut BTreeMap::new())
+        let root = Lead { inode: self.tree.root, may_be: vec![Abstract::ROOT], settled: true };
+        self.assign(&mut vec![root], &mut Assigned::new())
     }
 
     /// Gives an inode of the model to what each lead has found; `waiting` is as it was if there is no way.
-    fn assign(&mut self, waiting: &mut Vec<Lead>, assigned: &mut BTreeMap<u32, Id>) -> bool {
+    fn assign(&mut self, waiting: &mut Vec<Lead>, assigned: &mut Assigned) -> bool {
         let Some(lead) = waiting.pop() else {
-            let is_found = |id: &Id| assigned.values().any(|found| found == id);
+            let is_found = |id: &Id| assigned.values().any(|(found, _)| found == id);
             return self.unmade.iter().all(|ids| !ids.iter().all(is_found));
         };
         let done = self.assign_one(&lead, waiting, assigned);
@@ -69,8 +73,8 @@ impl<'a> Search<'a> {
         done
     }
 
-    fn assign_one(&mut self, lead: &Lead, waiting: &mut Vec<Lead>, assigned: &mut BTreeMap<u32, Id>) -> bool {
-        let known = assigned.get(&lead.inode).copied();
+    fn assign_one(&mut self, lead: &Lead, waiting: &mut Vec<Lead>, assigned: &mut Assigned) -> bool {
+        let known = assigned.get(&lead.inode).map(|(id, _)| *id);
         for id in lead.may_be.iter().copied() {
             if !self.alive.contains(&id) {
                 if self.assign(waiting, assigned) {
@@ -84,12 +88,14 @@ impl<'a> Search<'a> {
                 }
                 continue;
             }
-            let taken = !self.copies && assigned.values().any(|other| *other == id);
+            let taken = assigned
+                .values()
+                .any(|(other, settled)| *other == id && (!self.copies || lead.settled && *settled));
             if known.is_some() || taken || !self.fits(lead.inode, id) {
                 continue;
             }
             let Some((leads, unmade)) = self.leads(lead.inode, id) else { continue };
-            assigned.insert(lead.inode, id);
+            assigned.insert(lead.inode, (id, lead.settled));
             let before = (waiting.len(), self.unmade.len());
             waiting.extend(leads);
             self.unmade.extend(unmade);
@@ -113,8 +119,10 @@ impl<'a> Search<'a> {
         let unmade = missing.map(|name| self.missing(id, name)).collect::<Option<Vec<_>>>()?;
         let judged = found.iter().filter(|(name, _)| !is_set_aside(self.history, id, name));
         let leads = judged.map(|(name, inode)| {
-            let may_be: Vec<Id> = self.history.leads(id, name).into_iter().flatten().collect();
-            (!may_be.is_empty()).then_some(Lead { inode: *inode, may_be })
+            let leads = self.history.leads(id, name);
+            let settled = leads.len() == 1;
+            let may_be: Vec<Id> = leads.into_iter().flatten().collect();
+            (!may_be.is_empty()).then_some(Lead { inode: *inode, may_be, settled })
         });
         let asks = unmade.into_iter().filter(|ids| !ids.is_empty()).collect();
         Some((leads.collect::<Option<_>>()?, asks))
