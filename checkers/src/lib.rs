@@ -19,6 +19,7 @@ pub fn register(registry: &mut Registry) {
         fs::sync::DEF,
         fs::failures::DEF,
         fs::ways::DEF,
+        fs::reasonable::DEF,
         kv::commits::DEF,
         vcs::merge::DEF,
         vdisk::blocks::DEF,
@@ -29,6 +30,7 @@ pub fn register(registry: &mut Registry) {
     registry.targets.extend(fs::sync::targets());
     registry.targets.extend(fs::failures::targets());
     registry.targets.extend(fs::ways::targets());
+    registry.targets.extend(fs::reasonable::targets());
     registry.targets.extend(fs::toyfs::targets());
     registry.targets.extend(vdisk::targets::targets());
     registry.targets.extend(vdisk::targets::systems());

@@ -12,8 +12,13 @@ pub fn plan(registry: &Registry, target: &str, args: &StackArgs) -> Result<Plan,
     let mut plan = bare(registry, target, args)?;
     for setting in &args.set {
         let setting = Setting::parse("--set", setting)?;
+        let of_checker = setting.layer == plan.checker && !plan.has_command_checker();
         if !setting.apply(&mut plan.stack) {
-            return Err(setting.unknown([&plan.stack]));
+            if !of_checker {
+                return Err(setting.unknown([&plan.stack]));
+            }
+            plan.checker_options =
+                std::mem::take(&mut plan.checker_options).with(setting.key, setting.value());
         }
     }
     Ok(plan)
@@ -54,7 +59,7 @@ fn of_file(registry: &Registry, target: &str, args: &StackArgs) -> Result<Plan, 
     Plan::of_file(registry, format!("{checker}-{}", file.name()), checker, Options::none(), stack)
 }
 
-/// An option of a component: `COMPONENT.KEY=VALUE`.
+/// An option of a component, or of the checker: `COMPONENT.KEY=VALUE`.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<'a> {
     layer: &'a str,
@@ -80,14 +85,18 @@ impl<'a> Setting<'a> {
     pub fn apply(&self, stack: &mut StackSpec) -> bool {
         let Some(found) = stack.0.iter_mut().find(|layer| layer.name == self.layer) else { return false };
         let command = found.component == COMPONENT.name && COMMANDS.contains(&self.key);
-        let value = match (self.value.parse(), self.value.parse()) {
-            _ if command => self.value.into(),
+        let value = if command { self.value.into() } else { self.value() };
+        found.options = std::mem::take(&mut found.options).with(self.key, value);
+        true
+    }
+
+    /// What it is set to: yes or no, a number, or else a text.
+    fn value(&self) -> OptionValue {
+        match (self.value.parse(), self.value.parse()) {
             (Ok(yes), _) => OptionValue::Bool(yes),
             (_, Ok(number)) => OptionValue::Int(number),
             _ => OptionValue::Text(self.value.to_owned()),
-        };
-        found.options = std::mem::take(&mut found.options).with(self.key, value);
-        true
+        }
     }
 
     /// None of these stacks has the layer.

@@ -33,6 +33,7 @@ pub fn all(port: &str) {
     two_deep(cx, &mut report);
     minix_3(cx, &mut report);
     canaries(cx, &mut report);
+    crate::ways::all(cx, &mut report);
     losses(cx, &mut report);
     media(cx, &mut report);
     log_writes::logs(&lab, &mut report);

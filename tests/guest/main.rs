@@ -19,6 +19,7 @@ mod log_writes;
 mod report;
 mod skipping;
 mod threads;
+mod ways;
 
 /// The word by which the program knows that it is in the guest.
 const IN_GUEST: &str = "in-guest";

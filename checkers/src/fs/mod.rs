@@ -5,6 +5,7 @@ pub mod basic;
 pub mod failures;
 pub(crate) mod kernel;
 pub(crate) mod questions;
+pub mod reasonable;
 pub mod sync;
 mod topology;
 pub mod toyfs;

@@ -8,7 +8,7 @@ use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 
 use crate::{Ran, plan, registry, run};
 
-const REPAIR: ComponentDef = ComponentDef {
+pub const REPAIR: ComponentDef = ComponentDef {
     name: "repair",
     about: "breaks the files below it",
     modes: &[Mode::Mem],

@@ -1,8 +1,11 @@
-//! What is synced survives on simfiles, completely explored; whatever breaks that is told, with the right verdict and promise.
+//! What is synced survives on simfiles, completely explored; whatever breaks that is told, with the right verdict and promise. So it
+//! is with each way to sync (`fs-ways`), and with all that a crash leaves (`fs-reasonable`).
 
 mod broken_files;
 mod counts;
 mod mounted_directory;
+mod reasonable;
+mod ways;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -38,6 +41,16 @@ impl Ran {
     fn signatures(&self) -> Vec<&str> {
         self.findings.keys().map(String::as_str).collect()
     }
+}
+
+/// Asserts states, operations, crash disks and distinct checks of a run that finds nothing.
+#[track_caller]
+fn counts(plan: &Plan, expected: [u64; 4]) {
+    let ran = run(&registry(), plan);
+    assert_eq!(ran.signatures(), [""; 0]);
+    let summary = ran.summary;
+    let counted = [summary.states, summary.operations, summary.crash_disks, summary.distinct];
+    assert_eq!(counted.map(|count| u64::try_from(&count.0).expect("few enough")), expected);
 }
 
 /// Runs a plan; nothing may be broken or left out.

@@ -19,7 +19,7 @@ pub const DEF: ComponentDef = ComponentDef {
         about: "which sync does nothing: none, files (fsync, fdatasync), directories (fsync of one), growth (fdatasync of a file \
                 that has grown since its last), subdirectories (sync below the root), sync, syncfs, fsync, fdatasync, o-sync, \
                 o-dsync, msync, mount-sync (it looks mounted with -o sync, and is not), moved (fsync of a directory while what has \
-                got another name was not synced itself since)",
+                got another name was not synced itself since), removals (sync, of a directory that has lost a name)",
         default: "none",
     }],
     build,
@@ -41,6 +41,7 @@ enum Lies {
     Msync,
     MountSync,
     Moved,
+    Removals,
 }
 
 struct LyingSync {
@@ -64,14 +65,15 @@ fn build(options: &Options) -> std::result::Result<Box<dyn Component>, UsageErro
         ("msync", Lies::Msync),
         ("mount-sync", Lies::MountSync),
         ("moved", Lies::Moved),
+        ("removals", Lies::Removals),
     ];
     Ok(Box::new(LyingSync { lies: options.one_of("lies", &words)?, files: None }))
 }
 
 impl Component for LyingSync {
     fn mount(&mut self, below: &Below<'_>) -> std::result::Result<(), Fault> {
-        let (sizes, moved) = (RefCell::default(), RefCell::default());
-        self.files = Some(Rc::new(Liar { lies: self.lies, files: below.files()?, sizes, moved }));
+        let (sizes, moved, shrunk) = Default::default();
+        self.files = Some(Rc::new(Liar { lies: self.lies, files: below.files()?, sizes, moved, shrunk }));
         Ok(())
     }
 
@@ -92,6 +94,8 @@ struct Liar {
     sizes: RefCell<BTreeMap<u32, u64>>,
     /// The inodes that have got another name and were not synced since.
     moved: RefCell<BTreeSet<u32>>,
+    /// The directories that have lost a name and were not synced since.
+    shrunk: RefCell<BTreeSet<u32>>,
 }
 
 impl Liar {
@@ -107,12 +111,37 @@ impl Liar {
         Ok(())
     }
 
+    /// Notes that a path leads nowhere any more.
+    fn loses(&self, path: &str) -> Result<()> {
+        let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+        let parent = if parent.is_empty() { "/" } else { parent };
+        self.shrunk.borrow_mut().insert(self.files.stat(parent)?.inode);
+        Ok(())
+    }
+
+    /// Syncs everything below a directory but the names of those that have lost one.
+    fn sync_but_removals(&self, directory: &str) -> Result<()> {
+        for (name, kind) in self.files.readdir(directory)? {
+            let path = format!("{}/{name}", directory.trim_end_matches('/'));
+            match kind {
+                Kind::Directory => self.sync_but_removals(&path)?,
+                Kind::File => self.fsync_path(&path)?,
+            }
+        }
+        let inode = self.files.stat(directory)?.inode;
+        if self.shrunk.borrow().contains(&inode) { Ok(()) } else { self.files.sync_dir(directory) }
+    }
+
+    fn fsync_path(&self, path: &str) -> Result<()> {
+        let fd = self.files.open(path, OpenFlags::EXISTING)?;
+        self.files.fsync(fd)?;
+        self.files.close(fd)
+    }
+
     /// Syncs the root and the files in it.
     fn sync_root(&self) -> Result<()> {
         for (name, _) in self.files.readdir("/")?.iter().filter(|(_, kind)| *kind == Kind::File) {
-            let fd = self.files.open(&format!("/{name}"), OpenFlags::EXISTING)?;
-            self.files.fsync(fd)?;
-            self.files.close(fd)?;
+            self.fsync_path(&format!("/{name}"))?;
         }
         self.files.sync_dir("/")
     }
@@ -136,12 +165,14 @@ impl Files for Liar {
         if self.lies == Lies::Directories || self.lies == Lies::Moved && !moved.is_empty() {
             return Ok(());
         }
+        self.shrunk.borrow_mut().remove(&inode);
         self.files.sync_dir(path)
     }
     fn sync(&self) -> Result<()> {
         match self.lies {
             Lies::Subdirectories => self.sync_root(),
             Lies::Sync => Ok(()),
+            Lies::Removals => self.sync_but_removals("/"),
             _ => self.files.sync(),
         }
     }
@@ -150,7 +181,10 @@ impl Files for Liar {
         claims || self.files.can(ability)
     }
     fn sync_machine(&self) -> Result<()> {
-        if self.lies == Lies::Sync { Ok(()) } else { self.files.sync_machine() }
+        match self.lies {
+            Lies::Sync | Lies::Removals | Lies::Subdirectories => self.sync(),
+            _ => self.files.sync_machine(),
+        }
     }
     fn syncfs(&self) -> Result<()> {
         if self.lies == Lies::Syncfs { Ok(()) } else { self.files.syncfs() }
@@ -195,17 +229,20 @@ impl Files for Liar {
         self.files.mkdir(path)
     }
     fn rmdir(&self, path: &str) -> Result<()> {
-        self.files.rmdir(path)
+        self.files.rmdir(path)?;
+        self.loses(path)
     }
     fn link(&self, from: &str, to: &str) -> Result<()> {
         self.files.link(from, to)?;
         self.moves(to)
     }
     fn unlink(&self, path: &str) -> Result<()> {
-        self.files.unlink(path)
+        self.files.unlink(path)?;
+        self.loses(path)
     }
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         self.files.rename(from, to)?;
+        self.loses(from)?;
         self.moves(to)
     }
 }

@@ -9,7 +9,7 @@ use super::promise::{Contents, Part};
 const CLUSTER: usize = 64 << 10;
 
 /// A regular file.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct File {
     bytes: Vec<u8>,
     synced: Option<Synced>,
@@ -18,7 +18,7 @@ pub struct File {
 }
 
 /// What a sync has made durable, and what may have become of it since.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Synced {
     by: Call,
     bytes: Vec<u8>,

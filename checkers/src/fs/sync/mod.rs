@@ -81,7 +81,7 @@ pub const DEF: CheckerDef = CheckerDef {
 };
 
 /// A call that makes something durable; the stronger one is greater. Those of `fs-ways` are no steps here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Call {
     FsyncOfDirectory,
     Fdatasync,

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 pub type Id = usize;
 
 /// A file system in memory; the root is there from the beginning.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Abstract {
     nodes: Vec<Node>,
 }
 
 /// What an inode is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Node {
     /// Its bytes.
     File(Vec<u8>),
@@ -79,6 +79,11 @@ impl Abstract {
             Node::Directory(names) => names.get(name).copied(),
             Node::File(_) => None,
         })
+    }
+
+    /// The inode that the next one to be made will be.
+    pub fn next(&self) -> Id {
+        self.nodes.len()
     }
 
     /// Makes an inode with a name, in a directory that is there.

@@ -6,7 +6,7 @@
 //! | [`Abstract`] | the abstract file system: what the calls have made, which the real one must equal |
 //! | [`Call`] | eight system calls on each node of it; the same tree has the same ones, in the same order |
 //! | [`signature`] | its canonical form: two that differ in names only have the same |
-//! | [`Found`] | what a real one says of itself, to compare |
+//! | [`is_as_expected`] | compares a real one with it |
 
 mod abstract_fs;
 mod call;
@@ -15,12 +15,14 @@ mod found;
 #[cfg(test)]
 mod tests;
 
+use explode_ramdisk::files::Files;
+use explode_runtime::check::{Failure, Verdict, Violation};
 use explode_runtime::run::{OptionDef, Options, UsageError};
 
-pub use abstract_fs::{Abstract, Id};
+pub use abstract_fs::{Abstract, Id, split};
 pub use call::{Call, Write};
 pub use canonical::signature;
-pub use found::Found;
+use found::Found;
 
 /// How large a topology grows, and where its files are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,4 +72,17 @@ impl Limits {
         let contents = options.one_of(CALLS.name, &[("all", true), ("names", false)])?;
         Ok(Limits { files: files as usize, dirs: dirs as usize, far: far as usize, contents })
     }
+}
+
+/// Is a file system like the abstract one (EX-98), when a call has just succeeded? If not, that is a broken promise,
+/// `call-has-its-effect`.
+pub fn is_as_expected(files: &dyn Files, fs: &Abstract, call: &Call) -> Result<(), Failure> {
+    let difference = match Found::of(files) {
+        Ok(found) => found.difference(&Found::expected(fs)),
+        Err(unreadable) => Some(unreadable),
+    };
+    difference.map_or(Ok(()), |difference| {
+        let message = format!("{} succeeded, and {difference}", call.name());
+        Err(Violation::new(Verdict::Corrupt, "call-has-its-effect", message).into())
+    })
 }

@@ -204,5 +204,5 @@ fn files_do_as_the_abstract_file_system_does() {
             assert_eq!(found.difference(&Found::expected(&fs)), None, "{way:?}");
         }
     }
-    assert_eq!(seen.len(), 125);
+    assert_eq!(seen.len(), 108);
 }

@@ -31,7 +31,7 @@ mod way;
 use std::hash::Hash as _;
 use std::panic::Location;
 
-use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::check::{Checker, Cx, Failure};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::Stack;
@@ -40,7 +40,7 @@ use nix::errno::Errno;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::sync::promise::Promise;
-use super::topology::{Abstract, CALLS, Call, DIRS, FAR, FILES, Found, Limits, signature};
+use super::topology::{Abstract, CALLS, Call, DIRS, FAR, FILES, Limits, is_as_expected, signature};
 use forced::Forced;
 use way::Way;
 
@@ -116,7 +116,7 @@ impl Checker for Ways {
             }
             Err(errno) => return Err(Failure::Broken(format!("{}: {errno}", call.name()))),
         }
-        self.is_as_expected(call, cx)?;
+        cx.undisturbed(|_| is_as_expected(files.as_ref(), &self.fs, call))?;
         self.way.force(files.as_ref(), &self.fs, call)?;
         self.forced.follow(self.way, &self.fs, call, &bytes);
         self.promises = self.forced.promises(self.way, &self.fs);
@@ -141,19 +141,5 @@ impl Checker for Ways {
 
     fn fork(&self) -> Option<Box<dyn Checker>> {
         Some(Box::new(self.clone()))
-    }
-}
-
-impl Ways {
-    fn is_as_expected(&self, call: &Call, cx: &mut Cx<'_>) -> Result<(), Failure> {
-        let files = cx.stack().files()?;
-        let difference = match cx.undisturbed(|_| Found::of(files.as_ref())) {
-            Ok(found) => found.difference(&Found::expected(&self.fs)),
-            Err(unreadable) => Some(unreadable),
-        };
-        difference.map_or(Ok(()), |difference| {
-            let message = format!("{} succeeded, and {difference}", call.name());
-            Err(Violation::new(Verdict::Corrupt, "call-has-its-effect", message).into())
-        })
     }
 }

@@ -1,0 +1,114 @@
+//! What is wrong with a tree that nothing builds, in words: the first name, from the root on, that cannot be as it is.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use explode_runtime::check::{Verdict, Violation};
+
+use super::contents;
+use super::search::{Search, is_set_aside};
+use super::tree::{Node, Tree};
+use crate::fs::topology::{Abstract, Id};
+
+/// Why the search has found no way.
+pub fn why(search: &mut Search<'_>) -> Violation {
+    let mut seen = BTreeSet::new();
+    let mut waiting = VecDeque::from([(String::new(), search.tree.root, Abstract::ROOT)]);
+    while let Some((path, inode, id)) = waiting.pop_front() {
+        if !seen.insert((inode, id)) {
+            continue;
+        }
+        match in_directory(search, &path, inode, id) {
+            Ok(below) => waiting.extend(below),
+            Err(violation) => return violation,
+        }
+    }
+    let text = "each name can be as it is, and not all at once: names of one file lead to two, names of two to one, or one is missing \
+                whose file is there by another";
+    Violation::new(Verdict::Corrupt, "one-sequence", text)
+}
+
+/// The directories below one, as what they are likely to be, or what is wrong in it.
+fn in_directory(
+    search: &mut Search<'_>,
+    parent: &str,
+    inode: u32,
+    id: Id,
+) -> Result<Vec<(String, u32, Id)>, Violation> {
+    let (history, tree) = (search.history, search.tree);
+    let Some(Node::Directory(found)) = tree.nodes.get(&inode) else { return Ok(Vec::new()) };
+    let wrong = |verdict, promise, text: String| Err(Violation::new(verdict, promise, text));
+    for name in history.names(id).filter(|name| !found.contains_key(*name)) {
+        if search.missing(id, name).is_none() {
+            return wrong(Verdict::Lost, "flushed-name", format!("{parent}/{name} was forced, and is gone"));
+        }
+    }
+    let mut below = Vec::new();
+    for (name, inode) in found.iter().filter(|(name, _)| !is_set_aside(history, id, name)) {
+        let path = format!("{parent}/{name}");
+        let leads = history.leads(id, name);
+        let may_be: Vec<Id> = leads.iter().copied().flatten().collect();
+        if leads.is_empty() {
+            let text = format!("{path} was never created, and is there");
+            return wrong(Verdict::Resurrected, "created-name", text);
+        }
+        if may_be.is_empty() {
+            let text = format!("{path} was deleted for good, and is there");
+            return wrong(Verdict::Resurrected, "deleted-name", text);
+        }
+        if may_be.iter().any(|id| search.is_gone(*id)) {
+            continue;
+        }
+        match may_be.iter().find(|id| search.fits(*inode, **id)) {
+            Some(id) => below.push((path, *inode, *id)),
+            None => return Err(misfit(search, &path, *inode, may_be[0])),
+        }
+    }
+    Ok(below)
+}
+
+/// Why what was found is not this inode.
+fn misfit(search: &Search<'_>, path: &str, inode: u32, id: Id) -> Violation {
+    let written = search.history.file(id);
+    match (search.tree.nodes.get(&inode), written) {
+        (Some(Node::File { bytes, .. }), Some(written)) => {
+            match contents::judge(written, bytes, search.garbage) {
+                Err(violation) => Violation { message: format!("{path} {}", violation.message), ..violation },
+                Ok(()) => Violation::new(Verdict::Corrupt, "kind", format!("{path} is a file")),
+            }
+        }
+        (Some(Node::Directory(_)), _) => {
+            Violation::new(Verdict::Corrupt, "kind", format!("{path} is a directory"))
+        }
+        _ => Violation::new(Verdict::Corrupt, "kind", format!("{path} is a file")),
+    }
+}
+
+/// A file that has not as many links as names.
+pub fn links(tree: &Tree) -> Option<Violation> {
+    tree.nodes.values().find_map(|node| match node {
+        Node::File { path, links, names, .. } if links != names => {
+            let text = format!("{path} has {names} names, and says {links}");
+            Some(Violation::new(Verdict::Corrupt, "link-count", text))
+        }
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn links_are_counted() {
+        let file = |links, names| Node::File { path: "/a".into(), links, names, bytes: Vec::new() };
+        let tree = |node| Tree { root: 0, nodes: BTreeMap::from([(1, node)]) };
+        assert_eq!(links(&tree(file(2, 2))), None);
+        let found = links(&tree(file(2, 1))).unwrap();
+        assert_eq!(
+            (found.promise.as_str(), found.message.as_str()),
+            ("link-count", "/a has 1 names, and says 2")
+        );
+    }
+}

@@ -1,0 +1,136 @@
+//! What was done, as operations that a crash keeps or loses one by one (EX-103): a call is taken apart into making an inode, leading a
+//! name to it, leading a name nowhere, and writing or resizing a file.
+//!
+//! An operation is *stable* once something has forced it, and *volatile* before: on disk, or not. Operations on different names are
+//! independent of each other, and so are those on different files; of those on one name the newest on disk is seen. So it is enough
+//! to know of each name all that it may lead to. One rule ties two together: a name leads somewhere only if its inode was made.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::fs::sync::Call as By;
+use crate::fs::sync::file::File;
+use crate::fs::topology::{Abstract, Call, Id, split};
+
+/// All that may be on disk.
+#[derive(Clone, Debug, Default, Hash)]
+pub struct History {
+    names: BTreeMap<(Id, String), Name>,
+    files: BTreeMap<Id, Written>,
+    /// The inodes whose making is stable.
+    made: BTreeSet<Id>,
+}
+
+/// A name in a directory.
+#[derive(Clone, Debug, Default, Hash)]
+struct Name {
+    /// What the stable operations have left.
+    stable: Option<Id>,
+    /// Where the volatile ones lead it, oldest first.
+    volatile: Vec<Option<Id>>,
+}
+
+/// A file: what of it is stable, and all that was ever written to it.
+#[derive(Clone, Debug, Default, Hash)]
+pub struct Written {
+    /// What is forced of it.
+    pub forced: File,
+    /// Each write: where, and what.
+    pub writes: Vec<(usize, Vec<u8>)>,
+    /// The largest size since the last time that it was forced.
+    pub largest: usize,
+}
+
+impl History {
+    /// A call is about to be made: its operations are volatile; `fs` is the tree before it, `bytes` what it writes.
+    pub fn add(&mut self, fs: &Abstract, call: &Call, bytes: &[u8]) {
+        let at = |path: &str| fs.find(path).expect("it is there");
+        match call {
+            Call::Creat { path } => {
+                self.lead(fs, path, Some(fs.next()));
+                self.files.insert(fs.next(), Written::default());
+            }
+            Call::Mkdir { path } => self.lead(fs, path, Some(fs.next())),
+            Call::Unlink { path } | Call::Rmdir { path } => self.lead(fs, path, None),
+            Call::Link { from, to } => self.lead(fs, to, Some(at(from))),
+            Call::Rename { from, to } => {
+                // Nobody promises that what is replaced is not gone before; that a rename is atomic is nowhere demanded.
+                if fs.find(to).is_some() {
+                    self.lead(fs, to, None);
+                }
+                self.lead(fs, to, Some(at(from)));
+                self.lead(fs, from, None);
+            }
+            Call::Ftruncate { path, size } => {
+                let file = self.files.entry(at(path)).or_default();
+                file.forced.truncate(*size);
+                file.largest = file.largest.max(*size);
+            }
+            Call::Pwrite { path, at: offset } => {
+                let file = self.files.entry(at(path)).or_default();
+                file.forced.write(*offset, bytes);
+                file.writes.push((*offset, bytes.to_vec()));
+                file.largest = file.largest.max(file.forced.size());
+            }
+        }
+    }
+
+    fn lead(&mut self, fs: &Abstract, path: &str, to: Option<Id>) {
+        let (parent, name) = split(path);
+        let parent = fs.find(parent).expect("its directory is there");
+        self.names.entry((parent, name.to_owned())).or_default().volatile.push(to);
+    }
+
+    /// sync(2): all that was done is stable.
+    pub fn sync(&mut self, fs: &Abstract) {
+        let ids: BTreeSet<Id> = fs.paths().into_iter().map(|(_, id)| id).chain([Abstract::ROOT]).collect();
+        ids.into_iter().for_each(|id| self.fsync(fs, id, By::Sync));
+    }
+
+    /// fsync(2) of a file or directory.
+    pub fn fsync(&mut self, fs: &Abstract, id: Id, by: By) {
+        self.made.insert(id);
+        if fs.is_directory(id) {
+            for (_, name) in self.names.iter_mut().filter(|((directory, _), _)| *directory == id) {
+                name.stable = name.volatile.pop().unwrap_or(name.stable);
+                name.volatile.clear();
+            }
+        } else if let Some(file) = self.files.get_mut(&id) {
+            file.forced.sync(by);
+            file.largest = file.forced.size();
+        }
+    }
+
+    /// Would fsync of it change anything?
+    pub fn is_forced(&self, fs: &Abstract, id: Id) -> bool {
+        let of =
+            |((directory, _), name): (&(Id, String), &Name)| *directory != id || name.volatile.is_empty();
+        let contents = || self.files.get(&id).is_none_or(|file| file.forced.is_synced());
+        let made = id == Abstract::ROOT || self.made.contains(&id);
+        made && if fs.is_directory(id) { self.names.iter().all(of) } else { contents() }
+    }
+
+    /// The names that were ever in a directory.
+    pub fn names(&self, directory: Id) -> impl Iterator<Item = &str> {
+        let all = self.names.keys();
+        all.filter(move |(id, _)| *id == directory).map(|(_, name)| name.as_str())
+    }
+
+    /// All that a name may lead to, the newest first; nothing at all for one that was never there. What it leads to needs to be made.
+    pub fn leads(&self, directory: Id, name: &str) -> Vec<Option<Id>> {
+        let Some(name) = self.names.get(&(directory, name.to_owned())) else { return Vec::new() };
+        let mut leads: Vec<Option<Id>> = name.volatile.iter().rev().copied().chain([name.stable]).collect();
+        let mut seen = BTreeSet::new();
+        leads.retain(|lead| seen.insert(*lead));
+        leads
+    }
+
+    /// Is the making of an inode stable?
+    pub fn is_made(&self, id: Id) -> bool {
+        self.made.contains(&id)
+    }
+
+    /// What may be in a file.
+    pub fn file(&self, id: Id) -> Option<&Written> {
+        self.files.get(&id)
+    }
+}

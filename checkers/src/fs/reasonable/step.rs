@@ -1,0 +1,93 @@
+//! The steps that mutate chooses from: the calls of the core, sync, and fsync of whatever is not forced.
+
+use std::collections::BTreeSet;
+
+use explode_ramdisk::files::{Files, OpenFlags};
+use explode_runtime::check::Failure;
+use nix::errno::Errno;
+
+use super::Reasonable;
+use super::history::History;
+use crate::fs::sync::Call as By;
+use crate::fs::topology::{Abstract, Call, Id, Limits, Write, is_as_expected};
+
+/// One call of mutate.
+#[derive(Clone, Debug)]
+pub enum Step {
+    Call(Call),
+    Sync,
+    Fsync(String, Id),
+}
+
+impl Step {
+    /// Those that do anything: calls first.
+    pub fn possible(fs: &Abstract, history: &History, limits: &Limits) -> Vec<Step> {
+        let mut steps: Vec<Step> = Call::possible(fs, limits).into_iter().map(Step::Call).collect();
+        let all = [("/".to_owned(), Abstract::ROOT)].into_iter().chain(fs.paths());
+        let mut left: Vec<(String, Id)> = all.filter(|(_, id)| !history.is_forced(fs, *id)).collect();
+        if !left.is_empty() {
+            steps.push(Step::Sync);
+        }
+        // A file once, by its first name.
+        let mut seen = BTreeSet::new();
+        left.retain(|(_, id)| seen.insert(*id));
+        steps.extend(left.into_iter().map(|(path, id)| Step::Fsync(path, id)));
+        steps
+    }
+
+    /// Its name in traces.
+    pub fn name(&self) -> String {
+        match self {
+            Step::Call(call) => call.name(),
+            Step::Sync => "sync".to_owned(),
+            Step::Fsync(path, _) => format!("fsync {path}"),
+        }
+    }
+
+    /// Takes it, and has the checker follow.
+    ///
+    /// # Errors
+    /// A call that fails; a sync that fails has promised nothing, and the way goes on.
+    pub fn take(&self, checker: &mut Reasonable, files: &dyn Files) -> Result<(), Failure> {
+        let failed = |errno: Errno| Failure::Broken(format!("{}: {errno}", self.name()));
+        match self {
+            Step::Call(call) => {
+                checker.writes += u32::from(matches!(call, Call::Pwrite { .. }));
+                let bytes = call.bytes(&checker.fs, checker.writes);
+                match call.make(files, &bytes, Write::Plain) {
+                    Ok(()) => {
+                        checker.now.add(&checker.fs, call, &bytes);
+                        call.apply(&mut checker.fs, &bytes);
+                    }
+                    // Not every file system has links.
+                    Err(Errno::EPERM | Errno::EOPNOTSUPP | Errno::ENOSYS)
+                        if matches!(call, Call::Link { .. }) => {}
+                    Err(errno) => return Err(failed(errno)),
+                }
+                is_as_expected(files, &checker.fs, call)?;
+                checker.during = checker.now.clone();
+            }
+            Step::Sync => {
+                checker.during = checker.now.clone();
+                if files.sync().is_ok() {
+                    checker.now.sync(&checker.fs);
+                }
+            }
+            Step::Fsync(path, id) => {
+                checker.during = checker.now.clone();
+                let synced = if checker.fs.is_directory(*id) {
+                    files.sync_dir(path)
+                } else {
+                    let fd = files.open(path, OpenFlags::EXISTING).map_err(failed)?;
+                    let synced = files.fsync(fd);
+                    files.close(fd).map_err(failed)?;
+                    synced
+                };
+                if synced.is_ok() {
+                    checker.now.fsync(&checker.fs, *id, By::Fsync);
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,38 @@
+//! The checker on simulated files, and on such whose syncs lie.
+
+use explode_runtime::recover::StackSpec;
+use explode_runtime::run::{Bounds, Options, Target};
+
+use super::DEF;
+
+pub(crate) fn targets() -> Vec<Target> {
+    let target = |name, about, stack, expect| Target {
+        name,
+        about,
+        stack,
+        checker: DEF.name,
+        // Simulated files have no indirect blocks.
+        checker_options: Options::none().with("far", 16_384_u64),
+        bounds: Bounds { depth: 4, limit: 10_000, samples: 2_000, crash_depth: 1 },
+        seeded: expect != "clean",
+        expect,
+    };
+    let files = || StackSpec::default().plug("simfiles", Options::none());
+    let lying = |which: &str| files().plug("lying-sync", Options::none().with("lies", which));
+    vec![
+        target(DEF.name, "what a crash leaves is reasonable, on simulated files", files(), "clean"),
+        target(
+            "simfiles-reasonable+sync-forgets-removals",
+            "files whose sync leaves the names of a directory that has lost one",
+            lying("removals"),
+            "resurrected",
+        ),
+        target("simfiles-reasonable+fsync-lies", "files whose fsync does nothing", lying("fsync"), "lost"),
+        target(
+            "simfiles-reasonable+dirsync-lies",
+            "files whose fsync of a directory does nothing",
+            lying("directories"),
+            "lost",
+        ),
+    ]
+}

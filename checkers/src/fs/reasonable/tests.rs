@@ -1,0 +1,231 @@
+//! The search agrees with a brute force that tries every subset of the volatile operations: on every sequence of a few calls, about
+//! every tree that any of them can leave.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::contents::Garbage;
+use super::history::History;
+use super::search::Search;
+use super::tree::{Node, Tree};
+use crate::fs::sync::Call as By;
+use crate::fs::topology::{Abstract, BLOCK, Call, Id, Limits, split};
+
+/// An operation, written down apart from [`History`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Op {
+    Make(Id),
+    Lead(Id, char, Option<Id>),
+}
+
+/// A sequence of calls: its tree, its history, and its operations, stable or not.
+#[derive(Clone)]
+struct Way {
+    fs: Abstract,
+    history: History,
+    ops: Vec<(Op, bool)>,
+}
+
+impl Way {
+    fn new() -> Way {
+        let (fs, mut history) = (Abstract::new(), History::default());
+        history.sync(&fs);
+        Way { fs, history, ops: Vec::new() }
+    }
+
+    fn lead(&mut self, path: &str, to: Option<Id>) {
+        let (parent, name) = split(path);
+        let parent = self.fs.find(parent).unwrap();
+        self.ops.push((Op::Lead(parent, name.chars().next().unwrap(), to), false));
+    }
+
+    fn call(&self, call: &Call) -> Way {
+        let mut way = self.clone();
+        let next = way.fs.next();
+        match call {
+            Call::Creat { path } | Call::Mkdir { path } => {
+                way.ops.push((Op::Make(next), false));
+                way.lead(path, Some(next));
+            }
+            Call::Unlink { path } | Call::Rmdir { path } => way.lead(path, None),
+            Call::Link { from, to } => way.lead(to, way.fs.find(from)),
+            Call::Rename { from, to } => {
+                if way.fs.find(to).is_some() {
+                    way.lead(to, None);
+                }
+                way.lead(to, way.fs.find(from));
+                way.lead(from, None);
+            }
+            other => panic!("{other:?} changes no name"),
+        }
+        way.history.add(&way.fs, call, &[]);
+        call.apply(&mut way.fs, &[]);
+        way
+    }
+
+    fn sync(&self) -> Way {
+        let mut way = self.clone();
+        way.history.sync(&way.fs);
+        way.ops.iter_mut().for_each(|(_, stable)| *stable = true);
+        way
+    }
+
+    fn fsync(&self, id: Id) -> Way {
+        let mut way = self.clone();
+        way.history.fsync(&way.fs, id, By::Fsync);
+        for (op, stable) in &mut way.ops {
+            *stable |= match op {
+                Op::Make(made) => *made == id,
+                Op::Lead(directory, ..) => *directory == id,
+            };
+        }
+        way
+    }
+
+    fn alive(&self) -> BTreeSet<Id> {
+        self.fs.paths().into_iter().map(|(_, id)| id).chain([Abstract::ROOT]).collect()
+    }
+
+    /// What each subset of the volatile operations leaves, with the stable ones, in their order.
+    fn outcomes(&self) -> Vec<BTreeMap<(Id, char), Id>> {
+        let volatile: Vec<usize> = (0..self.ops.len()).filter(|at| !self.ops[*at].1).collect();
+        let subset = |bits: u32| {
+            let is_in = |at: usize| {
+                self.ops[at].1 || volatile.iter().position(|v| *v == at).is_some_and(|v| bits >> v & 1 == 1)
+            };
+            let made = |id: Id| (0..self.ops.len()).any(|at| is_in(at) && self.ops[at].0 == Op::Make(id));
+            let mut names = BTreeMap::new();
+            for at in (0..self.ops.len()).filter(|at| is_in(*at)) {
+                match self.ops[at].0 {
+                    Op::Lead(directory, name, Some(id)) if made(id) => {
+                        names.insert((directory, name), id);
+                    }
+                    // An inode that was not made: the name is there in vain.
+                    Op::Lead(directory, name, _) => drop(names.remove(&(directory, name))),
+                    Op::Make(_) => {}
+                }
+            }
+            names
+        };
+        (0..1_u32 << volatile.len()).map(subset).collect()
+    }
+
+    /// The tree of an outcome, as it would be found.
+    fn tree(&self, names: &BTreeMap<(Id, char), Id>) -> Tree {
+        let mut tree = Tree { root: 0, nodes: BTreeMap::new() };
+        let mut waiting = vec![Abstract::ROOT];
+        while let Some(id) = waiting.pop() {
+            if tree.nodes.contains_key(&(id as u32)) {
+                continue;
+            }
+            let node = if self.fs.is_directory(id) {
+                let here = names.iter().filter(|((directory, _), _)| *directory == id);
+                waiting.extend(here.clone().map(|(_, to)| *to));
+                Node::Directory(here.map(|((_, name), to)| (name.to_string(), *to as u32)).collect())
+            } else {
+                Node::File { path: String::new(), links: 1, names: 1, bytes: Vec::new() }
+            };
+            tree.nodes.insert(id as u32, node);
+        }
+        tree
+    }
+
+    /// Is a tree that was found one of the outcomes, but for what is promised to nobody?
+    fn leaves(&self, found: &Tree) -> bool {
+        let alive = self.alive();
+        self.outcomes().iter().any(|names| {
+            let mut same = BTreeMap::new();
+            is_same(&self.tree(names), 0, found, found.root, &alive, &mut same)
+        })
+    }
+
+    fn allows(&self, found: &Tree) -> bool {
+        Search::new(&self.fs, &self.history, found, Garbage::Own, false).is_legal()
+    }
+}
+
+/// Are two trees equal from these inodes on, one inode of one for one of the other? Anything may be found for an inode that is not
+/// alive.
+fn is_same(
+    wanted: &Tree,
+    id: u32,
+    found: &Tree,
+    inode: u32,
+    alive: &BTreeSet<Id>,
+    same: &mut BTreeMap<u32, u32>,
+) -> bool {
+    if !alive.contains(&(id as Id)) {
+        return true;
+    }
+    if let Some(known) = same.get(&id) {
+        return *known == inode;
+    }
+    if same.values().any(|known| *known == inode) {
+        return false;
+    }
+    same.insert(id, inode);
+    match (&wanted.nodes[&id], &found.nodes[&inode]) {
+        (Node::Directory(names), Node::Directory(other)) => {
+            names.len() == other.len()
+                && names.iter().all(|(name, id)| {
+                    other.get(name).is_some_and(|inode| is_same(wanted, *id, found, *inode, alive, same))
+                })
+        }
+        (Node::File { .. }, Node::File { .. }) => true,
+        _ => false,
+    }
+}
+
+/// Every sequence of so many steps.
+fn ways(limits: &Limits, steps: usize) -> Vec<Way> {
+    let mut all = vec![Way::new()];
+    let mut last = all.clone();
+    for _ in 0..steps {
+        let next = |way: &Way| -> Vec<Way> {
+            let calls = Call::possible(&way.fs, limits);
+            let ids = way.alive().into_iter().filter(|id| !way.history.is_forced(&way.fs, *id));
+            let synced = ids.map(|id| way.fsync(id)).chain([way.sync()]);
+            calls.iter().map(|call| way.call(call)).chain(synced).collect()
+        };
+        last = last.iter().flat_map(next).collect();
+        all.extend(last.clone());
+    }
+    all
+}
+
+#[test]
+fn the_search_agrees_with_a_brute_force() {
+    let limits = Limits { files: 2, dirs: 2, far: BLOCK, contents: false };
+    // Every tree that three steps can leave, once.
+    let mut trees: BTreeMap<String, Tree> = BTreeMap::new();
+    for way in ways(&limits, 3) {
+        for names in way.outcomes() {
+            let tree = way.tree(&names);
+            trees.insert(format!("{tree:?}"), tree);
+        }
+    }
+    let (mut legal, mut illegal) = (0, 0);
+    for way in ways(&limits, 3) {
+        for tree in trees.values() {
+            let expected = way.leaves(tree);
+            assert_eq!(way.allows(tree), expected, "{tree:?} after {:?}", way.ops);
+            *(if expected { &mut legal } else { &mut illegal }) += 1;
+        }
+    }
+    assert_eq!((trees.len(), legal, illegal), (104, 2056, 18_848));
+}
+
+/// The paper's example.
+#[test]
+fn two_directories_may_be_there_both_one_or_none() {
+    let mkdir = |path: &str| Call::Mkdir { path: path.into() };
+    let first = Way::new().call(&mkdir("/a"));
+    let both = first.call(&mkdir("/a/a"));
+    let trees: BTreeSet<String> =
+        both.outcomes().iter().map(|names| format!("{:?}", both.tree(names))).collect();
+    assert_eq!(trees.len(), 3);
+    assert!(both.outcomes().iter().all(|names| both.allows(&both.tree(names))));
+    // If /a is forced, it must be there.
+    let forced = first.sync().call(&mkdir("/a/a"));
+    let empty = forced.tree(&BTreeMap::new());
+    assert!(both.allows(&empty) && !forced.allows(&empty));
+}

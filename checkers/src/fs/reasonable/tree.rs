@@ -1,0 +1,75 @@
+//! A recovered file system as it is, by inodes: names that lead to one inode are seen to do so, and a cycle of directories is read once.
+
+use std::collections::BTreeMap;
+
+use explode_ramdisk::files::{Files, Kind};
+use explode_runtime::check::Failure;
+use nix::errno::Errno;
+
+/// The inodes that can be reached, by their numbers.
+#[derive(Clone, Debug)]
+pub struct Tree {
+    pub root: u32,
+    pub nodes: BTreeMap<u32, Node>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// Each name and the inode it leads to.
+    Directory(BTreeMap<String, u32>),
+    /// One of its paths, how many links it says it has, how many names there are, and what it holds.
+    File { path: String, links: u32, names: u32, bytes: Vec<u8> },
+}
+
+/// Why a tree could not be read.
+#[derive(Debug)]
+pub enum Unread {
+    /// It is damaged: what, and how.
+    Damaged(String),
+    /// The machine's fault.
+    Broken(Failure),
+}
+
+impl Tree {
+    /// Everything that can be reached.
+    ///
+    /// # Errors
+    /// Where something cannot be read.
+    pub fn of(files: &dyn Files) -> Result<Tree, Unread> {
+        let root = files.stat("/").map_err(|errno| unread("/", errno))?.inode;
+        let mut tree = Tree { root, nodes: BTreeMap::new() };
+        let mut waiting = vec![("/".to_owned(), root)];
+        while let Some((path, inode)) = waiting.pop() {
+            if tree.nodes.contains_key(&inode) {
+                continue;
+            }
+            let mut names = BTreeMap::new();
+            for (name, kind) in files.readdir(&path).map_err(|errno| unread(&path, errno))? {
+                let below = format!("{}/{name}", path.trim_end_matches('/'));
+                let stat = files.stat(&below).map_err(|errno| unread(&below, errno))?;
+                names.insert(name, stat.inode);
+                match (kind, tree.nodes.get_mut(&stat.inode)) {
+                    (Kind::Directory, _) => waiting.push((below, stat.inode)),
+                    (Kind::File, Some(Node::File { names, .. })) => *names += 1,
+                    (Kind::File, _) => {
+                        let bytes = files.read_file(&below).map_err(|errno| unread(&below, errno))?;
+                        let file = Node::File { path: below, links: stat.links, names: 1, bytes };
+                        tree.nodes.insert(stat.inode, file);
+                    }
+                }
+            }
+            tree.nodes.insert(inode, Node::Directory(names));
+        }
+        Ok(tree)
+    }
+}
+
+fn unread(path: &str, errno: Errno) -> Unread {
+    match errno {
+        Errno::ENOMEM | Errno::EMFILE | Errno::ENFILE | Errno::EINTR | Errno::EBADF => {
+            Unread::Broken(Failure::Broken(format!("{path}: {errno}")))
+        }
+        _ => Unread::Damaged(format!("{path} cannot be read: {errno}")),
+    }
+}

@@ -1,0 +1,61 @@
+//! `fs-ways` and `fs-reasonable` on file systems of the kernel: exact counts, and what is found.
+
+use std::collections::BTreeSet;
+
+use explode_runtime::report::Summary;
+use explode_runtime::run::{Options, Plan};
+
+use crate::cases::Cx;
+use crate::report::Report;
+
+/// A checker on a file system, so many steps deep.
+fn plan(cx: Cx<'_>, checker: &'static str, component: &str, options: &Options, depth: u32) -> Plan {
+    let stack = cx.registry.stack_of(component).expect("the component is there");
+    let mut plan = Plan::of_parts(cx.registry, checker, stack).expect("so is the checker");
+    plan.checker_options = options.clone();
+    plan.settings.depth = depth;
+    plan.settings.skip = false;
+    (plan.settings.limit, plan.settings.samples, plan.settings.crash_depth) = (64, 16, 0);
+    plan
+}
+
+/// States, crash disks, distinct, and the signatures of what was found.
+fn explored(cx: Cx<'_>, plan: &Plan) -> ([u64; 3], BTreeSet<String>) {
+    let (summary, findings) = cx.explore(plan);
+    let Summary { states, crash_disks, distinct, .. } = &summary;
+    let counted = [states, crash_disks, distinct].map(|count| u64::try_from(&count.0).unwrap());
+    assert!(findings.iter().all(|finding| finding.replayed), "{findings:?}");
+    (counted, findings.into_iter().map(|finding| finding.signature).collect())
+}
+
+pub fn all(cx: Cx<'_>, report: &mut Report) {
+    let way = |way: &str| Options::none().with("way", way);
+    let clean: [(&str, &str, u32, [u64; 3]); 6] = [
+        ("ext4", "sync", 1, [3, 96, 96]),
+        ("ext4", "fsync", 1, [3, 96, 96]),
+        ("ext2", "fsync", 1, [3, 16, 16]),
+        ("ext4", "o-sync", 2, [17, 656, 320]),
+        ("ext4", "msync", 2, [17, 656, 320]),
+        ("ext4", "mount-sync", 1, [3, 80, 80]),
+    ];
+    for (component, name, depth, expected) in clean {
+        report.case(&format!("ways: {name} on {component}, exact counts, clean {depth} deep"), |_| {
+            let mut plan = plan(cx, "fs-ways", component, &way(name), depth);
+            let top = &mut plan.stack.0[1];
+            top.options = top.options.clone().with("sync", name == "mount-sync");
+            assert_eq!(explored(cx, &plan), (expected, BTreeSet::new()));
+        });
+    }
+    report.case("ways: sync on ext2, exact counts; what is synced can be lost", |_| {
+        let plan = plan(cx, "fs-ways", "ext2", &way("sync"), 1);
+        let (counted, found) = explored(cx, &plan);
+        assert_eq!(counted, [1, 504, 32]);
+        assert_eq!(found, BTreeSet::from(["fs-ways/lost/synced-by-sync".to_owned()]));
+    });
+    for (component, expected) in [("ext4", [3, 2, 4]), ("ext2", [3, 320, 67])] {
+        report.case(&format!("ways: what {component} leaves is reasonable, exact counts, one deep"), |_| {
+            let plan = plan(cx, "fs-reasonable", component, &Options::none(), 1);
+            assert_eq!(explored(cx, &plan), (expected, BTreeSet::new()));
+        });
+    }
+}
