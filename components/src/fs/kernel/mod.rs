@@ -11,6 +11,7 @@ pub mod vfat;
 pub mod xfs;
 
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -43,6 +44,10 @@ struct System {
     made: Option<fn(&Path) -> io::Result<()>>,
     /// Repairs it, likewise; none where mounting has to do.
     repair: Option<Repair>,
+    /// Looks at what was recovered, mounted and unmounted, and must find nothing.
+    strict: Option<Tool>,
+    /// Waits for what a call has left to be done ([`MountedFiles::settling`]).
+    settle: Option<fn(BorrowedFd<'_>)>,
     promises: fn() -> Vec<Promise>,
     hides: Option<&'static str>,
     failures: Failures,
@@ -98,7 +103,7 @@ impl Component for KernelFs {
         mounted.map_err(|errno| Fault::new(format!("mount as {driver} failed: {}", errno.desc())))?;
         match MountedFiles::new(at) {
             Ok(files) => {
-                self.mounted = Some((Rc::new(files), at.to_owned()));
+                self.mounted = Some((Rc::new(files.settling(self.system.settle)), at.to_owned()));
                 Ok(())
             }
             Err(errno) => {
@@ -119,11 +124,27 @@ impl Component for KernelFs {
     }
 
     fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
-        let Some(Repair { tool, repaired }) = &self.system.repair else { return Ok(Recovery::Clean) };
-        match tool.run(&below.block(0)?)? {
-            (0, _) => Ok(Recovery::Clean),
-            (code, _) if repaired.contains(&code) => Ok(Recovery::Repaired),
-            (code, said) => Err(Fault::new(format!("{tool} ended with {code}: {said}"))),
+        let mut recovery = Recovery::Clean;
+        if let Some(Repair { tool, repaired }) = &self.system.repair {
+            recovery = match tool.run(&below.block(0)?)? {
+                (0, _) => Recovery::Clean,
+                (code, _) if repaired.contains(&code) => Recovery::Repaired,
+                (code, said) => return Err(Fault::new(format!("{tool} ended with {code}: {said}"))),
+            };
+        }
+        if self.system.strict.is_some() {
+            // What mounting recovers is recovered then.
+            self.mount(below)?;
+            self.unmount(below)?;
+        }
+        match &self.system.strict {
+            Some(tool) => match tool.run(&below.block(0)?)? {
+                (0, _) => Ok(recovery),
+                (code, said) => {
+                    Err(Fault::new(format!("after the recovery {tool} ended with {code}: {said}")))
+                }
+            },
+            None => Ok(recovery),
         }
     }
 

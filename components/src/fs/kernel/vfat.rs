@@ -25,6 +25,8 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         make: Box::new(|| Tool::new("mkfs.fat", "--invariant")),
         made: None,
         repair: options.bool("fsck", true)?.then(repair),
+        strict: None,
+        settle: None,
         promises: posix_promises,
         hides: None,
         failures: Failures::of(options)?,
