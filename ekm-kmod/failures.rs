@@ -10,6 +10,7 @@
 //! | | `ext4_read_bh`, likewise, by its own argument for that | `-EIO` |
 //! | `FAIL_CACHE` | `filemap_read_folio`, which `read_cache_folio` and read(2) call for what is not in the cache | `-EIO` |
 //! | `FAIL_REQUEST` | `should_fail_bio` of a watched device | `-EIO` |
+//! | `LATE` | `rdd_ends_late` of a watched disk | true: the write is done, and ends late |
 
 use kernel::{c_str, ffi};
 
@@ -18,11 +19,11 @@ use crate::choices::CHOICES;
 use crate::kprobe::{answer, Probe};
 use crate::watch::WATCHES;
 use crate::wire::{
-    FAIL_BUFFER, FAIL_CACHE, FAIL_COPY, FAIL_PAGE, FAIL_REQUEST, FAIL_SLAB, NO_DEVICE, WATCH_REQUESTS,
+    FAIL_BUFFER, FAIL_CACHE, FAIL_COPY, FAIL_PAGE, FAIL_REQUEST, FAIL_SLAB, LATE, NO_DEVICE, WATCH_REQUESTS,
 };
 
 /// To be registered. A kernel without one of them has fewer choices.
-pub(crate) const PROBES: [Probe; 7] = [
+pub(crate) const PROBES: [Probe; 8] = [
     Probe { symbol: c_str!("should_failslab"), handler: slab, required: false },
     Probe { symbol: c_str!("should_fail_alloc_page"), handler: page, required: false },
     Probe { symbol: c_str!("fault_in_iov_iter_readable"), handler: copy, required: false },
@@ -30,6 +31,7 @@ pub(crate) const PROBES: [Probe; 7] = [
     Probe { symbol: c_str!("ext4_read_bh"), handler: ext4_read, required: false },
     Probe { symbol: c_str!("filemap_read_folio"), handler: read_folio, required: false },
     Probe { symbol: c_str!("should_fail_bio"), handler: request, required: false },
+    Probe { symbol: c_str!("rdd_ends_late"), handler: late, required: false },
 ];
 
 const ENOMEM: i64 = kernel::bindings::ENOMEM as i64;
@@ -153,9 +155,25 @@ unsafe extern "C" fn unreadable(_: *mut file, folio: *mut folio) -> ffi::c_int {
 /// `int (struct bio *)`.
 unsafe extern "C" fn request(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: The handler's registers; the function only says whether the request fails.
+    unsafe { ask_of_bio(regs, FAIL_REQUEST, -EIO) }
+}
+
+/// `int (struct bio *)`.
+unsafe extern "C" fn late(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
+    // SAFETY: The handler's registers; the function only says when the bio ends.
+    unsafe { ask_of_bio(regs, LATE, 1) }
+}
+
+/// [`ask`], of a function whose first argument is a bio; not if the bio's device is not watched.
+///
+/// # Safety
+///
+/// As of `ask`; the bio is valid.
+unsafe fn ask_of_bio(regs: *mut pt_regs, kind: u32, value: i64) -> ffi::c_int {
+    // SAFETY: The caller's promise.
     unsafe {
         match WATCHES.recorded((*((*regs).di as *const bio)).bi_bdev, WATCH_REQUESTS) {
-            Some(device) => ask(regs, FAIL_REQUEST, device, -EIO),
+            Some(device) => ask(regs, kind, device, value),
             None => 0,
         }
     }

@@ -294,8 +294,8 @@ fn shut_down(cx: Cx<'_>) {
 }
 
 /// Makes one call, and looks at no crash.
-struct Make<'a> {
-    call: &'a str,
+pub struct Make<'a> {
+    pub call: &'a str,
 }
 
 impl Work for Make<'_> {

@@ -14,9 +14,11 @@ mod held_still;
 mod host;
 mod kernel_choices;
 mod late;
+mod late_choice;
 mod log_writes;
 mod report;
 mod skipping;
+mod strict;
 
 /// The word by which the program knows that it is in the guest.
 const IN_GUEST: &str = "in-guest";

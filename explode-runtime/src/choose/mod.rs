@@ -54,16 +54,19 @@ pub enum Kind {
     CacheFailure,
     /// Does a request fail before it gets to its device?
     RequestFailure,
+    /// Does a write end late (0), or at once (1)?
+    LateCompletion,
 }
 
 /// The kernel's own kinds, each with its number in EKM's calls, and its word.
-const OF_KERNEL: [(Kind, u32, &str); 6] = [
+const OF_KERNEL: [(Kind, u32, &str); 7] = [
     (Kind::SlabFailure, wire::FAIL_SLAB, "slab"),
     (Kind::PageFailure, wire::FAIL_PAGE, "page"),
     (Kind::CopyFailure, wire::FAIL_COPY, "copy"),
     (Kind::BufferFailure, wire::FAIL_BUFFER, "buffer"),
     (Kind::CacheFailure, wire::FAIL_CACHE, "cache"),
     (Kind::RequestFailure, wire::FAIL_REQUEST, "request"),
+    (Kind::LateCompletion, wire::LATE, "late"),
 ];
 
 impl Kind {
@@ -77,7 +80,7 @@ impl Kind {
         Kind::of_kernel().find(|(kind, _, _)| *kind == self).map(|(_, number, _)| number)
     }
 
-    /// Is it chosen in the kernel: does a function of it fail, or run normally?
+    /// Is it chosen in the kernel: does a function of it fail, or a write end late, or does all go on normally?
     pub fn is_of_kernel(self) -> bool {
         self.kernel_number().is_some()
     }

@@ -94,7 +94,9 @@ impl Choices {
         }
         let label = label(word, &frames, (device != NO_DEVICE).then_some(device));
         let value = self.word(at(offset_of!(ChoiceSlot, answer)));
-        let name = (value == 0).then(|| format!("fail: {}", path(&frames)));
+        let name = (value == 0).then(|| {
+            format!("{}: {}", if kind == Kind::LateCompletion { "late" } else { "fail" }, path(word, &frames))
+        });
         Ok(Choice { kind, options: 2, value, name, label })
     }
 

@@ -13,6 +13,8 @@ pub(crate) use frames::{label, path};
 pub(crate) use turn::HandOver;
 pub use turn::Turn;
 
+use explode_ekm_abi::wire;
+
 use crate::choose::{Choice, Kind};
 use crate::run::{OptionDef, Options, UsageError};
 
@@ -21,7 +23,7 @@ use crate::run::{OptionDef, Options, UsageError};
 pub struct Failures {
     /// The numbers of the kinds, as EKM has them.
     kinds: u32,
-    /// How many on a path.
+    /// How many on a path, late writes included.
     most: u32,
 }
 
@@ -42,14 +44,15 @@ impl Failures {
     /// # Errors
     /// No such kind, or no number.
     pub fn of(options: &Options) -> Result<Failures, UsageError> {
+        let known = || Kind::of_kernel().filter(|(kind, _, _)| *kind != Kind::LateCompletion);
         let mut kinds = 0;
         for word in options.text("fail", "none")?.split(',') {
-            kinds |= match (word, Kind::of_kernel().find(|(_, _, known)| *known == word)) {
+            kinds |= match (word, known().find(|(_, _, known)| *known == word)) {
                 (_, Some((_, number, _))) => number,
                 ("none", _) => 0,
-                ("all", _) => Kind::of_kernel().map(|(_, number, _)| number).sum(),
+                ("all", _) => known().map(|(_, number, _)| number).sum(),
                 _ => {
-                    let known = Kind::of_kernel().map(|(_, _, known)| known).chain(["none", "all"]);
+                    let known = known().map(|(_, _, known)| known).chain(["none", "all"]);
                     return Err(UsageError::unknown("kind of failure", word, known));
                 }
             };
@@ -60,6 +63,11 @@ impl Failures {
         Ok(Failures { kinds, most })
     }
 
+    /// Writes that may end late, so many of them.
+    pub fn late(most: u32) -> Failures {
+        Failures { kinds: wire::LATE, most }
+    }
+
     /// Does nothing fail?
     pub fn is_none(&self) -> bool {
         self.kinds == 0 || self.most == 0
@@ -68,12 +76,21 @@ impl Failures {
     /// What may fail if both may.
     #[must_use = "this returns what both let fail"]
     pub fn and(self, other: Failures) -> Failures {
-        Failures { kinds: self.kinds | other.kinds, most: self.most.max(other.most) }
+        match (self.is_none(), other.is_none()) {
+            (true, _) => other,
+            (_, true) => self,
+            _ => Failures { kinds: self.kinds | other.kinds, most: self.most.max(other.most) },
+        }
     }
 }
 
 /// The failures among some choices.
 pub fn failed(choices: &[Choice]) -> impl Iterator<Item = &Choice> {
+    diverted(choices).filter(|choice| choice.kind != Kind::LateCompletion)
+}
+
+/// Those by which the kernel does not go on normally: failures, and writes that end late.
+pub(crate) fn diverted(choices: &[Choice]) -> impl Iterator<Item = &Choice> {
     choices.iter().filter(|choice| choice.kind.is_of_kernel() && choice.value == 0)
 }
 
@@ -90,6 +107,13 @@ mod tests {
         assert_eq!(of("all"), Ok(Failures { kinds: 63, most: 1 }));
         let wrong = of("slap").unwrap_err().to_string();
         assert_eq!(wrong, "unknown kind of failure 'slap'; did you mean 'slab'?");
+        assert_eq!(
+            of("late").unwrap_err().to_string(),
+            "unknown kind of failure 'late'; did you mean 'slab'?"
+        );
         assert!(Failures::default().is_none() && !of("page").unwrap().is_none());
+        let (slab, none) = (of("slab").unwrap(), of("none").unwrap());
+        assert_eq!(slab.and(Failures::late(3)), Failures { kinds: 65, most: 3 });
+        assert_eq!(Failures::late(3).and(none), Failures::late(3));
     }
 }

@@ -1,6 +1,6 @@
 //! Whose turn it is to choose: the kernel's, while the checked system runs, or ours.
 
-use super::{Failures, failed};
+use super::{Failures, diverted};
 use crate::choose::{Choice, Chooser};
 use crate::recover::{Fault, Stack};
 
@@ -41,7 +41,7 @@ impl HandOver {
         let Some(disks) = stack.devices().kernel().filter(|_| !self.failures.is_none()) else { return };
         match turn {
             Turn::Kernels if !self.is_kernels && self.trouble.is_none() && chooser.diverged().is_none() => {
-                let so_far = failed(chooser.made()).count() as u32;
+                let so_far = diverted(chooser.made()).count() as u32;
                 let left = self.failures.most.saturating_sub(so_far);
                 let ahead = if chooser.upcoming().is_empty() { ahead() } else { Vec::new() };
                 let answers = chooser.upcoming().iter().chain(&ahead);

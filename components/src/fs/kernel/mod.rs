@@ -191,10 +191,11 @@ const FSCK: OptionDef = OptionDef {
 const FAIL: OptionDef = FAILURE_OPTIONS[0];
 const MOST_FAILURES: OptionDef = FAILURE_OPTIONS[1];
 
-/// What the manual pages promise of every file system.
+/// What the manual pages and POSIX promise of every file system.
 fn posix_promises() -> Vec<Promise> {
     let line = |name, quote, source| Promise { name, kept: true, quote, source };
-    vec![
+    let failed = FAILED_CALLS.iter().map(|(name, quote, source)| line(*name, *quote, *source));
+    let synced = [
         line(
             "synced-by-fsync",
             "flushes all modified in-core data of the file to the disk device so that all changed information can be \
@@ -213,5 +214,41 @@ fn posix_promises() -> Vec<Promise> {
              respectively",
             "man-pages, sync(2), NOTES",
         ),
-    ]
+    ];
+    synced.into_iter().chain(failed).collect()
 }
+
+/// What POSIX says of calls that have failed: a promise of the checker `fs-failures`, the words, and where they stand. Of a write or an
+/// ftruncate that has failed it does not say so.
+const FAILED_CALLS: [(&str, &str, &str); 6] = [
+    (
+        "failed-mkdir-has-no-effect",
+        "If -1 is returned, no directory shall be created",
+        "POSIX.1-2017, mkdir(), RETURN VALUE",
+    ),
+    (
+        "failed-create-has-no-effect",
+        "If -1 is returned, no files shall be created or modified",
+        "POSIX.1-2017, open(), RETURN VALUE",
+    ),
+    (
+        "failed-rename-has-no-effect",
+        "neither the file named by old nor the file named by new shall be changed or created",
+        "POSIX.1-2017, rename(), RETURN VALUE",
+    ),
+    (
+        "failed-link-has-no-effect",
+        "If link() fails, no link shall be created and the link count of the file shall remain unchanged",
+        "POSIX.1-2017, link(), DESCRIPTION",
+    ),
+    (
+        "failed-unlink-has-no-effect",
+        "If -1 is returned, the named file shall not be changed",
+        "POSIX.1-2017, unlink(), RETURN VALUE",
+    ),
+    (
+        "failed-rmdir-has-no-effect",
+        "If -1 is returned, the named directory shall not be changed",
+        "POSIX.1-2017, rmdir(), RETURN VALUE",
+    ),
+];
