@@ -224,6 +224,8 @@ fn is_call_on_files(call: u64) -> bool {
         | 132..=133
         // sync
         | 162
+        // io_submit
+        | 209
         // setxattr to fremovexattr
         | 188..=199
         // getdents64, utimes

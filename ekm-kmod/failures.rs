@@ -10,6 +10,7 @@
 //! | | `ext4_read_bh`, likewise, by its own argument for that | `-EIO` |
 //! | `FAIL_CACHE` | `filemap_read_folio`, which `read_cache_folio` and read(2) call for what is not in the cache | `-EIO` |
 //! | `FAIL_REQUEST` | `should_fail_bio` of a watched device | `-EIO` |
+//! | `LATE` | `rdd_ends_late` of a watched disk | true: the write is done, and ends late |
 
 use kernel::{c_str, ffi, prelude::*};
 
@@ -19,7 +20,7 @@ use crate::kprobe::{answer, Handler, Kprobes};
 use crate::watch::WATCHES;
 use crate::wire::{
     Kinds, FAIL_BUFFER, FAIL_CACHE, FAIL_COPY, FAIL_MODULE, FAIL_PAGE, FAIL_PROBE, FAIL_REQUEST, FAIL_SLAB,
-    NO_DEVICE, WATCH_REQUESTS,
+    LATE, NO_DEVICE, WATCH_REQUESTS,
 };
 
 /// A function that may fail.
@@ -32,7 +33,7 @@ struct Failing {
 }
 
 /// All of them. A kernel without one has fewer choices.
-const ALL: [Failing; 7] = [
+const ALL: [Failing; 8] = [
     Failing { kind: FAIL_SLAB, symbol: c_str!("should_failslab"), handler: slab, takes_locks: false },
     Failing { kind: FAIL_PAGE, symbol: c_str!("should_fail_alloc_page"), handler: page, takes_locks: false },
     Failing { kind: FAIL_COPY, symbol: c_str!("fault_in_iov_iter_readable"), handler: copy, takes_locks: false },
@@ -40,6 +41,7 @@ const ALL: [Failing; 7] = [
     Failing { kind: FAIL_BUFFER, symbol: c_str!("ext4_read_bh"), handler: ext4_read, takes_locks: false },
     Failing { kind: FAIL_CACHE, symbol: c_str!("filemap_read_folio"), handler: read_folio, takes_locks: false },
     Failing { kind: FAIL_REQUEST, symbol: c_str!("should_fail_bio"), handler: request, takes_locks: false },
+    Failing { kind: LATE, symbol: c_str!("rdd_ends_late"), handler: late, takes_locks: false },
 ];
 
 /// Probes the functions of these kinds; says which of the kinds there are.
@@ -186,12 +188,28 @@ unsafe extern "C" fn unreadable(_: *mut file, folio: *mut folio) -> ffi::c_int {
 /// `int (struct bio *)`.
 unsafe extern "C" fn request(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: The handler's registers; the function only says whether the request fails.
+    unsafe { ask_of_bio(regs, FAIL_REQUEST, IO_ERROR) }
+}
+
+/// `int (struct bio *)`.
+unsafe extern "C" fn late(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
+    // SAFETY: The handler's registers; the function only says when the bio ends.
+    unsafe { ask_of_bio(regs, LATE, 1) }
+}
+
+/// [`ask`], of a function whose first argument is a bio; not if the bio's device is not watched.
+///
+/// # Safety
+///
+/// As of `ask`; the bio is valid.
+unsafe fn ask_of_bio(regs: *mut pt_regs, kind: u32, value: i64) -> ffi::c_int {
+    // SAFETY: The caller's promise.
     unsafe {
-        if !CHOICES.may_fail(FAIL_REQUEST) {
+        if !CHOICES.may_fail(kind) {
             return 0;
         }
         match WATCHES.recorded((*((*regs).di as *const bio)).bi_bdev, WATCH_REQUESTS) {
-            Some(device) => ask(regs, FAIL_REQUEST, device, IO_ERROR),
+            Some(device) => ask(regs, kind, device, value),
             None => 0,
         }
     }

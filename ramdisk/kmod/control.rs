@@ -120,7 +120,7 @@ impl Disks {
 
     /// [`wire::RDD_ENDS`].
     fn ends(&self, ends: &Ends) -> Result {
-        valid(matches!(ends.when, wire::ENDS_AT_ONCE | wire::ENDS_LATE | wire::ENDS_NOT_YET))?;
+        valid(ends.when <= wire::ENDS_BY_CHOICE_NOT_YET)?;
         let disk = self.find(ends.disk)?;
         self.held.change(&disk, ends.when);
         Ok(())

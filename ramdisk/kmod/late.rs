@@ -5,6 +5,8 @@
 //! processor can run: whoever goes on without waiting gets as far as he can, and nobody waits for ever. It is no thread that takes
 //! turns: it runs at the lowest priority of ordinary tasks, and yields to them all.
 //!
+//! Where writes end by choice, each asks [`rdd_ends_late`], which EKM answers for.
+//!
 //! Invariants: a held bio is in the list once, and nobody else has it; `bi_next` is the list's. The list's lock is never held while a
 //! bio is completed, for that may submit others.
 
@@ -30,6 +32,8 @@ pub(crate) struct Held {
 struct List {
     first: *mut bio,
     last: *mut bio,
+    /// The thread shall stop.
+    leaving: bool,
 }
 
 // SAFETY: The bios are the list's alone, and may be completed by any task.
@@ -87,23 +91,36 @@ pub(crate) unsafe fn disk_of<'a>(bio: *const bio) -> &'a Disk {
 }
 
 fn is_ready(disk: &Disk) -> bool {
-    disk.ends() != wire::ENDS_NOT_YET
+    !matches!(disk.ends(), wire::ENDS_NOT_YET | wire::ENDS_BY_CHOICE_NOT_YET)
+}
+
+/// Shall this bio end late? EKM has a probe here, and answers if its user chooses so.
+#[no_mangle]
+#[inline(never)]
+pub(crate) extern "C" fn rdd_ends_late(bio: *mut bio) -> ffi::c_int {
+    // The probe wants the argument, and nobody may know the answer beforehand.
+    core::hint::black_box(bio);
+    core::hint::black_box(0)
 }
 
 impl Held {
     /// None yet.
     pub(crate) fn new() -> Result<Arc<Self>> {
-        let list = List { first: ptr::null_mut(), last: ptr::null_mut() };
+        let list = List { first: ptr::null_mut(), last: ptr::null_mut(), leaving: false };
         let change = KBox::pin_init(new_condvar!("rdd_change"), GFP_KERNEL)?;
         Arc::pin_init(pin_init!(Self { list <- new_spinlock!(list, "rdd_held"), change }), GFP_KERNEL)
     }
 
-    /// Holds a bio back that is done, unless its disk completes at once; then it is the caller's.
+    /// Holds a bio back that is done, unless its disk completes it at once; then it is the caller's.
     ///
     /// # Safety
     ///
     /// `bio` is a bio of `disk`, and the caller's; if the answer is true it is no more.
     pub(crate) unsafe fn hold(&self, disk: &Disk, bio: *mut bio) -> bool {
+        let by_choice = matches!(disk.ends(), wire::ENDS_BY_CHOICE | wire::ENDS_BY_CHOICE_NOT_YET);
+        if by_choice && rdd_ends_late(bio) == 0 {
+            return false;
+        }
         {
             let mut list = self.list.lock();
             if disk.ends() == wire::ENDS_AT_ONCE {
@@ -146,17 +163,18 @@ impl Held {
 
     /// The thread's work, until it shall stop.
     fn complete_all(&self) {
-        // SAFETY: These look at, or hand over, the processor of the calling thread, which is one of `kthread_create`.
-        let stop = || unsafe { bindings::kthread_should_stop() };
-        while !stop() {
+        loop {
             {
                 let mut list = self.list.lock();
-                while !stop() && !list.is_any_ready() {
-                    // A kernel thread has no signals; `kthread_stop` wakes it.
+                while !list.leaving && !list.is_any_ready() {
+                    // A kernel thread has no signals.
                     let _ = self.change.wait_interruptible(&mut list);
                 }
+                if list.leaving {
+                    break;
+                }
             }
-            // SAFETY: As above.
+            // SAFETY: These look at, or hand over, the processor of the calling thread, which is one of `kthread_create`.
             unsafe {
                 while !bindings::single_task_running() && !bindings::kthread_should_stop() {
                     bindings::yield_();
@@ -167,6 +185,18 @@ impl Held {
                 unsafe { bindings::bio_endio(bio) };
             }
         }
+        // SAFETY: As above. `kthread_stop` comes at once.
+        unsafe {
+            while !bindings::kthread_should_stop() {
+                bindings::yield_();
+            }
+        }
+    }
+
+    /// The thread shall stop: it hears of it wherever it is, for it is told under the lock under which it goes to sleep.
+    fn leave(&self) {
+        self.list.lock().leaving = true;
+        self.change.notify_all();
     }
 }
 
@@ -174,7 +204,7 @@ impl Held {
 pub(crate) struct Completer {
     thread: *mut bindings::task_struct,
     /// What the thread has a pointer to.
-    _held: Arc<Held>,
+    held: Arc<Held>,
 }
 
 // SAFETY: A task may be stopped by any other.
@@ -199,12 +229,13 @@ impl Completer {
             bindings::wake_up_process(thread);
             thread
         };
-        Ok(Self { thread, _held: held })
+        Ok(Self { thread, held })
     }
 }
 
 impl Drop for Completer {
     fn drop(&mut self) {
+        self.held.leave();
         // SAFETY: It runs until it is stopped here.
         unsafe { bindings::kthread_stop(self.thread) };
     }

@@ -28,8 +28,10 @@ pub fn all(port: &str) {
     crate::held_still::all(&lab, &mut report);
     crate::late::all(cx, &mut report);
     crate::threads::all(cx, &mut report);
+    crate::late_choice::all(cx, &mut report);
     counts(cx, &mut report);
     crate::skipping::all(cx, &mut report);
+    crate::strict::all(cx, &mut report);
     two_deep(cx, &mut report);
     minix_3(cx, &mut report);
     canaries(cx, &mut report);

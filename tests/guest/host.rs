@@ -61,12 +61,13 @@ pub fn main(only: Option<String>) -> ExitCode {
             (ran.code == 1 && by_log).then_some(()).ok_or(format!("{ran:?}"))
         });
     }
-    for (system, set, least) in [("ext4", "", 100), ("ext4", OWN, 1000), ("xfs", "", 40)] {
-        tally.case(&format!("{system}{set}: one workload has the same log in every guest"), || {
-            same_log(folder.path(), system, set, least)
-        });
+    for (run, least) in SAME_LOG {
+        tally.case(&format!("{run}: the same log in every guest"), || same_log(folder.path(), run, least));
     }
-    tally.case("MINIX 3: what fsck.minix ruins replays as it is kept", || kept_bug(folder.path()));
+    for (trace, message) in KEPT_BUGS {
+        tally
+            .case(&format!("bugs/{trace} replays as it is kept"), || kept_bug(folder.path(), trace, message));
+    }
     tally.case("probe sites: a stack file's finds a rename in steps, which replays without it", || {
         named_in_a_file(folder.path())
     });
@@ -187,11 +188,37 @@ fn in_guest(spec: &GuestSpec, tally: &mut Tally) -> Found {
     found
 }
 
+/// The traces of known bugs of the kernel and its tools, and how their messages begin.
+const KEPT_BUGS: [(&str, &str); 9] = [
+    ("fsck-minix-version-3/trace.json", "/a has at byte 0 "),
+    (
+        "ext4-fsync-unwritten/trace.json",
+        "fsync /file succeeded, and on the disk /file has another byte 8192: 0,",
+    ),
+    (
+        "ext4-create-enomem/trace.json",
+        "create /new failed with ENOMEM: Out of memory, and /new is a file of 0 bytes",
+    ),
+    ("ext2-failed-calls/trace.json", "create /new failed with EIO: I/O error, and /new cannot be read"),
+    (
+        "ext2-failed-calls/mkdir.json",
+        "mkdir /new-dir failed with EIO: I/O error, and the directory /new-dir cannot be",
+    ),
+    ("ext2-failed-calls/link.json", "link /file /link failed with EIO: I/O error, and /link cannot be read"),
+    ("ext2-failed-calls/unlink.json", "unlink /file failed with EIO: I/O error, and /file is not there"),
+    ("ext2-failed-calls/rmdir.json", "rmdir /dir failed with EIO: I/O error, and /dir is not there"),
+    (
+        "ext2-failed-calls/rename.json",
+        "rename /file /other failed with EIO: I/O error, and /file is not there",
+    ),
+];
+
 /// The trace of a known bug, as it is kept for its readers.
-fn kept_bug(folder: &Path) -> Result<(), String> {
-    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/bugs/fsck-minix-version-3/trace.json");
-    let ran = explode_in(folder, ["replay", "--format", "jsonl", trace]);
-    let shown = ran.out.contains(r#""verdict":"corrupt""#) && ran.out.contains(r#""replayed_by":"log""#);
+fn kept_bug(folder: &Path, trace: &str, message: &str) -> Result<(), String> {
+    let trace = format!("{}/bugs/{trace}", env!("CARGO_MANIFEST_DIR"));
+    let ran = explode_in(folder, ["replay", "--format", "jsonl", &trace]);
+    let says = [r#""verdict":"corrupt""#, r#""replayed_by":"log""#, &format!(r#""message":"{message}"#)];
+    let shown = says.iter().all(|says| ran.out.contains(*says));
     (ran.code == 1 && shown).then_some(()).ok_or(format!("{ran:?}"))
 }
 
@@ -244,15 +271,22 @@ fn boots() -> Result<u32, String> {
     said.parse().ok().filter(|boots| *boots > 1).ok_or(format!("{BOOTS}={said}; use a number above 1"))
 }
 
-/// What lets the kernel do all that it may between two calls, for so many states.
-const OWN: &str = " --set ext4.between=all --states 60";
+/// What is run to compare logs, and how many lines they have at least: synced writes, with all that the kernel may do between two calls,
+/// too, and calls that unlink, a file's last name among them.
+const SAME_LOG: [(&str, usize); 4] = [
+    ("fs-sync-ext4", 100),
+    ("fs-sync-ext4 --set ext4.between=all --states 60", 1000),
+    ("fs-sync-xfs", 40),
+    ("fs-failures-xfs --set xfs.fail=none", 100),
+];
 
-/// The events of one workload on a file system, set like this, byte for byte; there are at least so many.
-fn same_log(folder: &Path, system: &str, set: &str, least: usize) -> Result<(), String> {
+/// The events of one workload on a file system, byte for byte; there are at least so many.
+fn same_log(folder: &Path, run: &str, least: usize) -> Result<(), String> {
     let mut logs = Vec::new();
     for boot in 0..boots()? {
+        let out = format!("{}-{boot}", run.replace(' ', "-"));
         let arguments = format!(
-            "run fs-sync-{system} --depth 1 --limit 2 --samples 2 --crash-depth 0 --events {boot}.jsonl{set}"
+            "run {run} --depth 1 --limit 2 --samples 2 --crash-depth 0 --events {boot}.jsonl --out {out}"
         );
         let ran = explode_in(folder, arguments.split_whitespace());
         if ran.code != 0 {

@@ -20,14 +20,14 @@ use nix::libc::{SCHED_FIFO, sched_param, sched_setscheduler};
 use crate::cases::Cx;
 use crate::report::{Line, Report};
 
-/// The calls that are made to fail at each place, and how many places there are on ext4 and ext2.
-const CALLS: [(&str, [usize; 2]); 6] = [
-    ("mkdir /new-dir", [12, 14]),
-    ("create /new", [6, 9]),
-    ("write /file", [8, 6]),
-    ("fsync /file", [18, 11]),
-    ("rename /file /other", [4, 12]),
-    ("truncate /file", [5, 2]),
+/// The calls that are made to fail at each place, and how many places there are on ext4, ext2 and XFS.
+const CALLS: [(&str, [usize; 3]); 6] = [
+    ("mkdir /new-dir", [12, 14, 4]),
+    ("create /new", [6, 9, 5]),
+    ("write /file", [8, 6, 6]),
+    ("fsync /file", [18, 11, 9]),
+    ("rename /file /other", [4, 12, 2]),
+    ("truncate /file", [5, 2, 5]),
 ];
 
 /// The case whose places are the same in every guest.
@@ -58,6 +58,10 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     report.case("kernel choices: another way diverges, and says where", |_| diverges(cx));
     report
         .case("kernel choices: ext2+rename-in-steps is found with them, and only with them", |_| canary(cx));
+    report.case(
+        "kernel choices: xfs shuts itself down, and keeps what was synced, but on a disk that does not flush",
+        |_| shut_down(cx),
+    );
     for (system, kinds, counts, signatures) in FOUND {
         let name = format!("kernel choices: {system}, {kinds}: what the page says is found");
         report.case(&name, |_| {
@@ -77,7 +81,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
 
 /// What `fs-failures` comes to with one failure on a path: on a file system, with these kinds, so many states, operations and
 /// choices, and these promises are broken.
-const FOUND: [(&str, &str, [u64; 3], &[&str]); 3] = [
+const FOUND: [(&str, &str, [u64; 3], &[&str]); 5] = [
     ("ext4", "slab", [65, 66, 415], &["failed-create-has-no-effect", "fsync-has-its-effect-on-disk"]),
     ("ext2", "slab", [59, 58, 291], &[]),
     (
@@ -93,9 +97,11 @@ const FOUND: [(&str, &str, [u64; 3], &[&str]); 3] = [
             "failed-unlink-has-no-effect",
         ],
     ),
+    ("xfs", "slab", [41, 40, 152], &[]),
+    ("xfs", "request", [13, 12, 21], &[]),
 ];
 
-const SYSTEMS: [&str; 2] = ["ext4", "ext2"];
+const SYSTEMS: [&str; 3] = ["ext4", "ext2", "xfs"];
 
 /// The checker of failures on this file system, where functions of these kinds may fail, so many on a path.
 fn failing(cx: Cx<'_>, system: &str, kinds: &str, most: u32) -> Plan {
@@ -270,9 +276,26 @@ fn canary(cx: Cx<'_>) {
     }
 }
 
+/// A log that cannot be written ends everything but what was synced before: and that, too, where the disk does not flush.
+fn shut_down(cx: Cx<'_>) {
+    let explore = |flushes: &str| {
+        let mut plan = failing(cx, "xfs", "request", 1);
+        let disk = &mut plan.stack.0[0];
+        disk.options = disk.options.clone().with("flushes", flushes);
+        cx.explore(&plan)
+    };
+    let (summary, findings) = explore("kept");
+    assert!(findings.is_empty() && summary.complete, "{findings:?}");
+    // One disk after each of the nine calls, and those that a crash can leave where it has shut itself down.
+    assert_eq!(summary.crash_disks, 17.into());
+    let (_, findings) = explore("dropped");
+    let found: Vec<_> = findings.iter().map(|found| (found.signature.as_str(), found.replayed)).collect();
+    assert_eq!(found, [("fs-failures/lost/synced-by-sync", true)]);
+}
+
 /// Makes one call, and looks at no crash.
-struct Make<'a> {
-    call: &'a str,
+pub struct Make<'a> {
+    pub call: &'a str,
 }
 
 impl Work for Make<'_> {

@@ -15,9 +15,11 @@ mod host;
 mod kernel_choices;
 mod kernel_sites;
 mod late;
+mod late_choice;
 mod log_writes;
 mod report;
 mod skipping;
+mod strict;
 mod threads;
 mod ways;
 

@@ -7,7 +7,7 @@
 
 use std::cell::{Ref, RefCell};
 use std::num::NonZeroUsize;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -36,6 +36,8 @@ pub struct MountedFiles {
     /// Nothing once everything is closed.
     root: RefCell<Option<OwnedFd>>,
     open: RefCell<Vec<Option<OwnedFd>>>,
+    /// Waits for what a call has left to be done, on the file system of the root.
+    settle: Option<fn(BorrowedFd<'_>)>,
 }
 
 /// A name in a directory.
@@ -56,7 +58,20 @@ impl MountedFiles {
     /// The files below `directory`, which is `/` to them; errors as open(2).
     pub fn new(directory: &Path) -> Result<MountedFiles> {
         let root = open(directory, directory_flags(), Mode::empty())?;
-        Ok(MountedFiles { root: RefCell::new(Some(root)), open: RefCell::default() })
+        Ok(MountedFiles { root: RefCell::new(Some(root)), open: RefCell::default(), settle: None })
+    }
+
+    /// The same; after each call that may leave an inode which nobody can reach any more, `settle` waits for what the file system
+    /// does about it later, so that it is done by then in every run.
+    pub fn settling(self, settle: Option<fn(BorrowedFd<'_>)>) -> MountedFiles {
+        MountedFiles { settle, ..self }
+    }
+
+    fn settled<T>(&self, result: T) -> T {
+        if let (Some(settle), Ok(root)) = (self.settle, self.root()) {
+            settle(root.as_fd());
+        }
+        result
     }
 
     /// Closes every descriptor, whoever has forgotten it, so that nothing of ours keeps the file system busy. From then on each
@@ -161,7 +176,8 @@ impl Files for MountedFiles {
 
     fn close(&self, fd: Fd) -> Result<()> {
         let mut open = self.open.borrow_mut();
-        close(open.get_mut(fd.0 as usize).and_then(Option::take).ok_or(Errno::EBADF)?)
+        let file = open.get_mut(fd.0 as usize).and_then(Option::take).ok_or(Errno::EBADF)?;
+        self.settled(close(file))
     }
 
     fn pread(&self, fd: Fd, offset: u64, buf: &mut [u8]) -> Result<usize> {
@@ -240,7 +256,7 @@ impl Files for MountedFiles {
     fn rmdir(&self, path: &str) -> Result<()> {
         match self.place(path)? {
             Place { name: HERE, .. } => Err(Errno::EBUSY),
-            place => unlinkat(place.directory(), place.name, UnlinkatFlags::RemoveDir),
+            place => self.settled(unlinkat(place.directory(), place.name, UnlinkatFlags::RemoveDir)),
         }
     }
 
@@ -251,13 +267,13 @@ impl Files for MountedFiles {
 
     fn unlink(&self, path: &str) -> Result<()> {
         let at = self.place(path)?;
-        unlinkat(at.directory(), at.name, UnlinkatFlags::NoRemoveDir)
+        self.settled(unlinkat(at.directory(), at.name, UnlinkatFlags::NoRemoveDir))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         match (self.place(from)?, self.place(to)?) {
             (Place { name: HERE, .. }, _) | (_, Place { name: HERE, .. }) => Err(Errno::EBUSY),
-            (from, to) => renameat(from.directory(), from.name, to.directory(), to.name),
+            (from, to) => self.settled(renameat(from.directory(), from.name, to.directory(), to.name)),
         }
     }
 

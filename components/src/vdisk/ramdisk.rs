@@ -1,7 +1,8 @@
 //! A RAM disk, the leaf of stacks that want a block device: simulated in process, or the driver `rdd` in the kernel.
 
 use explode_ramdisk::{Flushes, RamDisk};
-use explode_runtime::devices::{Devices, DiskModel};
+use explode_runtime::devices::{Completes, Devices, DiskModel};
+use explode_runtime::failures::Failures;
 use explode_runtime::media::{MEDIA_OPTIONS, Media, Medium, Site};
 use explode_runtime::recover::{Below, Blame, Component, Fault, Surface};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
@@ -23,8 +24,13 @@ pub const DEF: ComponentDef = ComponentDef {
         },
         OptionDef {
             name: "completes",
-            about: "when its driver in a guest completes a write: at-once, or late: when nothing else can go on",
+            about: "when its driver in a guest completes a write: at-once; late: when nothing else can go on; choice: either",
             default: "at-once",
+        },
+        OptionDef {
+            name: "most_late",
+            about: "with completes=choice: how many writes end late on a path",
+            default: "1",
         },
         MEDIA_OPTIONS[0],
         MEDIA_OPTIONS[1],
@@ -36,20 +42,32 @@ struct RamDiskComponent {
     sectors: u64,
     model: DiskModel,
     media: Media,
+    /// Writes that may end late.
+    late: Failures,
     surface: Surface,
 }
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let buffers = options.bool("buffers", true)?;
     let flushes = options.one_of("flushes", &[("kept", Flushes::Kept), ("dropped", Flushes::Dropped)])?;
-    let late = options.one_of("completes", &[("at-once", false), ("late", true)])?;
+    let completes =
+        [("at-once", Completes::AtOnce), ("late", Completes::Late), ("choice", Completes::Choice)];
+    let completes = options.one_of("completes", &completes)?;
+    let late = match (completes, options.int("most_late", 1)?) {
+        (Completes::Choice, most) => Failures::late(
+            u32::try_from(most)
+                .map_err(|_| UsageError(format!("most_late of {most}; use less than 2^32")))?,
+        ),
+        _ => Failures::default(),
+    };
     match size(options)? {
         sectors if sectors == 0 || !sectors.is_multiple_of(8) => {
             Err(UsageError(format!("{sectors} sectors; use a multiple of 8 (a block has 4096 bytes)")))
         }
         sectors => Ok(Box::new(RamDiskComponent {
             sectors,
-            model: DiskModel { flushes, buffers, late },
+            model: DiskModel { flushes, buffers, completes },
+            late,
             media: Media::of(options)?,
             surface: Surface::Child,
         })),
@@ -76,9 +94,9 @@ fn size(options: &Options) -> Result<u64, UsageError> {
 impl Component for RamDiskComponent {
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
         self.surface = match below.devices {
-            Devices::Mem(_) if self.model.late => {
+            Devices::Mem(_) if self.model.completes != Completes::AtOnce => {
                 return Err(Fault::new(
-                    "completes=late is for guests (--in vm): in process nobody goes on before a write ends",
+                    "late completion is for guests (--in vm): in process nobody goes on before a write ends",
                 )
                 .blame(Blame::Tool));
             }
@@ -104,6 +122,10 @@ impl Component for RamDiskComponent {
 
     fn devices(&self) -> u32 {
         1
+    }
+
+    fn failures(&self) -> Failures {
+        self.late.clone()
     }
 
     fn media(&self) -> Media {

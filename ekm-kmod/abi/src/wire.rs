@@ -104,7 +104,7 @@ pub const FAULTS_MAX: usize = 64;
 pub struct Ends {
     /// Which disk.
     pub disk: u32,
-    /// [`ENDS_AT_ONCE`], [`ENDS_LATE`] or [`ENDS_NOT_YET`].
+    /// One of `ENDS_*`.
     pub when: u32,
 }
 
@@ -115,6 +115,10 @@ pub const ENDS_AT_ONCE: u32 = 0;
 pub const ENDS_LATE: u32 = 1;
 /// The same, but nothing is completed before this changes.
 pub const ENDS_NOT_YET: u32 = 2;
+/// A write for which EKM's user chooses so ([`LATE`]) ends late, each other one at once.
+pub const ENDS_BY_CHOICE: u32 = 3;
+/// The same, but of those that end late none is completed before this changes.
+pub const ENDS_BY_CHOICE_NOT_YET: u32 = 4;
 
 /// The name of the thread that completes late, with a zero at its end. It must stay an ordinary task.
 pub const LATE_THREAD: &[u8] = b"rdd-late\0";
@@ -237,7 +241,7 @@ pub struct Random {
 pub struct ChoiceHeader {
     /// 1: functions may fail.
     pub armed: u32,
-    /// Which: `FAIL_*`.
+    /// Which: `FAIL_*`, [`LATE`].
     pub kinds: u32,
     /// The thread whose system calls they may fail in (gettid(2)).
     pub task: u32,
@@ -253,11 +257,11 @@ pub struct ChoiceHeader {
     pub reserved: u32,
 }
 
-/// A choice in the kernel: of two options, 0 to fail, 1 to run normally; of more, the last one is to run normally.
+/// A choice in the kernel: of two options, 0 to fail (to end late), 1 to run normally; of more, the last one is to run normally.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChoiceSlot {
-    /// One of `FAIL_*`.
+    /// One of `FAIL_*`, or [`LATE`].
     pub kind: u32,
     /// How many options there are. More than [`OPTIONS_MAX`] are refused: it has run normally, and the choices are worth nothing.
     pub options: u32,
@@ -301,7 +305,7 @@ pub const FAIL_MODULE: u32 = 64;
 /// A function that the user has named ([`Site`]): it returns what the user says.
 pub const FAIL_PROBE: u32 = 128;
 /// Every kind.
-pub const FAIL_ALL: u32 = 255;
+pub const FAIL_ALL: u32 = 511;
 
 /// Which functions are probed: [`EKM_CHOICES`].
 #[repr(C)]
@@ -339,6 +343,9 @@ pub const LISTED_ERRNO_NULL: u32 = 3;
 pub const LISTED_TRUE: u32 = 4;
 /// So many sites there are at most.
 pub const SITES_MAX: usize = 64;
+
+/// A write, discard or write-zeroes to a watched disk of rdd's whose writes end by choice: late ([`ENDS_BY_CHOICE`]).
+pub const LATE: u32 = 256;
 
 /// Asks what stands at an address of the kernel.
 #[repr(C)]

@@ -58,10 +58,12 @@ pub enum Kind {
     ModuleChoice,
     /// Does a function fail that the user has named?
     ProbeFailure,
+    /// Does a write end late (0), or at once (1)?
+    LateCompletion,
 }
 
 /// The kernel's own kinds, each with its number in EKM's calls, and its word.
-const OF_KERNEL: [(Kind, u32, &str); 8] = [
+const OF_KERNEL: [(Kind, u32, &str); 9] = [
     (Kind::SlabFailure, wire::FAIL_SLAB, "slab"),
     (Kind::PageFailure, wire::FAIL_PAGE, "page"),
     (Kind::CopyFailure, wire::FAIL_COPY, "copy"),
@@ -70,6 +72,7 @@ const OF_KERNEL: [(Kind, u32, &str); 8] = [
     (Kind::RequestFailure, wire::FAIL_REQUEST, "request"),
     (Kind::ModuleChoice, wire::FAIL_MODULE, "module"),
     (Kind::ProbeFailure, wire::FAIL_PROBE, "probe"),
+    (Kind::LateCompletion, wire::LATE, "late"),
 ];
 
 impl Kind {
@@ -88,7 +91,8 @@ impl Kind {
         self.is_of_kernel() || self == Kind::Thread
     }
 
-    /// Is it chosen in the kernel: does a function of it fail, or run normally? The last option is to run normally.
+    /// Is it chosen in the kernel: does a function of it fail, or a write end late, or does all go on normally? The last option is to
+    /// run normally.
     pub fn is_of_kernel(self) -> bool {
         self.kernel_number().is_some()
     }

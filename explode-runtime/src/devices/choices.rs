@@ -95,7 +95,7 @@ impl Choices {
         let value = self.word(at(offset_of!(ChoiceSlot, answer)));
         let options = self.word(at(offset_of!(ChoiceSlot, options)));
         if options > OPTIONS_MAX {
-            let place = path(&frames);
+            let place = path(word, &frames);
             return Err(tool(format!(
                 "a module chooses one of {options} options in {place}; use at most {OPTIONS_MAX}"
             )));
@@ -103,8 +103,9 @@ impl Choices {
         let normal = value + 1 >= options;
         let name = match kind {
             _ if normal => None,
-            Kind::ModuleChoice => Some(format!("{value} of {options}: {}", path(&frames))),
-            _ => Some(format!("fail: {}", path(&frames))),
+            Kind::ModuleChoice => Some(format!("{value} of {options}: {}", path(word, &frames))),
+            Kind::LateCompletion => Some(format!("late: {}", path(word, &frames))),
+            _ => Some(format!("fail: {}", path(word, &frames))),
         };
         Ok(Choice { kind, options, value, name, label })
     }

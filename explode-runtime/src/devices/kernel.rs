@@ -24,13 +24,25 @@ pub struct DiskModel {
     pub flushes: Flushes,
     /// Does what is dirty in the buffer cache count as something that may be on disk? Without it only requests do.
     pub buffers: bool,
-    /// Does a write of the live side end only when nothing else can go on? Guests only.
-    pub late: bool,
+    /// When does a write of the live side end?
+    pub completes: Completes,
+}
+
+/// When a write ends (`docs/fault-model.md`, late completion). Guests only, but for the first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Completes {
+    /// When it is submitted.
+    #[default]
+    AtOnce,
+    /// When nothing else can go on.
+    Late,
+    /// Of each write it is chosen.
+    Choice,
 }
 
 impl Default for DiskModel {
     fn default() -> DiskModel {
-        DiskModel { flushes: Flushes::Kept, buffers: true, late: false }
+        DiskModel { flushes: Flushes::Kept, buffers: true, completes: Completes::AtOnce }
     }
 }
 
@@ -112,7 +124,8 @@ impl KernelDisks {
             Some(disk) => machine.attach(*side, dev, sectors, disk)?,
             None => machine.attach(*side, dev, sectors, &Disk::new())?,
         };
-        machine.end_writes(*side, dev, model.late && *side == Side::Live)?;
+        let completes = if *side == Side::Live { model.completes } else { Completes::AtOnce };
+        machine.end_writes(*side, dev, completes)?;
         if noting.get() == Noting::Yes {
             // Those of the user before, its unmount included.
             machine.take_reads(*side, dev)?;

@@ -17,7 +17,7 @@ use explode_ramdisk::{Disk, Event, Flushes, ReadFault};
 use super::Side;
 use super::ekm::{self, Ekm};
 use super::issuers::Issuers;
-use super::kernel::DiskModel;
+use super::kernel::{Completes, DiskModel};
 use super::log::{Reader, Record};
 use super::rdd::RddDisk;
 use super::write_back;
@@ -144,17 +144,21 @@ impl Machine {
         Ok(disk.path().to_owned())
     }
 
-    /// When the writes of an attached disk end: late, or at once.
-    pub(super) fn end_writes(&self, side: Side, dev: u32, late: bool) -> Result<(), Fault> {
+    /// When the writes of an attached disk end.
+    pub(super) fn end_writes(&self, side: Side, dev: u32, completes: Completes) -> Result<(), Fault> {
+        let late = completes != Completes::AtOnce;
         if late && !self.turns {
-            return Err(tool("completes=late is for guests (--in vm): it counts on one processor and tasks that take turns".to_owned()));
+            return Err(tool(
+                "late completion is for guests (--in vm): it counts on one processor and tasks that take turns"
+                    .to_owned(),
+            ));
         }
         if late {
             // Whoever waits while crash disks are checked may wait for long, and does not hang.
             let set = std::fs::write("/proc/sys/kernel/hung_task_timeout_secs", "0");
             set.map_err(|error| tool(format!("hung_task_timeout_secs: {error}")))?;
         }
-        self.change_disk(side, dev, |disk| disk.end_writes(&self.control, late))
+        self.change_disk(side, dev, |disk| disk.end_writes(&self.control, completes))
     }
 
     /// No write of such a disk ends, or they go on.

@@ -29,7 +29,7 @@ use explode_ramdisk::{Event, Image, Read, ReadFault, Recording, Storage};
 use crate::recover::{Blame, Fault};
 use crate::run::{Mode, RunError};
 
-pub use kernel::{DiskModel, KernelDisks};
+pub use kernel::{Completes, DiskModel, KernelDisks};
 pub use machine::{Machine, NOW};
 pub use plain::PlainDisk;
 pub use threads::find_thread;

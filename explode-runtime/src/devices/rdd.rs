@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use explode_ekm_abi::user;
 use explode_ekm_abi::wire::{
-    BLOCKS_CHANGED, BLOCKS_READ, DiskSpec, ENDS_AT_ONCE, ENDS_LATE, ENDS_NOT_YET, FAULT_UNREADABLE,
-    FaultSpec, RDD_MMAP_SHIFT,
+    BLOCKS_CHANGED, BLOCKS_READ, DiskSpec, ENDS_AT_ONCE, ENDS_BY_CHOICE, ENDS_BY_CHOICE_NOT_YET, ENDS_LATE,
+    ENDS_NOT_YET, FAULT_UNREADABLE, FaultSpec, RDD_MMAP_SHIFT,
 };
 use explode_ramdisk::{BLOCK_BYTES, Disk, ReadFault, SECTOR_BYTES};
 use nix::errno::Errno;
 
+use super::kernel::Completes;
 use super::map::Map;
 
 /// One RAM disk, and what is known to be on it.
@@ -70,17 +71,26 @@ impl RddDisk {
         &self.spec
     }
 
-    /// From now on writes end late or at once.
-    pub fn end_writes(&mut self, control: &File, late: bool) -> Result<(), Errno> {
-        self.set_ends(control, if late { ENDS_LATE } else { ENDS_AT_ONCE })
+    /// From now on writes end then.
+    pub fn end_writes(&mut self, control: &File, completes: Completes) -> Result<(), Errno> {
+        let ends = match completes {
+            Completes::AtOnce => ENDS_AT_ONCE,
+            Completes::Late => ENDS_LATE,
+            Completes::Choice => ENDS_BY_CHOICE,
+        };
+        self.set_ends(control, ends)
     }
 
     /// Of a disk whose writes end late: none does, or they go on.
     pub fn hold_still(&mut self, control: &File, still: bool) -> Result<(), Errno> {
-        match self.ends {
-            ENDS_AT_ONCE => Ok(()),
-            _ => self.set_ends(control, if still { ENDS_NOT_YET } else { ENDS_LATE }),
-        }
+        let ends = match (self.ends, still) {
+            (ENDS_LATE, true) => ENDS_NOT_YET,
+            (ENDS_NOT_YET, false) => ENDS_LATE,
+            (ENDS_BY_CHOICE, true) => ENDS_BY_CHOICE_NOT_YET,
+            (ENDS_BY_CHOICE_NOT_YET, false) => ENDS_BY_CHOICE,
+            (as_it_is, _) => as_it_is,
+        };
+        self.set_ends(control, ends)
     }
 
     fn set_ends(&mut self, control: &File, ends: u32) -> Result<(), Errno> {

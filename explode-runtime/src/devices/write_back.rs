@@ -7,6 +7,8 @@
 use std::path::Path;
 use std::{fs, io};
 
+use nix::libc::EINVAL;
+
 /// The least share of a device, in percent of the limit: several MiB in a guest. All shares together are less than 100.
 const SHARE: &str = "1";
 
@@ -16,7 +18,19 @@ const SHARE: &str = "1";
 /// Not root, or there are too many.
 pub(super) fn keep_share(device: &str) -> io::Result<()> {
     let path = format!("/sys/block/{device}/bdi/min_ratio");
-    fs::write(&path, SHARE).map_err(|error| io::Error::new(error.kind(), format!("{path}: {error}")))
+    fs::write(&path, SHARE).map_err(|error| refused(&path, &error))
+}
+
+/// A share that was refused.
+fn refused(path: &str, error: &io::Error) -> io::Error {
+    let text = match error.raw_os_error() {
+        Some(EINVAL) => format!(
+            "{path}: all devices have their share of write-back already, one percent for each of at most 99; a stack's disks count \
+             twice, for there is another set for crash disks: use a stack of fewer disks"
+        ),
+        _ => format!("{path}: {error}"),
+    };
+    io::Error::new(error.kind(), text)
 }
 
 /// Does so for all that stand above others (md, dm), and are there by now.
@@ -35,4 +49,16 @@ pub(super) fn keep_shares_above() -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_disks_are_told_so() {
+        let said = |number| refused("min_ratio", &io::Error::from_raw_os_error(number)).to_string();
+        assert!(said(EINVAL).ends_with("use a stack of fewer disks"), "{}", said(EINVAL));
+        assert_eq!(said(nix::libc::EACCES), "min_ratio: Permission denied (os error 13)");
+    }
 }

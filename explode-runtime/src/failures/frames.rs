@@ -27,25 +27,31 @@ const ALLOCATORS: [&str; 19] = [
     "__get_free_pages",
 ];
 
+/// How the functions begin that a request goes through on its way from whoever has submitted it to the disk, symbols of the disk's
+/// driver included.
+const SUBMISSION: [&str; 4] = ["rdd_ends_late", "_R", "submit_bio", "__submit_bio"];
+
 /// The label of a choice of the kind that has this word. `frames` are the symbols with their offsets, innermost first, as
 /// `name+0xoffset/0xsize [module]`; the first is the function that asks.
 pub(crate) fn label(word: &str, frames: &[String], device: Option<u32>) -> Label {
-    let caller = frames.iter().map(|frame| name(frame)).find(|name| !is_allocator(name));
+    let caller = frames.iter().map(|frame| name(frame)).find(|name| !is_passed_over(word, name));
     let site = format!("{word} {}", caller.unwrap_or("?"));
     let stack: Vec<&str> = frames.iter().map(|frame| frame.split('/').next().unwrap_or_default()).collect();
     let stack = Some(xxh3_64(stack.join("\n").as_bytes()));
     Label { site, stack, object: device.map(|device| format!("disk {device}")) }
 }
 
-/// The functions that lead to a failure, innermost first, up to the system call.
-pub(crate) fn path(frames: &[String]) -> String {
+/// The functions that lead to a choice of the kind that has this word, innermost first, up to the system call.
+pub(crate) fn path(word: &str, frames: &[String]) -> String {
     let names = frames.iter().map(|frame| name(frame)).take_while(|name| *name != "do_syscall_64");
-    let names: Vec<&str> = names.skip_while(|name| is_allocator(name)).collect();
+    let names: Vec<&str> = names.skip_while(|name| is_passed_over(word, name)).collect();
     names.join(" < ")
 }
 
-fn is_allocator(name: &str) -> bool {
-    ALLOCATORS.iter().any(|prefix| name.starts_with(prefix))
+/// Is it on the way from whoever is meant to the function that asks?
+fn is_passed_over(word: &str, name: &str) -> bool {
+    let mut prefixes = if word == "late" { SUBMISSION.iter() } else { ALLOCATORS.iter() };
+    prefixes.any(|prefix| name.starts_with(prefix))
 }
 
 /// The function's name, without what the compiler has added.
@@ -70,10 +76,25 @@ mod tests {
         .map(str::to_owned);
         let label = |frames: &[String]| super::label("slab", frames, None);
         assert_eq!(label(&frames).site, "slab ext4_alloc_inode");
-        assert_eq!(path(&frames), "ext4_alloc_inode < alloc_inode");
+        assert_eq!(path("slab", &frames), "ext4_alloc_inode < alloc_inode");
         let mut other = frames.clone();
         other[4] = "alloc_inode.isra.0+0x19/0xd0".to_owned();
         assert_ne!(label(&frames).stack, label(&other).stack, "another call of the same function");
         assert_eq!(super::label("request", &frames[3..], Some(0)).object.as_deref(), Some("disk 0"));
+    }
+
+    #[test]
+    fn who_has_submitted_a_late_write_is_the_site() {
+        let frames = [
+            "rdd_ends_late+0x0/0x10 [rdd]",
+            "_RNvNtCs0_3rdd7request10submit_bio+0x9/0x40 [rdd]",
+            "__submit_bio+0x1/0x60",
+            "submit_bio_noacct_nocheck+0x3d/0x130",
+            "blkdev_direct_IO+0x23/0x140",
+            "do_syscall_64+0x1/0x2",
+        ]
+        .map(str::to_owned);
+        assert_eq!(label("late", &frames, Some(1)).site, "late blkdev_direct_IO");
+        assert_eq!(path("late", &frames), "blkdev_direct_IO");
     }
 }

@@ -25,7 +25,7 @@ use crate::run::{OptionDef, Options, UsageError};
 pub struct Failures {
     /// The numbers of the kinds, as EKM has them; that of named functions is among them if there are any.
     pub(crate) kinds: u32,
-    /// How many on a path.
+    /// How many on a path, late writes included.
     pub(crate) most: u32,
     /// The functions that the user has named.
     pub(crate) sites: Vec<Site>,
@@ -53,7 +53,9 @@ impl Failures {
     /// # Errors
     /// No such kind, or no number.
     pub fn of(options: &Options) -> Result<Failures, UsageError> {
-        let by_word = || Kind::of_kernel().filter(|(kind, ..)| *kind != Kind::ProbeFailure);
+        let by_word = || {
+            Kind::of_kernel().filter(|(kind, ..)| !matches!(kind, Kind::ProbeFailure | Kind::LateCompletion))
+        };
         let sites = sites::of(options.get("probe"))?;
         let mut kinds = if sites.is_empty() { 0 } else { wire::FAIL_PROBE };
         for word in options.text("fail", "none")?.split(',') {
@@ -73,6 +75,11 @@ impl Failures {
         Ok(Failures { kinds, most, sites })
     }
 
+    /// Writes that may end late, so many of them.
+    pub fn late(most: u32) -> Failures {
+        Failures { kinds: wire::LATE, most, sites: Vec::new() }
+    }
+
     /// Does nothing fail?
     pub fn is_none(&self) -> bool {
         self.kinds == 0 || self.most == 0
@@ -80,22 +87,33 @@ impl Failures {
 
     /// What may fail yet after these choices.
     pub(crate) fn left_after(self, choices: &[Choice]) -> Failures {
-        let so_far = failed(choices).count() as u32;
+        let so_far = diverted(choices).count() as u32;
         Failures { most: self.most.saturating_sub(so_far), ..self }
     }
 
     /// What may fail if both may.
     #[must_use = "this returns what both let fail"]
     pub fn and(mut self, other: Failures) -> Failures {
-        let more = other.sites.into_iter().filter(|site| !self.sites.contains(site));
-        let more: Vec<Site> = more.collect();
-        self.sites.extend(more);
-        Failures { kinds: self.kinds | other.kinds, most: self.most.max(other.most), sites: self.sites }
+        match (self.is_none(), other.is_none()) {
+            (true, _) => other,
+            (_, true) => self,
+            _ => {
+                let more = other.sites.into_iter().filter(|site| !self.sites.contains(site));
+                let more: Vec<Site> = more.collect();
+                self.sites.extend(more);
+                Failures { kinds: self.kinds | other.kinds, most: self.most.max(other.most), ..self }
+            }
+        }
     }
 }
 
 /// The failures among some choices: where the kernel has not run normally.
 pub fn failed(choices: &[Choice]) -> impl Iterator<Item = &Choice> {
+    diverted(choices).filter(|choice| choice.kind != Kind::LateCompletion)
+}
+
+/// Those by which the kernel does not go on normally: failures, and writes that end late.
+pub(crate) fn diverted(choices: &[Choice]) -> impl Iterator<Item = &Choice> {
     choices.iter().filter(|choice| choice.kind.is_of_kernel() && choice.rank() > 0)
 }
 
@@ -119,5 +137,10 @@ mod tests {
         assert!(Failures::default().is_none() && !of("page").unwrap().is_none());
         let named = Failures::of(&Options::none().with("probe", "ext2_add_link:-ENOSPC")).unwrap();
         assert_eq!((named.kinds, named.is_none()), (128, false));
+        let late = of("late").unwrap_err().to_string();
+        assert_eq!(late, "unknown kind of failure 'late'; did you mean 'slab'?");
+        let (slab, none) = (of("slab").unwrap(), of("none").unwrap());
+        assert_eq!(slab.and(Failures::late(3)), Failures { kinds: 257, most: 3, sites: Vec::new() });
+        assert_eq!(Failures::late(3).and(none), Failures::late(3));
     }
 }

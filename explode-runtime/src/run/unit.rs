@@ -19,7 +19,7 @@ use crate::choose::{Choice, Chooser, Divergence, Point};
 use crate::crash::{Epoch, Kept};
 use crate::devices::{Lab, Side};
 use crate::explore::{Arrival, Unit};
-use crate::failures::{HandOver, Turn, failed};
+use crate::failures::{HandOver, Turn, diverted, failed};
 use crate::media;
 use crate::pipeline::{Pipeline, panic_message};
 use crate::recover::Stack;
@@ -432,8 +432,8 @@ fn signature(bytes: Option<&[u8]>, chooser: &Chooser, depth: u32) -> u128 {
     let mut signature = bytes.map_or_else(way, <[u8]>::to_vec);
     // What has gone bad is part of the state, and no checker's affair.
     media::faults(chooser.made()).for_each(|fault| signature.extend(fault.as_bytes()));
-    // Likewise what has failed: there is less that may fail from here on.
-    failed(chooser.made()).for_each(|choice| {
+    // Likewise what has failed, or ended late: there is less that may from here on.
+    diverted(chooser.made()).for_each(|choice| {
         signature.extend(choice.label.to_string().as_bytes());
         signature.extend(choice.value.to_le_bytes());
     });

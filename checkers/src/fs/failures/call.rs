@@ -100,6 +100,14 @@ impl Call {
         Call::ALL.into_iter().filter(can).collect()
     }
 
+    /// The names, if they are there, of the file whose contents it is about.
+    pub fn changes(self) -> &'static [&'static str] {
+        match self {
+            Call::Write | Call::Fsync | Call::Truncate => &["/file", "/link"],
+            _ => &[],
+        }
+    }
+
     /// Its name in traces.
     pub fn name(self) -> &'static str {
         match self {

@@ -8,13 +8,17 @@
 //! of the range is the old or the new one, and what is there now is what counts from then on. An ftruncate(2) that has failed may
 //! have cut the file or not: POSIX does not say.
 //!
+//! A file system may also shut itself down: then every call says EIO, and there is nothing to compare ([`shutdown`]).
+//!
 //! | promise | what |
 //! | --- | --- |
 //! | `failed-CALL-has-no-effect` | of a call that has failed: mkdir, create, open, write, fsync, rename, truncate, link, unlink, rmdir |
 //! | `CALL-has-its-effect` | of one that has succeeded |
 //! | `failed-CALL-has-no-effect-on-disk`, `CALL-has-its-effect-on-disk` | the same after the sync, recovered and mounted |
+//! | `synced-by-sync` | of what was synced before a file system has shut itself down |
 
 mod call;
+mod shutdown;
 mod targets;
 mod tree;
 
@@ -32,6 +36,7 @@ use nix::errno::Errno;
 use xxhash_rust::xxh3::Xxh3;
 
 use call::{Call, Ended};
+use shutdown::Down;
 use tree::Tree;
 
 pub(crate) use targets::targets;
@@ -49,13 +54,17 @@ pub const DEF: CheckerDef = CheckerDef {
 struct Failures {
     model: SimFiles,
     last: Ended,
+    /// The file system has shut itself down.
+    down: Option<Down>,
+    /// A sync has failed: nobody promises any more what will be on the disk.
+    unsure: bool,
 }
 
 fn build(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     let storage = Storage::new(Image::new(), Recording::Off);
     let model = SimFiles::mount(storage, 0, Granule::default())
         .map_err(|errno| UsageError(format!("no simulated files: {errno}")))?;
-    Ok(Box::new(Failures { model, last: Ended::Done("nothing") }))
+    Ok(Box::new(Failures { model, last: Ended::Done("nothing"), down: None, unsure: false }))
 }
 
 impl Failures {
@@ -83,6 +92,10 @@ impl Checker for Failures {
     }
 
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        // The path has ended.
+        if self.unsure || self.down.is_some() {
+            return Err(Failure::Stop);
+        }
         let files = cx.stack().files()?;
         let calls = cx.undisturbed(|_| Call::possible(&self.model));
         let names: Vec<String> = calls.iter().map(|call| call.name().to_owned()).collect();
@@ -101,8 +114,12 @@ impl Checker for Failures {
                 "{what}: {errno}, and no function of the kernel had failed"
             )));
         }
+        self.last = ended.clone();
+        if cx.has_failed() && cx.undisturbed(|_| shutdown::is_down(files.as_ref())) {
+            self.down = Some(Down::after(call, &ended, &self.model)?);
+            return cx.check_crashes_now(self, &[]);
+        }
         cx.undisturbed(|_| {
-            self.last = ended.clone();
             let followed = call.follow(&ended, files.as_ref(), &self.model)?;
             followed.map_or(Ok(()), |difference| {
                 let message = format!("{}, and {difference}", self.last);
@@ -112,24 +129,31 @@ impl Checker for Failures {
         })?;
         // After an fsync that has failed nobody says what of the file is on the disk, whatever a later one says (fsync(2), EIO).
         if matches!(ended, Ended::Failed("fsync /file", _)) {
+            self.unsure = true;
             return Ok(());
         }
         // A file system that has given up says so; what is on its disk then is what was synced before.
         match cx.undisturbed(|_| files.sync()) {
             Ok(()) => cx.check_soft_crash(self, &[]),
-            Err(_) if matches!(ended, Ended::Failed(..)) => Ok(()),
+            Err(_) if matches!(ended, Ended::Failed(..)) => {
+                self.unsure = true;
+                Ok(())
+            }
             Err(errno) => Err(Failure::Broken(format!("sync: {errno}"))),
         }
     }
 
     fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        if let Some(down) = &self.down {
+            return down.compare(stack.files()?.as_ref(), &self.last);
+        }
         self.compare(stack.files()?.as_ref(), " on the disk")
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
         let tree = Tree::of(&self.model).ok()?;
         let mut hasher = Xxh3::new();
-        (tree, self.last.to_string()).hash(&mut hasher);
+        (tree, self.last.to_string(), &self.down).hash(&mut hasher);
         Some(hasher.digest128().to_le_bytes().to_vec())
     }
 }

@@ -29,6 +29,7 @@ pub(crate) fn targets() -> Vec<Target> {
             "corrupt",
         ),
         target("fs-failures-ext2", "the same on ext2, by its own driver", on_disk("ext2"), false, "clean"),
+        target("fs-failures-xfs", "the same on XFS", on_disk("xfs"), false, "clean"),
         target(
             "ext2+rename-in-steps",
             "ext2 under files whose rename takes steps",

@@ -53,6 +53,8 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         make: Box::new(move || Tool::new("mke2fs", format!("-t ext2 -b {bytes} {SAME}"))),
         made: None,
         repair: e2fsck(options, true)?,
+        strict: None,
+        settle: None,
         promises: posix_promises,
         hides: (driver == "ext4").then_some("file data that has no block yet (delayed allocation)"),
         common: Common::of(options)?,

@@ -49,6 +49,8 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         }),
         made: None,
         repair: e2fsck(options, false)?,
+        strict: None,
+        settle: None,
         promises: posix_promises,
         hides: Some(
             "file data that has no block yet (delayed allocation), and buffers that the journal owns",

@@ -42,6 +42,8 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         make: Box::new(move || Tool::new("mkfs.minix", make)),
         made: None,
         repair: options.bool("fsck", true)?.then(repair),
+        strict: None,
+        settle: None,
         promises: posix_promises,
         hides: None,
         common: Common::of(options)?,

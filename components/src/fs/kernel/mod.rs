@@ -13,6 +13,7 @@ pub mod vfat;
 pub mod xfs;
 
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -50,6 +51,10 @@ struct System {
     made: Option<fn(&Path) -> io::Result<()>>,
     /// Repairs it, likewise; none where mounting has to do.
     repair: Option<Repair>,
+    /// Looks at what was recovered, mounted and unmounted, and must find nothing.
+    strict: Option<Tool>,
+    /// Waits for what a call has left to be done ([`MountedFiles::settling`]).
+    settle: Option<fn(BorrowedFd<'_>)>,
     promises: fn() -> Vec<Promise>,
     hides: Option<&'static str>,
     /// What all of them can be told.
@@ -158,11 +163,27 @@ impl Component for KernelFs {
     }
 
     fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
-        let Some(Repair { tool, repaired }) = &self.system.repair else { return Ok(Recovery::Clean) };
-        match tool.run(&below.block(0)?)? {
-            (0, _) => Ok(Recovery::Clean),
-            (code, _) if repaired.contains(&code) => Ok(Recovery::Repaired),
-            (code, said) => Err(Fault::new(format!("{tool} ended with {code}: {said}"))),
+        let mut recovery = Recovery::Clean;
+        if let Some(Repair { tool, repaired }) = &self.system.repair {
+            recovery = match tool.run(&below.block(0)?)? {
+                (0, _) => Recovery::Clean,
+                (code, _) if repaired.contains(&code) => Recovery::Repaired,
+                (code, said) => return Err(Fault::new(format!("{tool} ended with {code}: {said}"))),
+            };
+        }
+        if self.system.strict.is_some() {
+            // What mounting recovers is recovered then.
+            self.mount(below)?;
+            self.unmount(below)?;
+        }
+        match &self.system.strict {
+            Some(tool) => match tool.run(&below.block(0)?)? {
+                (0, _) => Ok(recovery),
+                (code, said) => {
+                    Err(Fault::new(format!("after the recovery {tool} ended with {code}: {said}")))
+                }
+            },
+            None => Ok(recovery),
         }
     }
 
@@ -212,7 +233,7 @@ impl System {
         let at = below.place.to_owned();
         let files = MountedFiles::new(&at)
             .map_err(|errno| Fault::new(format!("the root directory cannot be opened: {}", errno.desc())))?;
-        let files = Rc::new(files);
+        let files = Rc::new(files.settling(self.settle));
         let driven = below.devices.kernel().filter(|disks| disks.side() == Side::Live);
         let Some(disks) = driven.filter(|_| !self.between.is_none()) else {
             return Ok(Mounted { surface: Rc::clone(&files) as _, files, at, threads: Vec::new() });
@@ -243,10 +264,11 @@ fn no_threads(_device: &str) -> Vec<String> {
     Vec::new()
 }
 
-/// What the manual pages promise of every file system.
+/// What the manual pages and POSIX promise of every file system.
 fn posix_promises() -> Vec<Promise> {
     let line = |name, quote, source| Promise { name, kept: true, quote, source };
-    vec![
+    let failed = FAILED_CALLS.iter().map(|(name, quote, source)| line(*name, *quote, *source));
+    let synced = [
         line(
             "synced-by-fsync",
             "flushes all modified in-core data of the file to the disk device so that all changed information can be \
@@ -305,5 +327,41 @@ fn posix_promises() -> Vec<Promise> {
             "All I/O to the filesystem should be done synchronously",
             "util-linux, mount(8), FILESYSTEM-INDEPENDENT MOUNT OPTIONS, sync",
         ),
-    ]
+    ];
+    synced.into_iter().chain(failed).collect()
 }
+
+/// What POSIX says of calls that have failed: a promise of the checker `fs-failures`, the words, and where they stand. Of a write or an
+/// ftruncate that has failed it does not say so.
+const FAILED_CALLS: [(&str, &str, &str); 6] = [
+    (
+        "failed-mkdir-has-no-effect",
+        "If -1 is returned, no directory shall be created",
+        "POSIX.1-2017, mkdir(), RETURN VALUE",
+    ),
+    (
+        "failed-create-has-no-effect",
+        "If -1 is returned, no files shall be created or modified",
+        "POSIX.1-2017, open(), RETURN VALUE",
+    ),
+    (
+        "failed-rename-has-no-effect",
+        "neither the file named by old nor the file named by new shall be changed or created",
+        "POSIX.1-2017, rename(), RETURN VALUE",
+    ),
+    (
+        "failed-link-has-no-effect",
+        "If link() fails, no link shall be created and the link count of the file shall remain unchanged",
+        "POSIX.1-2017, link(), DESCRIPTION",
+    ),
+    (
+        "failed-unlink-has-no-effect",
+        "If -1 is returned, the named file shall not be changed",
+        "POSIX.1-2017, unlink(), RETURN VALUE",
+    ),
+    (
+        "failed-rmdir-has-no-effect",
+        "If -1 is returned, the named directory shall not be changed",
+        "POSIX.1-2017, rmdir(), RETURN VALUE",
+    ),
+];

@@ -19,6 +19,8 @@ pub(super) struct Tool {
     program: &'static str,
     /// Separated by spaces.
     arguments: Cow<'static, str>,
+    /// How lines begin that say how far it is, and no more.
+    progress: &'static [&'static str],
 }
 
 /// Where programs are.
@@ -27,7 +29,12 @@ const FOLDERS: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 impl Tool {
     /// The program, and its arguments separated by spaces.
     pub fn new(program: &'static str, arguments: impl Into<Cow<'static, str>>) -> Tool {
-        Tool { program, arguments: arguments.into() }
+        Tool { program, arguments: arguments.into(), progress: &[] }
+    }
+
+    /// In what it has said, lines that begin like one of these are passed over.
+    pub fn without(self, progress: &'static [&'static str]) -> Tool {
+        Tool { progress, ..self }
     }
 
     /// What is to be started.
@@ -63,11 +70,11 @@ impl Tool {
         let (status, said) = ran.map_err(failed)?;
         match (status.code(), status.signal()) {
             (Some(0), _) => Ok((0, String::new())),
-            (Some(code), _) => Ok((code, said.last_lines())),
+            (Some(code), _) => Ok((code, said.last_lines(self.progress))),
             (None, signal) => Err(Fault::new(format!(
                 "{self} was killed by signal {}: {}",
                 signal.unwrap_or(0),
-                said.last_lines()
+                said.last_lines(self.progress)
             ))),
         }
     }
@@ -86,11 +93,11 @@ impl Said {
         self.0.try_clone().map(Stdio::from)
     }
 
-    fn last_lines(mut self) -> String {
+    fn last_lines(mut self, progress: &[&str]) -> String {
         let mut said = Vec::new();
         // What cannot be read is only missed in a message.
         self.0.seek(SeekFrom::Start(0)).and_then(|_| self.0.read_to_end(&mut said)).ok();
-        last_lines(String::from_utf8_lossy(&said).trim())
+        last_lines(String::from_utf8_lossy(&said).trim(), progress)
     }
 }
 
@@ -101,7 +108,8 @@ impl fmt::Display for Tool {
 }
 
 /// The last three lines, which say what a program gave up for.
-fn last_lines(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().collect();
+fn last_lines(text: &str, progress: &[&str]) -> String {
+    let says_more = |line: &&str| !progress.iter().any(|prefix| line.trim_start().starts_with(prefix));
+    let lines: Vec<&str> = text.lines().filter(says_more).collect();
     lines[lines.len().saturating_sub(3)..].join("; ")
 }

@@ -28,6 +28,8 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         make: Box::new(|| Tool::new("mkfs.fat", "--invariant")),
         made: None,
         repair: options.bool("fsck", true)?.then(repair),
+        strict: None,
+        settle: None,
         promises: posix_promises,
         hides: None,
         common: Common::of(options)?,

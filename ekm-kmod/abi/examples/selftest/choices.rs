@@ -90,7 +90,7 @@ fn choices() -> Outcome {
         "not probed yet"
     );
     let slab = Kinds { kinds: FAIL_SLAB, untraced: 0 };
-    assert_eq!(user::choices(ekm.fd(), FAIL_SLAB | FAIL_ALL + 1), Err(Errno::EINVAL));
+    assert_eq!(user::choices(ekm.fd(), FAIL_SLAB | (FAIL_ALL + 1)), Err(Errno::EINVAL));
     assert_eq!(user::choices(ekm.fd(), FAIL_ALL).map(|all| all.kinds), Ok(FAIL_ALL));
     assert_eq!(user::choices(ekm.fd(), FAIL_SLAB), Ok(slab));
     assert!(matches!(Map::new(&ekm.file, CHOICES_MMAP as i64 + 4096, 4096, true), Err(Errno::EINVAL)));

@@ -227,7 +227,7 @@ fn late() -> Outcome {
     let disk = Disk::new(1);
     let set = |when| user::ends(disk.control.fd(), disk.spec.disk, when);
     assert_eq!(user::ends(disk.control.fd(), 999, ENDS_LATE), Err(Errno::ENODEV));
-    assert_eq!(set(3), Err(Errno::EINVAL));
+    assert_eq!(set(ENDS_BY_CHOICE_NOT_YET + 1), Err(Errno::EINVAL));
     let write = |byte: u8, at: u64| {
         let device = disk.direct();
         thread::spawn(move || device.write_all_at(&Aligned([byte; 4096]).0, at).unwrap())
@@ -256,6 +256,10 @@ fn late() -> Outcome {
     set(ENDS_AT_ONCE).unwrap();
     held.join().unwrap();
     assert_eq!(disk.contents()[..4096], [4; 4096]);
+    // By choice, and nobody chooses.
+    set(ENDS_BY_CHOICE_NOT_YET).unwrap();
+    write(5, 0).join().unwrap();
+    assert_eq!(disk.contents()[..4096], [5; 4096]);
     Good
 }
 

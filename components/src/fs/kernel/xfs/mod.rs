@@ -1,11 +1,12 @@
 //! XFS, which mounting recovers: it replays the log. xfs_repair refuses a log that was not replayed (xfs_repair(8), -L), so it is no
-//! part of a recovery.
+//! part of a recovery; with `strict` it looks at what was recovered, and must find nothing.
 
+mod inactivation;
 mod times;
 
 use explode_runtime::devices::NOW;
 use explode_runtime::recover::Component;
-use explode_runtime::run::{ComponentDef, Options, UsageError};
+use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::common::{Common, options};
 use super::tool::Tool;
@@ -20,12 +21,22 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "XFS, whose log mounting replays",
     modes: MODES,
     on: Some("ramdisk"),
-    options: options![],
+    options: options![OptionDef {
+        name: "strict",
+        about: "after a recovery it is mounted and unmounted once, and xfs_repair -n must find nothing: true, false",
+        default: "false",
+    },],
     build,
 };
 
 /// Disks of less than 300 MiB are for tests; discards nothing.
 const MAKE: &str = "-f -K -q --unsupported -m uuid=12345678-1234-1234-1234-123456789abc";
+
+/// Changes nothing; ends with 1 if it has found something (xfs_repair(8)). One allocation group has no second superblock to compare
+/// with, which it wants to be told.
+const CHECK: &str = "-n -o force_geometry";
+/// What it says of how far it is.
+const PROGRESS: &[&str] = &["Phase ", "- ", "No modify flag set"];
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(KernelFs::component(System {
@@ -35,6 +46,8 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         make: Box::new(|| Tool::new("mkfs.xfs", MAKE)),
         made: Some(|node| times::hold(node, NOW)),
         repair: None,
+        strict: options.bool("strict", false)?.then(|| Tool::new("xfs_repair", CHECK).without(PROGRESS)),
+        settle: Some(inactivation::finish),
         promises: posix_promises,
         hides: Some(
             "file data that has no block yet (delayed allocation) or was not submitted, and what its log and its own buffers hold",

@@ -1,0 +1,68 @@
+//! A file system that shuts itself down: after an error that it cannot get over (XFS: its log could not be written) every call
+//! says EIO, until it is unmounted and mounted again (ioctl_xfs_goingdown(2) says of this state that it is "totally unusable" until
+//! then).
+//!
+//! There is nothing to compare then, and nothing to go on with: the path ends. What was synced before the call must be there all the
+//! same, on every disk that a crash at this moment can leave, recovered and mounted. The call may have had its effect if it has said
+//! so, and has none if it has failed; but for the contents of the file that it writes, syncs or cuts, of which nothing is
+//! promised.
+
+use explode_ramdisk::files::Files;
+use explode_runtime::check::{Failure, Verdict, Violation};
+use nix::errno::Errno;
+
+use super::call::{Call, Ended};
+use super::tree::Tree;
+
+/// What the disk may have then.
+#[derive(Clone, Debug, Hash)]
+pub struct Down {
+    /// What was synced, and what the call has made of it if it has said so.
+    allowed: Vec<Tree>,
+    /// The names of the file whose contents the call is about.
+    changes: &'static [&'static str],
+}
+
+/// Does everything that a file system can be asked say EIO?
+pub fn is_down(files: &dyn Files) -> bool {
+    let says = |answer: Option<Errno>| answer == Some(Errno::EIO);
+    says(files.stat("/").err()) && says(files.readdir("/").err()) && says(files.sync().err())
+}
+
+impl Down {
+    /// `model` is as it was when it was synced, but for the contents of the file that this call changes; it follows the call.
+    pub fn after(call: Call, ended: &Ended, model: &dyn Files) -> Result<Down, Failure> {
+        let changes = call.changes();
+        let tree = || -> Result<Tree, Failure> {
+            let mut tree = Tree::of(model).map_err(|error| Failure::Broken(format!("the model: {error}")))?;
+            changes.iter().for_each(|path| tree.forget_contents(path));
+            Ok(tree)
+        };
+        let mut allowed = vec![tree()?];
+        if matches!(ended, Ended::Done(_)) {
+            match call.make(model) {
+                Ended::Done(_) => allowed.push(tree()?),
+                Ended::Failed(what, errno) => {
+                    return Err(Failure::Broken(format!("the model: {what}: {errno}")));
+                }
+            }
+        }
+        Ok(Down { allowed, changes })
+    }
+
+    /// Is one of the allowed ones on the disk?
+    pub fn compare(&self, files: &dyn Files, ended: &Ended) -> Result<(), Failure> {
+        let difference = match Tree::of(files) {
+            Ok(mut found) => {
+                self.changes.iter().for_each(|path| found.forget_contents(path));
+                if self.allowed.contains(&found) {
+                    return Ok(());
+                }
+                self.allowed.first().and_then(|synced| found.difference(synced)).unwrap_or_default()
+            }
+            Err(error) => error,
+        };
+        let message = format!("{ended}, the file system has shut itself down, and on the disk {difference}");
+        Err(Violation::new(Verdict::Lost, "synced-by-sync", message).into())
+    }
+}
