@@ -44,9 +44,14 @@ pub(crate) fn run() {
     FROZEN.store(false, Ordering::Release);
 }
 
+/// Whether it stands still for file systems.
+pub(crate) fn stands_still() -> bool {
+    FROZEN.load(Ordering::Acquire)
+}
+
 /// What the asking thread is to see, if not the real time.
 fn frozen() -> Option<u64> {
-    (FROZEN.load(Ordering::Acquire) && !asks_for_time()).then(|| SECONDS.load(Ordering::Acquire))
+    (stands_still() && !asks_for_time()).then(|| SECONDS.load(Ordering::Acquire))
 }
 
 /// Whether the thread is in a system call that asks for the time, or sets it.

@@ -28,6 +28,7 @@ use crate::run::{Mode, RunError};
 pub use kernel::{DiskModel, KernelDisks};
 pub use machine::{Machine, NOW};
 pub use plain::PlainDisk;
+pub use turns::let_others_finish;
 
 /// Where devices come from.
 #[derive(Clone, Debug)]
