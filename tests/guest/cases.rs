@@ -35,6 +35,7 @@ pub fn all(port: &str) {
     media(cx, &mut report);
     log_writes::logs(&lab, &mut report);
     kernel_choices::all(cx, &mut report);
+    crate::breadth::all(cx, &mut report);
     report.case("the same way gives the same events", |_| {
         let way = ["write /a behind a hole; fsync /a, /", "mkdir /d; write /d/c", "sync"];
         let mut plan = cx.plan("fs-sync-ext4");
@@ -126,6 +127,13 @@ fn counts(cx: Cx<'_>, report: &mut Report) {
         ("fs-sync-vfat", [9, 5, 5, 5], true),
         ("fs-sync-minix", [9, 144, 144, 38], false),
         ("fs-sync-xfs", [9, 5, 5, 195], false),
+        ("fs-sync-msdos", [9, 5, 5, 5], true),
+        ("fs-sync-btrfs", [9, 5, 5, 205], false),
+        ("fs-sync-f2fs", [9, 5, 5, 4], true),
+        ("fs-sync-nilfs2", [9, 5, 5, 15], true),
+        ("fs-sync-exfat", [9, 5, 5, 5], true),
+        ("fs-sync-udf", [9, 27, 27, 0], true),
+        ("fs-sync-reiserfs", [9, 64, 64, 10], true),
     ];
     for (target, expected, complete) in expected {
         report.case(&format!("{target}: exact counts, clean one step deep"), |_| {
@@ -292,7 +300,7 @@ fn never_submitted(cx: Cx<'_>, report: &mut Report, system: &str, steps: &[&str]
 }
 
 /// Gives the first error's trace to the host.
-fn keep(report: &mut Report, name: &str, seen: &Seen) {
+pub fn keep(report: &mut Report, name: &str, seen: &Seen) {
     let first = seen.traces.first();
     let trace = first.unwrap_or_else(|| panic!("nothing found on {} disks", seen.checked));
     report.say(&Line::Trace(name.to_owned(), trace.to_json()));

@@ -53,7 +53,7 @@ pub fn main(only: Option<String>) -> ExitCode {
             (ran.code == 1 && by_log).then_some(()).ok_or(format!("{ran:?}"))
         });
     }
-    for (system, least) in [("ext4", 100), ("xfs", 40)] {
+    for (system, least) in [("ext4", 100), ("xfs", 40), ("btrfs", 100)] {
         tally.case(&format!("{system}: one workload has the same log in every guest"), || {
             same_log(folder.path(), system, least)
         });
@@ -77,7 +77,8 @@ fn spec(only: &str) -> Result<GuestSpec, VmError> {
         builder.kernel(&tree.map_or(KernelSource::Debian, |tree| KernelSource::Tree(tree.into())))?;
     let mut spec = GuestSpec::new(&kernel, &builder.image()?);
     spec.modules = Some(builder.modules(&kernel)?);
-    for driver in ["raid0", "dm-log-writes", "xfs"] {
+    let breadth = ["btrfs", "exfat", "f2fs", "jfs", "nilfs2", "reiserfs", "udf"];
+    for driver in ["raid0", "dm-log-writes", "xfs"].into_iter().chain(breadth) {
         spec.drivers.extend(builder.driver(&kernel, driver)?);
     }
     spec.accelerator = builder.accelerator(&kernel, &spec.image)?;

@@ -50,7 +50,10 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         make: Box::new(move || Tool::new("mke2fs", format!("-t ext2 -b {bytes} {SAME}"))),
         made: None,
         repair: e2fsck(options, true)?,
+        strict: None,
+        settles: false,
         promises: posix_promises,
+        lacks: None,
         hides: (driver == "ext4").then_some("file data that has no block yet (delayed allocation)"),
         failures: Failures::of(options)?,
     }))

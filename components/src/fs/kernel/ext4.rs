@@ -1,11 +1,11 @@
-//! ext4 with its journal, which mounting replays.
+//! ext4 with its journal, which mounting replays; and ext3, which the same driver mounts.
 
 use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::ext2::{BLOCK_SIZE, E2FSCK, SAME, block_size, e2fsck};
 use super::tool::Tool;
-use super::{FAIL, Failures, KernelFs, MODES, MOST_FAILURES, System, posix_promises};
+use super::{FAIL, Failures, KernelFs, MODES, MOST_FAILURES, STRICT, System, posix_promises};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -26,29 +26,47 @@ pub const DEF: ComponentDef = ComponentDef {
             default: "false",
         },
         E2FSCK,
+        STRICT,
         FAIL,
         MOST_FAILURES,
     ],
-    build,
+    build: |options| {
+        let hides = "file data that has no block yet (delayed allocation), and buffers that the journal owns";
+        journalled("ext4", hides, options)
+    },
 };
 
-fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+/// What users have who have made it as ext3: its format, and its way to allocate blocks, by ext4's driver.
+pub const EXT3: ComponentDef = ComponentDef {
+    name: "ext3",
+    about: "ext3 with its journal, by ext4's driver; mounting replays the journal",
+    build: |options| journalled("ext3", "buffers that the journal owns", options),
+    ..DEF
+};
+
+/// The two differ in their names.
+fn journalled(
+    kind: &'static str,
+    hides: &'static str,
+    options: &Options,
+) -> Result<Box<dyn Component>, UsageError> {
     let data = options
         .one_of("data", &[("ordered", "ordered"), ("journal", "journal"), ("writeback", "writeback")])?;
     let bytes = block_size(options)?;
     Ok(KernelFs::component(System {
-        driver: "ext4",
+        driver: kind,
         // No commit that nobody asked for.
         options: format!("data={data},commit=100000,noinit_itable"),
         make: Box::new(move || {
-            Tool::new("mke2fs", format!("-t ext4 -b {bytes} -J size={} {SAME}", bytes.div_ceil(1024)))
+            Tool::new("mke2fs", format!("-t {kind} -b {bytes} -J size={} {SAME}", bytes.div_ceil(1024)))
         }),
         made: None,
         repair: e2fsck(options, false)?,
+        strict: options.bool("strict", false)?.then(|| Tool::new("e2fsck", "-f -n")),
+        settles: false,
         promises: posix_promises,
-        hides: Some(
-            "file data that has no block yet (delayed allocation), and buffers that the journal owns",
-        ),
+        lacks: None,
+        hides: Some(hides),
         failures: Failures::of(options)?,
     }))
 }

@@ -39,7 +39,10 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         make: Box::new(move || Tool::new("mkfs.minix", make)),
         made: None,
         repair: options.bool("fsck", true)?.then(repair),
+        strict: None,
+        settles: false,
         promises: posix_promises,
+        lacks: None,
         hides: None,
         failures: Failures::of(options)?,
     }))

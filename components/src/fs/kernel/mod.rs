@@ -2,11 +2,20 @@
 //!
 //! One file a system says what is particular about it, as a [`System`]; the component is the same for all.
 
+pub mod btrfs;
+pub mod exfat;
 pub mod ext2;
 pub mod ext4;
+pub mod f2fs;
 mod floor;
+pub mod jfs;
 pub mod minix;
+pub mod nilfs2;
+pub mod ntfs3;
+pub mod reiserfs;
+mod still;
 mod tool;
+pub mod udf;
 pub mod vfat;
 pub mod xfs;
 
@@ -15,6 +24,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use explode_runtime::check::{Profile, Promise};
+use explode_runtime::devices::let_others_finish;
 use explode_runtime::failures::{FAILURE_OPTIONS, Failures};
 use explode_runtime::recover::{Below, Blame, Component, Fault, Floor, Recovery, StackSpec, Surface};
 use explode_runtime::run::{Mode, OptionDef};
@@ -43,7 +53,14 @@ struct System {
     made: Option<fn(&Path) -> io::Result<()>>,
     /// Repairs it, likewise; none where mounting has to do.
     repair: Option<Repair>,
+    /// What must have nothing to say after mounting has recovered it; likewise.
+    strict: Option<Tool>,
+    /// Does mounting it start threads that do something on their own? Then they do it before anybody goes on; and what mkfs has made
+    /// is mounted once, since there is most to do then.
+    settles: bool,
     promises: fn() -> Vec<Promise>,
+    /// What Debian 12 has not, which users would need after a crash; for the profile.
+    lacks: Option<&'static str>,
     hides: Option<&'static str>,
     failures: Failures,
 }
@@ -54,10 +71,23 @@ struct Repair {
     repaired: &'static [i32],
 }
 
-/// The drivers that a guest has to load for a stack: those that are in no kernel of explode's, and only some stacks need.
+/// The components whose drivers are in no kernel of explode's, and only some stacks need; the drivers have their names.
+const LOADED: [&str; 9] = [
+    btrfs::DEF.name,
+    exfat::DEF.name,
+    f2fs::DEF.name,
+    jfs::DEF.name,
+    nilfs2::DEF.name,
+    ntfs3::DEF.name,
+    reiserfs::DEF.name,
+    udf::DEF.name,
+    xfs::DEF.name,
+];
+
+/// The drivers that a guest has to load for a stack.
 pub fn drivers(stack: &StackSpec) -> Vec<&'static str> {
-    let needs = |component: &&str| *component == xfs::DEF.name;
-    stack.components().iter().find(|component| needs(component)).map(|_| xfs::DRIVER).into_iter().collect()
+    let components = stack.components();
+    LOADED.into_iter().filter(|loaded| components.contains(loaded)).collect()
 }
 
 /// A file system of the kernel on one block device.
@@ -70,6 +100,27 @@ impl KernelFs {
     fn component(system: System) -> Box<dyn Component> {
         Box::new(KernelFs { system, mounted: None })
     }
+
+    fn mount_at(&self, node: &Path, at: &Path) -> Result<(), Fault> {
+        let System { driver, options, .. } = &self.system;
+        let mount = || mount(Some(node), at, Some(*driver), FLAGS, Some(options.as_str()));
+        let mut mounted = mount();
+        if mounted == Err(Errno::ENOENT) {
+            std::fs::create_dir_all(at).map_err(|error| Fault::new(format!("{}: {error}", at.display())))?;
+            mounted = mount();
+        }
+        mounted.map_err(|errno| Fault::new(format!("mount as {driver} failed: {}", errno.desc())))?;
+        if self.system.settles {
+            let_others_finish()
+                .map_err(|error| Fault::new(format!("sched_setscheduler: {error}")).blame(Blame::Tool))?;
+        }
+        Ok(())
+    }
+}
+
+fn unmount_from(at: &Path) -> Result<(), Fault> {
+    umount2(at, MntFlags::empty())
+        .map_err(|errno| Fault::new(format!("umount of {} failed: {}", at.display(), errno.desc())))
 }
 
 impl Component for KernelFs {
@@ -83,19 +134,17 @@ impl Component for KernelFs {
         let hold = |hold: fn(&Path) -> io::Result<()>| hold(&node);
         self.system.made.map_or(Ok(()), hold).map_err(|error| {
             Fault::new(format!("what {make} has made cannot be held still: {error}")).blame(Blame::Tool)
-        })
+        })?;
+        if self.system.settles {
+            self.mount_at(&node, below.place)?;
+            unmount_from(below.place)?;
+        }
+        Ok(())
     }
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
-        let (node, at) = (below.block(0)?, below.place);
-        let System { driver, options, .. } = &self.system;
-        let mount = || mount(Some(&node), at, Some(*driver), FLAGS, Some(options.as_str()));
-        let mut mounted = mount();
-        if mounted == Err(Errno::ENOENT) {
-            std::fs::create_dir_all(at).map_err(|error| Fault::new(format!("{}: {error}", at.display())))?;
-            mounted = mount();
-        }
-        mounted.map_err(|errno| Fault::new(format!("mount as {driver} failed: {}", errno.desc())))?;
+        let at = below.place;
+        self.mount_at(&below.block(0)?, at)?;
         match MountedFiles::new(at) {
             Ok(files) => {
                 self.mounted = Some((Rc::new(files), at.to_owned()));
@@ -111,20 +160,34 @@ impl Component for KernelFs {
     fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
         if let Some((files, at)) = self.mounted.take() {
             files.close_all();
-            umount2(&at, MntFlags::empty()).map_err(|errno| {
-                Fault::new(format!("umount of {} failed: {}", at.display(), errno.desc()))
-            })?;
+            unmount_from(&at)?;
         }
         Ok(())
     }
 
     fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
-        let Some(Repair { tool, repaired }) = &self.system.repair else { return Ok(Recovery::Clean) };
-        match tool.run(&below.block(0)?)? {
-            (0, _) => Ok(Recovery::Clean),
-            (code, _) if repaired.contains(&code) => Ok(Recovery::Repaired),
-            (code, said) => Err(Fault::new(format!("{tool} ended with {code}: {said}"))),
+        let System { repair, strict, .. } = &self.system;
+        let node = below.block(0)?;
+        let mut recovery = Recovery::Clean;
+        if let Some(Repair { tool, repaired }) = repair {
+            match tool.run(&node)? {
+                (0, _) => {}
+                (code, _) if repaired.contains(&code) => recovery = Recovery::Repaired,
+                (code, said) => return Err(Fault::new(format!("{tool} ended with {code}: {said}"))),
+            }
         }
+        if let Some(tool) = strict {
+            self.mount_at(&node, below.place)?;
+            unmount_from(below.place)?;
+            match tool.run(&node)? {
+                (0, _) => {}
+                (code, said) => {
+                    let text = format!("{tool} ended with {code} after mounting had recovered it: {said}");
+                    return Err(Fault::new(text));
+                }
+            }
+        }
+        Ok(recovery)
     }
 
     fn surface(&self) -> Surface {
@@ -137,8 +200,9 @@ impl Component for KernelFs {
     }
 
     fn profile(&self) -> Option<Profile> {
-        let System { driver, promises, .. } = &self.system;
-        Some(Profile { system: format!("{driver} in Linux"), promises: promises() })
+        let System { driver, promises, lacks, .. } = &self.system;
+        let lacks = lacks.map(|lacks| format!("; {lacks}")).unwrap_or_default();
+        Some(Profile { system: format!("{driver} in Linux{lacks}"), promises: promises() })
     }
 
     fn version(&self) -> Option<(&'static str, String)> {
@@ -164,6 +228,13 @@ const FSCK: OptionDef = OptionDef {
     name: "fsck",
     about: "repair with its fsck before each mount after a crash: true, false",
     default: "true",
+};
+
+/// The option of those that mounting recovers.
+const STRICT: OptionDef = OptionDef {
+    name: "strict",
+    about: "after a crash its fsck must find nothing wrong once mounting has recovered it: true, false",
+    default: "false",
 };
 
 /// The options by which all of them are told what may fail in the kernel.

@@ -1,4 +1,4 @@
-//! VFAT.
+//! FAT: with long names as VFAT, without as MSDOS.
 
 use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, Options, UsageError};
@@ -16,16 +16,31 @@ pub const DEF: ComponentDef = ComponentDef {
     build,
 };
 
+/// The same without long names.
+pub const MSDOS: ComponentDef = ComponentDef {
+    name: "msdos",
+    about: "FAT with names of 8 and 3 characters; fsck.fat repairs it",
+    build: |options| fat("msdos", "codepage=437,tz=UTC", options),
+    ..DEF
+};
+
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    fat("vfat", "codepage=437,iocharset=iso8859-1,tz=UTC", options)
+}
+
+fn fat(driver: &'static str, mount: &str, options: &Options) -> Result<Box<dyn Component>, UsageError> {
     // 1: recoverable errors, which -a has repaired (fsck.fat(8)).
     let repair = || Repair { tool: Tool::new("fsck.fat", "-a"), repaired: &[1] };
     Ok(KernelFs::component(System {
-        driver: "vfat",
-        options: "codepage=437,iocharset=iso8859-1,tz=UTC".to_owned(),
+        driver,
+        options: mount.to_owned(),
         make: Box::new(|| Tool::new("mkfs.fat", "--invariant")),
         made: None,
         repair: options.bool("fsck", true)?.then(repair),
+        strict: None,
+        settles: false,
         promises: posix_promises,
+        lacks: None,
         hides: None,
         failures: Failures::of(options)?,
     }))

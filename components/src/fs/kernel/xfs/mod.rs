@@ -1,5 +1,5 @@
 //! XFS, which mounting recovers: it replays the log. xfs_repair refuses a log that was not replayed (xfs_repair(8), -L), so it is no
-//! part of a recovery.
+//! part of a recovery; the option `strict` runs it after the mount, to look.
 
 mod times;
 
@@ -8,10 +8,7 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, Options, UsageError};
 
 use super::tool::Tool;
-use super::{FAIL, Failures, KernelFs, MODES, MOST_FAILURES, System, posix_promises};
-
-/// Its driver, which is no part of explode's kernel.
-pub(super) const DRIVER: &str = "xfs";
+use super::{FAIL, Failures, KernelFs, MODES, MOST_FAILURES, STRICT, System, posix_promises};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -19,7 +16,7 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "XFS, whose log mounting replays",
     modes: MODES,
     on: Some("ramdisk"),
-    options: &[FAIL, MOST_FAILURES],
+    options: &[STRICT, FAIL, MOST_FAILURES],
     build,
 };
 
@@ -28,13 +25,16 @@ const MAKE: &str = "-f -K -q --unsupported -m uuid=12345678-1234-1234-1234-12345
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(KernelFs::component(System {
-        driver: DRIVER,
+        driver: DEF.name,
         // Stacks on crash disks are mounted beside the live one, with its UUID.
         options: "nouuid".to_owned(),
         make: Box::new(|| Tool::new("mkfs.xfs", MAKE)),
         made: Some(|node| times::hold(node, NOW)),
         repair: None,
+        strict: options.bool("strict", false)?.then(|| Tool::new("xfs_repair", "-n")),
+        settles: false,
         promises: posix_promises,
+        lacks: None,
         hides: Some(
             "file data that has no block yet (delayed allocation) or was not submitted, and what its log and its own buffers hold",
         ),

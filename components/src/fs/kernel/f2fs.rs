@@ -1,0 +1,42 @@
+//! F2FS, which mounting recovers: it takes the last checkpoint, and rolls forward over what was synced since.
+
+use explode_runtime::recover::Component;
+use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
+
+use super::tool::Tool;
+use super::{FAIL, Failures, KernelFs, MODES, MOST_FAILURES, STRICT, System, posix_promises};
+
+/// As it stands in the registry.
+pub const DEF: ComponentDef = ComponentDef {
+    name: "f2fs",
+    about: "F2FS, which mounting rolls forward; its disk has 64 MiB or more",
+    modes: MODES,
+    on: Some("ramdisk"),
+    options: &[
+        OptionDef { name: "fsync_mode", about: "what fsync waits for: posix, strict", default: "posix" },
+        STRICT,
+        FAIL,
+        MOST_FAILURES,
+    ],
+    build,
+};
+
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let mode = options.one_of("fsync_mode", &[("posix", "posix"), ("strict", "strict")])?;
+    Ok(KernelFs::component(System {
+        driver: DEF.name,
+        // Nothing is moved because nobody has written for a while.
+        options: format!("background_gc=off,fsync_mode={mode}"),
+        make: Box::new(|| {
+            Tool::new("mkfs.f2fs", "-q -f -t 0 -U 12345678-1234-1234-1234-123456789abc").still()
+        }),
+        made: None,
+        repair: None,
+        strict: options.bool("strict", false)?.then(|| Tool::new("fsck.f2fs", "--dry-run")),
+        settles: true,
+        promises: posix_promises,
+        lacks: None,
+        hides: Some("file data and nodes that were not submitted"),
+        failures: Failures::of(options)?,
+    }))
+}

@@ -1,0 +1,36 @@
+//! ReiserFS, whose journal mounting replays. Linux 6.12 is the last series but one of its driver: 6.13 has it no more.
+
+use explode_runtime::recover::Component;
+use explode_runtime::run::{ComponentDef, Options, UsageError};
+
+use super::tool::Tool;
+use super::{FAIL, Failures, KernelFs, MODES, MOST_FAILURES, STRICT, System, posix_promises};
+
+/// As it stands in the registry.
+pub const DEF: ComponentDef = ComponentDef {
+    name: "reiserfs",
+    about: "ReiserFS, whose journal mounting replays; its disk has 64 MiB or more",
+    modes: MODES,
+    on: Some("ramdisk"),
+    options: &[STRICT, FAIL, MOST_FAILURES],
+    build,
+};
+
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    Ok(KernelFs::component(System {
+        driver: DEF.name,
+        // No commit that nobody asked for.
+        options: "commit=100000".to_owned(),
+        make: Box::new(|| {
+            Tool::new("mkreiserfs", "-q -f -f -u 12345678-1234-1234-1234-123456789abc").still()
+        }),
+        made: None,
+        repair: None,
+        strict: options.bool("strict", false)?.then(|| Tool::new("reiserfsck", "--check -q -y")),
+        settles: false,
+        promises: posix_promises,
+        lacks: None,
+        hides: Some("buffers that the journal owns"),
+        failures: Failures::of(options)?,
+    }))
+}
