@@ -1,4 +1,4 @@
-//! exFAT.
+//! exFAT, which has no journal: fsck.exfat repairs it.
 
 use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, Options, UsageError};

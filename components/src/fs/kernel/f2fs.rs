@@ -25,8 +25,8 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let mode = options.one_of("fsync_mode", &[("posix", "posix"), ("strict", "strict")])?;
     Ok(KernelFs::component(System {
         driver: DEF.name,
-        // Nothing is moved because nobody has written for a while.
-        options: format!("background_gc=off,fsync_mode={mode}"),
+        // Nothing is moved or discarded because nobody has written for a while.
+        options: format!("background_gc=off,nodiscard,fsync_mode={mode}"),
         make: Box::new(|| {
             Tool::new("mkfs.f2fs", "-q -f -t 0 -U 12345678-1234-1234-1234-123456789abc").still()
         }),

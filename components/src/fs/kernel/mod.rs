@@ -8,10 +8,8 @@ pub mod ext2;
 pub mod ext4;
 pub mod f2fs;
 mod floor;
-pub mod jfs;
 pub mod minix;
 pub mod nilfs2;
-pub mod ntfs3;
 pub mod reiserfs;
 mod still;
 mod tool;
@@ -72,13 +70,11 @@ struct Repair {
 }
 
 /// The components whose drivers are in no kernel of explode's, and only some stacks need; the drivers have their names.
-const LOADED: [&str; 9] = [
+const LOADED: [&str; 7] = [
     btrfs::DEF.name,
     exfat::DEF.name,
     f2fs::DEF.name,
-    jfs::DEF.name,
     nilfs2::DEF.name,
-    ntfs3::DEF.name,
     reiserfs::DEF.name,
     udf::DEF.name,
     xfs::DEF.name,
