@@ -26,7 +26,6 @@ pub fn register(registry: &mut Registry) {
         fs::kernel::xfs::DEF,
         fs::kernel::btrfs::DEF,
         fs::kernel::f2fs::DEF,
-        fs::kernel::nilfs2::DEF,
         fs::kernel::exfat::DEF,
         fs::kernel::udf::DEF,
         fs::kernel::reiserfs::DEF,

@@ -11,12 +11,11 @@ use crate::directed::{Seen, go};
 use crate::report::{Line, Report};
 
 /// Each, and whether its sync(2) asks the disk to flush.
-const SYSTEMS: [(&str, bool); 8] = [
+const SYSTEMS: [(&str, bool); 7] = [
     ("ext3", true),
     ("msdos", false),
     ("btrfs", true),
     ("f2fs", true),
-    ("nilfs2", true),
     ("exfat", true),
     ("udf", false),
     ("reiserfs", true),

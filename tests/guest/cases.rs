@@ -130,7 +130,6 @@ fn counts(cx: Cx<'_>, report: &mut Report) {
         ("fs-sync-msdos", [9, 5, 5, 5], true),
         ("fs-sync-btrfs", [9, 5, 5, 205], false),
         ("fs-sync-f2fs", [9, 5, 5, 128], true),
-        ("fs-sync-nilfs2", [9, 5, 5, 15], true),
         ("fs-sync-exfat", [9, 5, 5, 5], true),
         ("fs-sync-udf", [9, 27, 27, 0], true),
         ("fs-sync-reiserfs", [9, 64, 64, 64], true),

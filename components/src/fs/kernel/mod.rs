@@ -9,7 +9,6 @@ pub mod ext4;
 pub mod f2fs;
 mod floor;
 pub mod minix;
-pub mod nilfs2;
 pub mod reiserfs;
 mod still;
 mod tool;
@@ -70,15 +69,8 @@ struct Repair {
 }
 
 /// The components whose drivers are in no kernel of explode's, and only some stacks need; the drivers have their names.
-const LOADED: [&str; 7] = [
-    btrfs::DEF.name,
-    exfat::DEF.name,
-    f2fs::DEF.name,
-    nilfs2::DEF.name,
-    reiserfs::DEF.name,
-    udf::DEF.name,
-    xfs::DEF.name,
-];
+const LOADED: [&str; 6] =
+    [btrfs::DEF.name, exfat::DEF.name, f2fs::DEF.name, reiserfs::DEF.name, udf::DEF.name, xfs::DEF.name];
 
 /// The drivers that a guest has to load for a stack.
 pub fn drivers(stack: &StackSpec) -> Vec<&'static str> {
