@@ -90,7 +90,7 @@ const BREADTH: &[System] = breadth! {
     "msdos", "MSDOS", "16MiB", "lost";
     "btrfs", "btrfs", "160MiB", "clean";
     "f2fs", "F2FS", "160MiB", "clean";
-    "exfat", "exFAT", "16MiB", "lost";
+    "exfat", "exFAT", "16MiB", "clean";
     "udf", "UDF", "16MiB", "lost";
     "reiserfs", "ReiserFS", "160MiB", "clean";
 };
