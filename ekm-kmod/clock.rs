@@ -6,6 +6,7 @@
 //! | `ktime_get_coarse_real_ts64` | `current_time` (all inode times), commit blocks of jbd2, bcachefs |
 //! | `ktime_get_real_seconds` | superblocks of ext2, ext4, nilfs2, bcachefs; `i_dtime`; hfs, hfsplus; md |
 //! | `ktime_get_real_ts64` | root items of btrfs, descriptors of udf |
+//! | `ktime_get_coarse_with_offset` | checkpoints of f2fs: how long it was mounted, ages of segments; here this clock has the same time |
 //!
 //! Left alone are clocks that do not reach a disk: monotonic ones, and `ktime_get_real_ns`, which ext4's lazy initialisation times
 //! itself with. One that does is left alone because it is no function: vfat makes short names of `jiffies` when `~1` to
@@ -23,10 +24,11 @@ static FROZEN: AtomicBool = AtomicBool::new(false);
 static SECONDS: AtomicU64 = AtomicU64::new(0);
 
 /// To be registered.
-pub(crate) const PROBES: [Probe; 3] = [
+pub(crate) const PROBES: [Probe; 4] = [
     Probe { symbol: c_str!("ktime_get_coarse_real_ts64"), handler: timespec, required: true },
     Probe { symbol: c_str!("ktime_get_real_ts64"), handler: timespec, required: true },
     Probe { symbol: c_str!("ktime_get_real_seconds"), handler: seconds, required: true },
+    Probe { symbol: c_str!("ktime_get_coarse_with_offset"), handler: nanoseconds, required: false },
 ];
 
 /// [`crate::wire::EKM_CLOCK`]. Time is a signed number in the kernel.
@@ -44,9 +46,14 @@ pub(crate) fn run() {
     FROZEN.store(false, Ordering::Release);
 }
 
+/// Whether it stands still for file systems.
+pub(crate) fn stands_still() -> bool {
+    FROZEN.load(Ordering::Acquire)
+}
+
 /// What the asking thread is to see, if not the real time.
 fn frozen() -> Option<u64> {
-    (FROZEN.load(Ordering::Acquire) && !asks_for_time()).then(|| SECONDS.load(Ordering::Acquire))
+    (stands_still() && !asks_for_time()).then(|| SECONDS.load(Ordering::Acquire))
 }
 
 /// Whether the thread is in a system call that asks for the time, or sets it.
@@ -85,4 +92,11 @@ unsafe extern "C" fn timespec(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int 
 unsafe extern "C" fn seconds(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     // SAFETY: The handler's registers.
     frozen().map_or(0, |seconds| unsafe { answer(regs, seconds) })
+}
+
+/// `ktime_t (enum tk_offsets)`.
+unsafe extern "C" fn nanoseconds(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
+    const SECOND: u64 = 1_000_000_000;
+    // SAFETY: The handler's registers.
+    frozen().map_or(0, |seconds| unsafe { answer(regs, seconds.wrapping_mul(SECOND)) })
 }

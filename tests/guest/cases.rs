@@ -41,6 +41,7 @@ pub fn all(port: &str) {
     log_writes::logs(&lab, &mut report);
     kernel_choices::all(cx, &mut report);
     kernel_sites::all(cx, &mut report);
+    crate::breadth::all(cx, &mut report);
     report.case("the same way gives the same events", |_| {
         let way = ["write /a behind a hole; fsync /a, /", "mkdir /d; write /d/c", "sync"];
         let mut plan = cx.plan("fs-sync-ext4");
@@ -132,6 +133,12 @@ fn counts(cx: Cx<'_>, report: &mut Report) {
         ("fs-sync-vfat", [9, 5, 5, 5], true),
         ("fs-sync-minix", [9, 144, 144, 38], false),
         ("fs-sync-xfs", [9, 5, 5, 195], false),
+        ("fs-sync-msdos", [9, 5, 5, 5], true),
+        ("fs-sync-btrfs", [9, 5, 5, 205], false),
+        ("fs-sync-f2fs", [9, 5, 5, 128], true),
+        ("fs-sync-exfat", [9, 5, 5, 5], true),
+        ("fs-sync-udf", [9, 27, 27, 0], true),
+        ("fs-sync-reiserfs", [9, 64, 64, 64], true),
     ];
     for (target, expected, complete) in expected {
         report.case(&format!("{target}: exact counts, clean one step deep"), |_| {

@@ -13,6 +13,7 @@ use explode_vm::{
 use serde_json::{Value, json};
 
 use crate::IN_GUEST;
+use crate::breadth::LOGS;
 use crate::common::explode_in;
 use crate::kernel_choices::POINTS;
 use crate::kernel_sites::MODULE;
@@ -43,12 +44,20 @@ pub fn main(only: Option<String>) -> ExitCode {
         }
     };
     let mut tally = Tally { only: only.unwrap_or_default(), passed: 0, failed: 0 };
-    let Found { traces, points } = in_guest(&spec, &mut tally);
+    let Found { traces, points, logs } = in_guest(&spec, &mut tally);
     if POINTS.contains(&tally.only) {
         let fresh = self::spec(POINTS).map(|spec| in_guest(&spec, &mut tally).points);
         tally.case("kernel choices: the same in a fresh guest", || match fresh {
             Ok(fresh) if fresh == points && !points.is_empty() => Ok(()),
             Ok(fresh) => Err(format!("{points:#?}\nand in a fresh guest {fresh:#?}")),
+            Err(error) => Err(error.to_string()),
+        });
+    }
+    if LOGS.contains(&tally.only) {
+        let fresh = self::spec(LOGS).map(|spec| in_guest(&spec, &mut tally).logs);
+        tally.case(&format!("{LOGS}: the same log in a fresh guest"), || match fresh {
+            Ok(fresh) if fresh == logs && logs.len() == 7 => Ok(()),
+            Ok(fresh) => Err(format!("{logs:?}\nand in a fresh guest {fresh:?}")),
             Err(error) => Err(error.to_string()),
         });
     }
@@ -89,7 +98,8 @@ fn spec(only: &str) -> Result<GuestSpec, VmError> {
         builder.kernel(&tree.map_or(KernelSource::Debian, |tree| KernelSource::Tree(tree.into())))?;
     let mut spec = GuestSpec::new(&kernel, &builder.image()?);
     spec.modules = Some(builder.modules(&kernel)?);
-    for driver in ["raid0", "dm-log-writes", "xfs"] {
+    let breadth = ["btrfs", "exfat", "f2fs", "reiserfs", "udf"];
+    for driver in ["raid0", "dm-log-writes", "xfs"].into_iter().chain(breadth) {
         spec.drivers.extend(builder.driver(&kernel, driver)?);
     }
     spec.accelerator = builder.accelerator(&kernel, &spec.image)?;
@@ -147,6 +157,8 @@ struct Found {
     traces: Vec<(String, String)>,
     /// The choices that the kernel had to make in each call.
     points: Vec<(String, Vec<String>)>,
+    /// Of each file system how many events its log has, and their hash.
+    logs: Vec<(String, u64, u64)>,
 }
 
 /// Boots the guest, hears how its cases end, and sees it die; returns what it has found.
@@ -169,6 +181,10 @@ fn in_guest(spec: &GuestSpec, tally: &mut Tally) -> Found {
             Ok(Line::Points(call, there)) => {
                 println!("{call}: {} points", there.len());
                 found.points.push((call, there));
+            }
+            Ok(Line::Log(system, events, hash)) => {
+                println!("{system}: {events} events");
+                found.logs.push((system, events, hash));
             }
             Ok(Line::Logged(name, log, device)) => {
                 tally.case(&format!("{name}: explode reads the log that dm-log-writes has made"), || {

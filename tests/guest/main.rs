@@ -8,6 +8,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod breadth;
 mod cases;
 mod directed;
 mod held_still;

@@ -17,6 +17,8 @@ pub enum Line {
     Logged(String, Vec<u8>, Vec<u8>),
     /// The choices that the kernel had to make in a workload: for each its label.
     Points(String, Vec<String>),
+    /// What the log of a workload on a file system was: how many events, and a hash of them.
+    Log(String, u64, u64),
     /// All cases have ended; the guest is about to be lost.
     End,
 }

@@ -180,7 +180,7 @@ mod tests {
             assert!(!parts_of(line.split(' ').next().unwrap()).unwrap().is_empty());
         }
         let error = parts_of("zfs").unwrap_err().to_string();
-        assert!(error.starts_with("there is no driver zfs; there are dm-flakey"), "{error}");
+        assert!(error.starts_with("there is no driver zfs; there are btrfs"), "{error}");
     }
 
     #[test]

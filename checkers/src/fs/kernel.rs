@@ -31,7 +31,7 @@ pub(crate) fn targets() -> Vec<Target> {
     let deaf = || StackSpec::default().plug("ramdisk", none().with("flushes", "dropped"));
     let committing = || none().with("between", "commit");
     let by_ext4 = || none().with("driver", "ext4");
-    vec![
+    let mut targets = vec![
         target("fs-basic-ext4", "Figure 2 on ext4", basic::DEF.name, on_disk("ext4", none()), false, "clean"),
         synced("fs-sync-ext4", "what is synced survives, on ext4", on_disk("ext4", none()), "clean"),
         synced("fs-sync-ext2", "the same on ext2, by its own driver", on_disk("ext2", none()), "lost"),
@@ -59,5 +59,47 @@ pub(crate) fn targets() -> Vec<Target> {
                 on_disk("ext4", committing()).plug("rewriting", none().with("cuts", true)),
             )
         },
-    ]
+    ];
+    for System { component, size, expect, synced: name, deaf, about } in BREADTH {
+        let on = |disk: Options| {
+            StackSpec::default().plug("ramdisk", disk.with("size", *size)).plug(component, none())
+        };
+        targets.push(synced(name, about[0], on(none()), expect));
+        targets.push(seeded(deaf, about[1], on(none().with("flushes", "dropped"))));
+    }
+    targets
 }
+
+/// A file system that is looked at by one target, and on a disk that lies.
+struct System {
+    component: &'static str,
+    /// As small as its mkfs takes it, and a little more.
+    size: &'static str,
+    expect: &'static str,
+    synced: &'static str,
+    deaf: &'static str,
+    about: [&'static str; 2],
+}
+
+macro_rules! breadth {
+    ($($component:literal, $name:literal, $size:literal, $expect:literal;)*) => {
+        &[$(System {
+            component: $component,
+            size: $size,
+            expect: $expect,
+            synced: concat!("fs-sync-", $component),
+            deaf: concat!($component, "+flush-lies"),
+            about: [concat!("the same on ", $name), concat!($name, " on a disk whose flushes do nothing")],
+        }),*]
+    };
+}
+
+const BREADTH: &[System] = breadth! {
+    "ext3", "ext3", "16MiB", "clean";
+    "msdos", "MSDOS", "16MiB", "lost";
+    "btrfs", "btrfs", "160MiB", "clean";
+    "f2fs", "F2FS", "160MiB", "clean";
+    "exfat", "exFAT", "16MiB", "clean";
+    "udf", "UDF", "16MiB", "lost";
+    "reiserfs", "ReiserFS", "160MiB", "clean";
+};

@@ -33,6 +33,7 @@ pub use kernel::{Completes, DiskModel, KernelDisks};
 pub use machine::{Machine, NOW};
 pub use plain::PlainDisk;
 pub use threads::find_thread;
+pub use turns::let_others_finish;
 
 /// Where devices come from.
 #[derive(Clone, Debug)]

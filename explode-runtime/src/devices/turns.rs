@@ -3,10 +3,14 @@
 //! Otherwise it is a matter of microseconds whether the journal's thread or the syncfs(2) that has woken it is the first to write
 //! (`sync_filesystem` starts a commit, and goes on to the buffers), and the same way would not always give the same events.
 
-use std::{fs, io};
+use std::time::Duration;
+use std::{fs, io, thread};
 
 use explode_ekm_abi::wire::LATE_THREAD;
-use nix::libc::{ESRCH, SCHED_FIFO, SCHED_OTHER, sched_getscheduler, sched_param, sched_setscheduler};
+use nix::libc::{
+    ESRCH, SCHED_FIFO, SCHED_IDLE, SCHED_OTHER, sched_getparam, sched_getscheduler, sched_param,
+    sched_setscheduler,
+};
 
 /// The priority (`SCHED_FIFO`) of all tasks that take turns.
 pub(super) const TURNS: i32 = 2;
@@ -110,6 +114,34 @@ pub(super) fn behind_all<T>(work: impl FnOnce() -> T) -> io::Result<T> {
 /// Not root, or it has ended (ESRCH).
 pub(super) fn set_priority(pid: i32, priority: i32) -> io::Result<()> {
     schedule(pid, SCHED_FIFO, priority)
+}
+
+/// Lets everything else run until it waits, new threads of the kernel that take no turns yet among it: the calling thread has the
+/// processor only when nobody else wants it, some times over, since one may have another do something.
+///
+/// # Errors
+/// Not root.
+pub fn let_others_finish() -> io::Result<()> {
+    const TIMES: u32 = 3;
+    const PAUSE: Duration = Duration::from_millis(2);
+    let mut parameter = sched_param { sched_priority: 0 };
+    // SAFETY: a plain number, and the kernel writes one sched_param.
+    let policy = unsafe {
+        sched_getparam(0, &raw mut parameter);
+        sched_getscheduler(0)
+    };
+    let set = |policy, parameter: sched_param| {
+        // SAFETY: the kernel reads one sched_param.
+        match unsafe { sched_setscheduler(0, policy, &raw const parameter) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    };
+    set(SCHED_IDLE, sched_param { sched_priority: 0 })?;
+    for _ in 0..TIMES {
+        thread::sleep(PAUSE);
+    }
+    set(policy, parameter)
 }
 
 fn schedule(pid: i32, policy: i32, priority: i32) -> io::Result<()> {

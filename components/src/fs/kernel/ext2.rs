@@ -6,11 +6,9 @@ use std::sync::LazyLock;
 use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
-use super::common::{Common, options};
+use super::common::options;
 use super::tool::Tool;
-use super::{
-    BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, Repair, System, no_threads, posix_promises,
-};
+use super::{BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, Repair, System};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -47,19 +45,12 @@ pub(super) const SAME: &str = "-q -F -m 0 -U 12345678-1234-1234-1234-123456789ab
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let driver = options.one_of("driver", &[("ext2", "ext2"), ("ext4", "ext4")])?;
     let bytes = block_size(options)?;
+    let make = move || Tool::new("mke2fs", format!("-t ext2 -b {bytes} {SAME}"));
     Ok(KernelFs::component(System {
-        driver,
-        options: String::new(),
-        make: Box::new(move || Tool::new("mke2fs", format!("-t ext2 -b {bytes} {SAME}"))),
-        made: None,
         repair: e2fsck(options, true)?,
-        strict: None,
-        settle: None,
-        promises: posix_promises,
         hides: (driver == "ext4").then_some("file data that has no block yet (delayed allocation)"),
-        common: Common::of(options)?,
         between: Between::of(options, OWN)?,
-        threads: no_threads,
+        ..System::new(driver, options, make)?
     }))
 }
 

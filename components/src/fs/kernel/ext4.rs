@@ -1,12 +1,12 @@
-//! ext4 with its journal, which mounting replays.
+//! ext4 with its journal, which mounting replays; and ext3, which the same driver mounts.
 
 use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
-use super::common::{Common, options};
+use super::common::options;
 use super::ext2::{BLOCK_SIZE, E2FSCK, SAME, block_size, e2fsck};
 use super::tool::Tool;
-use super::{BETWEEN, Between, KernelFs, MODES, MOST_BETWEEN, Own, System, posix_promises};
+use super::{BETWEEN, Between, KernelFs, MODES, MOST_BETWEEN, Own, STRICT, System};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -27,36 +27,46 @@ pub const DEF: ComponentDef = ComponentDef {
             default: "false",
         },
         E2FSCK,
+        STRICT,
         BETWEEN,
         MOST_BETWEEN,
     ],
-    build,
+    build: |options| {
+        let hides = "file data that has no block yet (delayed allocation), and buffers that the journal owns";
+        journalled("ext4", hides, options)
+    },
 };
 
-/// The inode of its journal.
+/// What users have who have made it as ext3: its format, and its way to allocate blocks, by ext4's driver.
+pub const EXT3: ComponentDef = ComponentDef {
+    name: "ext3",
+    about: "ext3 with its journal, by ext4's driver; mounting replays the journal",
+    build: |options| journalled("ext3", "buffers that the journal owns", options),
+    ..DEF
+};
+
+/// The inode of their journals.
 const JOURNAL: u32 = 8;
 
-fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+/// The two differ in their names.
+fn journalled(
+    kind: &'static str,
+    hides: &'static str,
+    options: &Options,
+) -> Result<Box<dyn Component>, UsageError> {
     let data = options
         .one_of("data", &[("ordered", "ordered"), ("journal", "journal"), ("writeback", "writeback")])?;
     let bytes = block_size(options)?;
+    let make =
+        move || Tool::new("mke2fs", format!("-t {kind} -b {bytes} -J size={} {SAME}", bytes.div_ceil(1024)));
     Ok(KernelFs::component(System {
-        driver: "ext4",
         // No commit that nobody asked for.
         options: format!("data={data},commit=100000,noinit_itable"),
-        make: Box::new(move || {
-            Tool::new("mke2fs", format!("-t ext4 -b {bytes} -J size={} {SAME}", bytes.div_ceil(1024)))
-        }),
-        made: None,
         repair: e2fsck(options, false)?,
-        strict: None,
-        settle: None,
-        promises: posix_promises,
-        hides: Some(
-            "file data that has no block yet (delayed allocation), and buffers that the journal owns",
-        ),
-        common: Common::of(options)?,
+        strict: options.bool("strict", false)?.then(|| Tool::new("e2fsck", "-f -n")),
+        hides: Some(hides),
         between: Between::of(options, &[Own::Writeback, Own::File, Own::Commit, Own::Reclaim])?,
         threads: |device| vec![format!("jbd2/{device}-{JOURNAL}")],
+        ..System::new(kind, options, make)?
     }))
 }

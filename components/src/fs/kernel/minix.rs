@@ -6,11 +6,9 @@
 use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
-use super::common::{Common, options};
+use super::common::options;
 use super::tool::Tool;
-use super::{
-    BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, Repair, System, no_threads, posix_promises,
-};
+use super::{BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, Repair, System};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -37,17 +35,8 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     // 3: errors were found and corrected (fsck.minix(8)).
     let repair = || Repair { tool: Tool::new("fsck.minix", "-a -f"), repaired: &[3] };
     Ok(KernelFs::component(System {
-        driver: "minix",
-        options: String::new(),
-        make: Box::new(move || Tool::new("mkfs.minix", make)),
-        made: None,
         repair: options.bool("fsck", true)?.then(repair),
-        strict: None,
-        settle: None,
-        promises: posix_promises,
-        hides: None,
-        common: Common::of(options)?,
         between: Between::of(options, OWN)?,
-        threads: no_threads,
+        ..System::new(DEF.name, options, move || Tool::new("mkfs.minix", make))?
     }))
 }

@@ -3,12 +3,18 @@
 //! One file a system says what is particular about it, as a [`System`]; the component is the same for all.
 
 mod between;
+pub mod btrfs;
 mod common;
+pub mod exfat;
 pub mod ext2;
 pub mod ext4;
+pub mod f2fs;
 mod floor;
 pub mod minix;
+pub mod reiserfs;
+mod still;
 mod tool;
+pub mod udf;
 pub mod vfat;
 pub mod xfs;
 
@@ -20,10 +26,10 @@ use std::rc::Rc;
 use explode_ramdisk::files::Files;
 use explode_runtime::between::{BETWEEN_OPTIONS, Between, Own};
 use explode_runtime::check::{Profile, Promise};
-use explode_runtime::devices::{Side, find_thread};
+use explode_runtime::devices::{Side, find_thread, let_others_finish};
 use explode_runtime::failures::Failures;
 use explode_runtime::recover::{Below, Blame, Component, Fault, Floor, Recovery, StackSpec, Surface};
-use explode_runtime::run::{Mode, OptionDef, Options, System as Row};
+use explode_runtime::run::{Mode, OptionDef, Options, System as Row, UsageError};
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
@@ -55,7 +61,12 @@ struct System {
     strict: Option<Tool>,
     /// Waits for what a call has left to be done ([`MountedFiles::settling`]).
     settle: Option<fn(BorrowedFd<'_>)>,
+    /// Does mounting it start threads that do something on their own? Then they do it before anybody goes on; and what mkfs has made
+    /// is mounted once, since there is most to do then.
+    starts_threads: bool,
     promises: fn() -> Vec<Promise>,
+    /// What Debian 12 has not, which users would need after a crash; for the profile.
+    lacks: Option<&'static str>,
     hides: Option<&'static str>,
     /// What all of them can be told.
     common: Common,
@@ -65,32 +76,72 @@ struct System {
     threads: fn(&str) -> Vec<String>,
 }
 
+impl System {
+    /// One that is made by `make`, recovered by mounting it, has no threads of its own, and promises what all do; what is particular
+    /// about it is for the caller to add.
+    fn new(
+        driver: &'static str,
+        options: &Options,
+        make: impl Fn() -> Tool + 'static,
+    ) -> Result<System, UsageError> {
+        Ok(System {
+            driver,
+            options: String::new(),
+            make: Box::new(make),
+            made: None,
+            repair: None,
+            strict: None,
+            settle: None,
+            starts_threads: false,
+            promises: posix_promises,
+            lacks: None,
+            hides: None,
+            common: Common::of(options)?,
+            between: Between::default(),
+            threads: |_| Vec::new(),
+        })
+    }
+}
+
 /// A repair, and the exit codes that say that something was repaired; 0 is clean, every other one is a failure.
 struct Repair {
     tool: Tool,
     repaired: &'static [i32],
 }
 
-/// The drivers that a guest has to load for a stack: those that are in no kernel of explode's, and only some stacks need.
+/// The components whose drivers are in no kernel of explode's, and only some stacks need; the drivers have their names.
+const LOADED: [&str; 6] =
+    [btrfs::DEF.name, exfat::DEF.name, f2fs::DEF.name, reiserfs::DEF.name, udf::DEF.name, xfs::DEF.name];
+
+/// The drivers that a guest has to load for a stack.
 pub fn drivers(stack: &StackSpec) -> Vec<&'static str> {
-    let needs = |component: &&str| *component == xfs::DEF.name;
-    stack.components().iter().find(|component| needs(component)).map(|_| xfs::DRIVER).into_iter().collect()
+    let components = stack.components();
+    LOADED.into_iter().filter(|loaded| components.contains(loaded)).collect()
 }
 
-/// The file systems as rows of the matrix, each on a disk.
+/// The file systems as rows of the matrix, each on a disk; btrfs, F2FS and ReiserFS take none that is small.
 pub fn systems() -> Vec<Row> {
-    let row = |name, component: &str, options| Row {
+    let row = |name, component: &str, disk, options| Row {
         name,
-        stack: StackSpec::default().plug("ramdisk", Options::none()).plug(component, options),
+        stack: StackSpec::default().plug("ramdisk", disk).plug(component, options),
     };
-    let plain = |name| row(name, name, Options::none());
+    let plain = |name| row(name, name, Options::none(), Options::none());
+    let large = |name| row(name, name, Options::none().with("size", "160MiB"), Options::none());
+    let by_ext4 = Options::none().with("driver", "ext4");
     vec![
         plain(ext2::DEF.name),
-        row("ext2-by-ext4", ext2::DEF.name, Options::none().with("driver", "ext4")),
+        row("ext2-by-ext4", ext2::DEF.name, Options::none(), by_ext4),
+        plain(ext4::EXT3.name),
         plain(ext4::DEF.name),
-        plain(vfat::DEF.name),
-        plain(minix::DEF.name),
+        large(reiserfs::DEF.name),
         plain(xfs::DEF.name),
+        large(btrfs::DEF.name),
+        large(f2fs::DEF.name),
+        plain(vfat::MSDOS.name),
+        plain(vfat::DEF.name),
+        plain(exfat::DEF.name),
+        plain(minix::DEF.name),
+        plain(udf::DEF.name),
     ]
 }
 
@@ -114,6 +165,27 @@ impl KernelFs {
     fn component(system: System) -> Box<dyn Component> {
         Box::new(KernelFs { system, mounted: None })
     }
+
+    fn mount_at(&self, node: &Path, at: &Path) -> Result<(), Fault> {
+        let System { driver, options, common: Common { flags, .. }, .. } = &self.system;
+        let mount = || mount(Some(node), at, Some(*driver), FLAGS | *flags, Some(options.as_str()));
+        let mut mounted = mount();
+        if mounted == Err(Errno::ENOENT) {
+            std::fs::create_dir_all(at).map_err(|error| Fault::new(format!("{}: {error}", at.display())))?;
+            mounted = mount();
+        }
+        mounted.map_err(|errno| Fault::new(format!("mount as {driver} failed: {}", errno.desc())))?;
+        if self.system.starts_threads {
+            let_others_finish()
+                .map_err(|error| Fault::new(format!("sched_setscheduler: {error}")).blame(Blame::Tool))?;
+        }
+        Ok(())
+    }
+}
+
+fn unmount_from(at: &Path) -> Result<(), Fault> {
+    umount2(at, MntFlags::empty())
+        .map_err(|errno| Fault::new(format!("umount of {} failed: {}", at.display(), errno.desc())))
 }
 
 impl Component for KernelFs {
@@ -127,19 +199,18 @@ impl Component for KernelFs {
         let hold = |hold: fn(&Path) -> io::Result<()>| hold(&node);
         self.system.made.map_or(Ok(()), hold).map_err(|error| {
             Fault::new(format!("what {make} has made cannot be held still: {error}")).blame(Blame::Tool)
-        })
+        })?;
+        if self.system.starts_threads {
+            self.mount_at(&node, below.place)?;
+            unmount_from(below.place)?;
+        }
+        Ok(())
     }
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
-        let (node, at) = (below.block(0)?, below.place);
-        let System { driver, options, common: Common { flags, .. }, .. } = &self.system;
-        let mount = || mount(Some(&node), at, Some(*driver), FLAGS | *flags, Some(options.as_str()));
-        let mut mounted = mount();
-        if mounted == Err(Errno::ENOENT) {
-            std::fs::create_dir_all(at).map_err(|error| Fault::new(format!("{}: {error}", at.display())))?;
-            mounted = mount();
-        }
-        mounted.map_err(|errno| Fault::new(format!("mount as {driver} failed: {}", errno.desc())))?;
+        let at = below.place;
+        let node = below.block(0)?;
+        self.mount_at(&node, at)?;
         match self.system.mounted(below, &node) {
             Ok(mounted) => {
                 self.mounted = Some(mounted);
@@ -155,36 +226,34 @@ impl Component for KernelFs {
     fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
         if let Some(Mounted { files, at, .. }) = self.mounted.take() {
             files.close_all();
-            umount2(&at, MntFlags::empty()).map_err(|errno| {
-                Fault::new(format!("umount of {} failed: {}", at.display(), errno.desc()))
-            })?;
+            unmount_from(&at)?;
         }
         Ok(())
     }
 
     fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+        let System { repair, strict, .. } = &self.system;
+        let node = below.block(0)?;
         let mut recovery = Recovery::Clean;
-        if let Some(Repair { tool, repaired }) = &self.system.repair {
-            recovery = match tool.run(&below.block(0)?)? {
-                (0, _) => Recovery::Clean,
-                (code, _) if repaired.contains(&code) => Recovery::Repaired,
+        if let Some(Repair { tool, repaired }) = repair {
+            match tool.run(&node)? {
+                (0, _) => {}
+                (code, _) if repaired.contains(&code) => recovery = Recovery::Repaired,
                 (code, said) => return Err(Fault::new(format!("{tool} ended with {code}: {said}"))),
-            };
+            }
         }
-        if self.system.strict.is_some() {
-            // What mounting recovers is recovered then.
-            self.mount(below)?;
-            self.unmount(below)?;
-        }
-        match &self.system.strict {
-            Some(tool) => match tool.run(&below.block(0)?)? {
-                (0, _) => Ok(recovery),
+        if let Some(tool) = strict {
+            self.mount_at(&node, below.place)?;
+            unmount_from(below.place)?;
+            match tool.run(&node)? {
+                (0, _) => {}
                 (code, said) => {
-                    Err(Fault::new(format!("after the recovery {tool} ended with {code}: {said}")))
+                    let text = format!("after the recovery {tool} ended with {code}: {said}");
+                    return Err(Fault::new(text));
                 }
-            },
-            None => Ok(recovery),
+            }
         }
+        Ok(recovery)
     }
 
     fn surface(&self) -> Surface {
@@ -197,8 +266,9 @@ impl Component for KernelFs {
     }
 
     fn profile(&self) -> Option<Profile> {
-        let System { driver, promises, .. } = &self.system;
-        Some(Profile { system: format!("{driver} in Linux"), promises: promises() })
+        let System { driver, promises, lacks, .. } = &self.system;
+        let lacks = lacks.map(|lacks| format!("; {lacks}")).unwrap_or_default();
+        Some(Profile { system: format!("{driver} in Linux{lacks}"), promises: promises() })
     }
 
     fn version(&self) -> Option<(&'static str, String)> {
@@ -259,10 +329,12 @@ const MOST_BETWEEN: OptionDef = BETWEEN_OPTIONS[1];
 /// What may happen on all of them.
 const OWN: &[Own] = &[Own::Writeback, Own::File, Own::Reclaim];
 
-/// A system without threads of its own.
-fn no_threads(_device: &str) -> Vec<String> {
-    Vec::new()
-}
+/// The option of those that mounting recovers.
+const STRICT: OptionDef = OptionDef {
+    name: "strict",
+    about: "after a crash its fsck must find nothing wrong once mounting has recovered it: true, false",
+    default: "false",
+};
 
 /// What the manual pages and POSIX promise of every file system.
 fn posix_promises() -> Vec<Promise> {

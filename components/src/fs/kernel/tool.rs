@@ -13,6 +13,8 @@ use explode_runtime::recover::{Blame, Fault};
 use explode_runtime::shell::{hold_clock, run_without_sync};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
+use super::still;
+
 /// A program and its arguments, but for the device.
 #[derive(Clone, Debug)]
 pub(super) struct Tool {
@@ -21,6 +23,8 @@ pub(super) struct Tool {
     arguments: Cow<'static, str>,
     /// How lines begin that say how far it is, and no more.
     progress: &'static [&'static str],
+    /// Does time stand still for it, and is nothing random?
+    still: bool,
 }
 
 /// Where programs are.
@@ -29,12 +33,17 @@ const FOLDERS: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 impl Tool {
     /// The program, and its arguments separated by spaces.
     pub fn new(program: &'static str, arguments: impl Into<Cow<'static, str>>) -> Tool {
-        Tool { program, arguments: arguments.into(), progress: &[] }
+        Tool { program, arguments: arguments.into(), progress: &[], still: false }
     }
 
     /// In what it has said, lines that begin like one of these are passed over.
     pub fn without(self, progress: &'static [&'static str]) -> Tool {
         Tool { progress, ..self }
+    }
+
+    /// The same, [held still](super::still).
+    pub fn still(self) -> Tool {
+        Tool { still: true, ..self }
     }
 
     /// What is to be started.
@@ -64,7 +73,8 @@ impl Tool {
         let ran = Said::new().and_then(|said| {
             let mut command = self.command(device);
             command.stdout(said.writer()?).stderr(said.writer()?);
-            Ok((run_without_sync(command)?, said))
+            let status = if self.still { still::run(command) } else { run_without_sync(command) };
+            Ok((status?, said))
         });
         let failed = |error| Fault::new(format!("{self} cannot be started: {error}")).blame(Blame::Tool);
         let (status, said) = ran.map_err(failed)?;

@@ -1,13 +1,11 @@
-//! VFAT.
+//! FAT: with long names as VFAT, without as MSDOS.
 
 use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, Options, UsageError};
 
-use super::common::{Common, options};
+use super::common::options;
 use super::tool::Tool;
-use super::{
-    BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, Repair, System, no_threads, posix_promises,
-};
+use super::{BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, Repair, System};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -19,21 +17,25 @@ pub const DEF: ComponentDef = ComponentDef {
     build,
 };
 
+/// The same without long names.
+pub const MSDOS: ComponentDef = ComponentDef {
+    name: "msdos",
+    about: "FAT with names of 8 and 3 characters; fsck.fat repairs it",
+    build: |options| fat("msdos", "codepage=437,tz=UTC", options),
+    ..DEF
+};
+
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    fat("vfat", "codepage=437,iocharset=iso8859-1,tz=UTC", options)
+}
+
+fn fat(driver: &'static str, mount: &str, options: &Options) -> Result<Box<dyn Component>, UsageError> {
     // 1: recoverable errors, which -a has repaired (fsck.fat(8)).
     let repair = || Repair { tool: Tool::new("fsck.fat", "-a"), repaired: &[1] };
     Ok(KernelFs::component(System {
-        driver: "vfat",
-        options: "codepage=437,iocharset=iso8859-1,tz=UTC".to_owned(),
-        make: Box::new(|| Tool::new("mkfs.fat", "--invariant")),
-        made: None,
+        options: mount.to_owned(),
         repair: options.bool("fsck", true)?.then(repair),
-        strict: None,
-        settle: None,
-        promises: posix_promises,
-        hides: None,
-        common: Common::of(options)?,
         between: Between::of(options, OWN)?,
-        threads: no_threads,
+        ..System::new(driver, options, || Tool::new("mkfs.fat", "--invariant"))?
     }))
 }

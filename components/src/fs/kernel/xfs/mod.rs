@@ -6,14 +6,11 @@ mod times;
 
 use explode_runtime::devices::NOW;
 use explode_runtime::recover::Component;
-use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
+use explode_runtime::run::{ComponentDef, Options, UsageError};
 
-use super::common::{Common, options};
+use super::common::options;
 use super::tool::Tool;
-use super::{Between, KernelFs, MODES, System, no_threads, posix_promises};
-
-/// Its driver, which is no part of explode's kernel.
-pub(super) const DRIVER: &str = "xfs";
+use super::{KernelFs, MODES, STRICT, System};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -21,11 +18,7 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "XFS, whose log mounting replays",
     modes: MODES,
     on: Some("ramdisk"),
-    options: options![OptionDef {
-        name: "strict",
-        about: "after a recovery it is mounted and unmounted once, and xfs_repair -n must find nothing: true, false",
-        default: "false",
-    },],
+    options: options![STRICT],
     build,
 };
 
@@ -40,21 +33,15 @@ const PROGRESS: &[&str] = &["Phase ", "- ", "No modify flag set"];
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(KernelFs::component(System {
-        driver: DRIVER,
         // Stacks on crash disks are mounted beside the live one, with its UUID.
         options: "nouuid".to_owned(),
-        make: Box::new(|| Tool::new("mkfs.xfs", MAKE)),
         made: Some(|node| times::hold(node, NOW)),
-        repair: None,
         strict: options.bool("strict", false)?.then(|| Tool::new("xfs_repair", CHECK).without(PROGRESS)),
         settle: Some(inactivation::finish),
-        promises: posix_promises,
         hides: Some(
             "file data that has no block yet (delayed allocation) or was not submitted, and what its log and its own buffers hold",
         ),
-        common: Common::of(options)?,
-        // Its thread goes by timers of its own (docs/threads.md).
-        between: Between::default(),
-        threads: no_threads,
+        // Its thread goes by timers of its own (docs/threads.md): nothing happens between two calls by choice.
+        ..System::new(DEF.name, options, || Tool::new("mkfs.xfs", MAKE))?
     }))
 }

@@ -1,0 +1,40 @@
+//! btrfs, which mounting recovers: it takes the last tree that was written whole, and replays the log of what was synced since.
+//!
+//! Stacks on crash disks are mounted beside the live one, with its UUID. Of a file system of one device the kernel knows them apart
+//! (`temp_fsid`, Linux 6.7): the second gets another UUID in memory, and keeps its own on the disk.
+
+use explode_runtime::recover::Component;
+use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
+
+use super::common::options;
+use super::tool::Tool;
+use super::{KernelFs, MODES, STRICT, System};
+
+/// As it stands in the registry.
+pub const DEF: ComponentDef = ComponentDef {
+    name: "btrfs",
+    about: "btrfs, whose log mounting replays; its disk has 128 MiB or more",
+    modes: MODES,
+    on: Some("ramdisk"),
+    options: options![
+        OptionDef { name: "metadata", about: "how often metadata is kept: dup, single", default: "dup" },
+        OptionDef { name: "compress", about: "how data is compressed: no, zlib, lzo, zstd", default: "no" },
+        STRICT,
+    ],
+    build,
+};
+
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let metadata = options.one_of("metadata", &[("dup", "dup"), ("single", "single")])?;
+    let ways = [("no", "no"), ("zlib", "zlib"), ("lzo", "lzo"), ("zstd", "zstd")];
+    let compress = options.one_of("compress", &ways)?;
+    let make = format!("-q -K -m {metadata} -U 12345678-1234-1234-1234-123456789abc");
+    Ok(KernelFs::component(System {
+        // No commit that nobody asked for.
+        options: format!("commit=100000,compress={compress}"),
+        strict: options.bool("strict", false)?.then(|| Tool::new("btrfs", "check --readonly")),
+        starts_threads: true,
+        hides: Some("file data that was not submitted, and metadata, which it has in memory of its own"),
+        ..System::new(DEF.name, options, move || Tool::new("mkfs.btrfs", make.clone()).still())?
+    }))
+}

@@ -1,0 +1,28 @@
+//! exFAT, which has no journal: fsck.exfat repairs it.
+
+use explode_runtime::recover::Component;
+use explode_runtime::run::{ComponentDef, Options, UsageError};
+
+use super::common::options;
+use super::tool::Tool;
+use super::{FSCK, KernelFs, MODES, Repair, System};
+
+/// As it stands in the registry.
+pub const DEF: ComponentDef = ComponentDef {
+    name: "exfat",
+    about: "exFAT; fsck.exfat repairs it",
+    modes: MODES,
+    on: Some("ramdisk"),
+    options: options![FSCK],
+    build,
+};
+
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    // 1: errors corrected (fsck.exfat(8)).
+    let repair = || Repair { tool: Tool::new("fsck.exfat", "-a"), repaired: &[1] };
+    Ok(KernelFs::component(System {
+        options: "iocharset=utf8".to_owned(),
+        repair: options.bool("fsck", true)?.then(repair),
+        ..System::new(DEF.name, options, || Tool::new("mkfs.exfat", "").still())?
+    }))
+}

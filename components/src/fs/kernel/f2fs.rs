@@ -1,0 +1,34 @@
+//! F2FS, which mounting recovers: it takes the last checkpoint, and rolls forward over what was synced since.
+
+use explode_runtime::recover::Component;
+use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
+
+use super::common::options;
+use super::tool::Tool;
+use super::{KernelFs, MODES, STRICT, System};
+
+/// As it stands in the registry.
+pub const DEF: ComponentDef = ComponentDef {
+    name: "f2fs",
+    about: "F2FS, which mounting rolls forward; its disk has 64 MiB or more",
+    modes: MODES,
+    on: Some("ramdisk"),
+    options: options![
+        OptionDef { name: "fsync_mode", about: "what fsync waits for: posix, strict", default: "posix" },
+        STRICT,
+    ],
+    build,
+};
+
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let mode = options.one_of("fsync_mode", &[("posix", "posix"), ("strict", "strict")])?;
+    let make = || Tool::new("mkfs.f2fs", "-q -f -t 0 -U 12345678-1234-1234-1234-123456789abc").still();
+    Ok(KernelFs::component(System {
+        // Nothing is moved or discarded because nobody has written for a while.
+        options: format!("background_gc=off,nodiscard,fsync_mode={mode}"),
+        strict: options.bool("strict", false)?.then(|| Tool::new("fsck.f2fs", "--dry-run")),
+        starts_threads: true,
+        hides: Some("file data and nodes that were not submitted"),
+        ..System::new(DEF.name, options, make)?
+    }))
+}

@@ -1,0 +1,230 @@
+//! Runs a program for which time stands still and nothing is random: what mkfs programs write of the clock (to the microsecond) and
+//! of random numbers (UUIDs, seeds, serial numbers) is then the same each time, and most of them have no options for all of it.
+//!
+//! The program is traced (ptrace(2)). Its calls for the time, random bytes and its process's number are not made: a filter
+//! (seccomp(2)) stops it there, and it is told what it would have been told. Most programs ask for the time without a call, through
+//! the vDSO; they make calls where there is none, so its place is taken out of what the kernel tells the program at its start
+//! (getauxval(3), `AT_SYSINFO_EHDR`). Its other threads and processes are traced too.
+
+use std::io;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Command, ExitStatus};
+use std::thread;
+
+use nix::errno::Errno;
+use nix::libc::{
+    AT_NULL, AT_SYSINFO_EHDR, BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, PR_SET_NO_NEW_PRIVS,
+    PR_SET_SECCOMP, PTRACE_EVENT_EXEC, PTRACE_EVENT_SECCOMP, SECCOMP_MODE_FILTER, SECCOMP_RET_ALLOW,
+    SECCOMP_RET_TRACE, SYS_clock_gettime, SYS_getpid, SYS_getrandom, SYS_gettimeofday, SYS_sync, SYS_time,
+    c_long, c_void, prctl, sock_filter, sock_fprog,
+};
+use nix::sys::ptrace;
+use nix::sys::signal::Signal;
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+
+use explode_runtime::devices::NOW;
+
+/// The calls that are answered here. sync(2) is told that all is done: it would be about other disks, too.
+const CALLS: [c_long; 6] =
+    [SYS_clock_gettime, SYS_gettimeofday, SYS_time, SYS_getrandom, SYS_getpid, SYS_sync];
+
+/// A key of the auxiliary vector that says nothing.
+const AT_IGNORE: c_long = 1;
+const WORD: u64 = 8;
+
+/// What the program takes for the number of its process.
+const PROCESS: c_long = 4242;
+
+/// Runs a program and waits for its end.
+///
+/// # Errors
+/// It cannot be started, or cannot be traced.
+pub(super) fn run(command: Command) -> io::Result<ExitStatus> {
+    // A thread of its own: whatever it waits for is the program.
+    thread::spawn(move || trace(command)).join().expect("the thread does not panic")
+}
+
+fn trace(mut command: Command) -> io::Result<ExitStatus> {
+    let filter = filter();
+    let prepare = move || {
+        ptrace::traceme()?;
+        let program = sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
+        // SAFETY: plain numbers.
+        let privileges = unsafe { prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
+        // SAFETY: the kernel copies the filter, which outlives the call, and does not change it.
+        let installed = unsafe { prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &raw const program) };
+        if privileges != 0 || installed != 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    };
+    // SAFETY: between fork and exec there are system calls only.
+    unsafe { command.pre_exec(prepare) };
+    let child = command.spawn()?;
+    let main = Pid::from_raw(child.id().cast_signed());
+    // It stops at its first instruction.
+    waitpid(main, None)?;
+    let options = ptrace::Options::PTRACE_O_TRACESECCOMP
+        | ptrace::Options::PTRACE_O_TRACECLONE
+        | ptrace::Options::PTRACE_O_TRACEFORK
+        | ptrace::Options::PTRACE_O_TRACEVFORK
+        | ptrace::Options::PTRACE_O_TRACEEXEC
+        | ptrace::Options::PTRACE_O_EXITKILL;
+    ptrace::setoptions(main, options)?;
+    hide_vdso(main)?;
+    ptrace::cont(main, None)?;
+    let mut random = Random(0);
+    loop {
+        let status = waitpid(None, Some(WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD))?;
+        let (stopped, signal) = match status {
+            WaitStatus::Exited(pid, code) if pid == main => return Ok(ExitStatus::from_raw(code << 8)),
+            WaitStatus::Signaled(pid, signal, _) if pid == main => {
+                return Ok(ExitStatus::from_raw(signal as i32));
+            }
+            WaitStatus::PtraceEvent(pid, _, PTRACE_EVENT_SECCOMP) => {
+                answer(pid, &mut random)?;
+                (pid, None)
+            }
+            WaitStatus::PtraceEvent(pid, _, PTRACE_EVENT_EXEC) => {
+                hide_vdso(pid)?;
+                (pid, None)
+            }
+            // A new thread or process begins with a stop, which is no signal for it.
+            WaitStatus::Stopped(pid, Signal::SIGSTOP | Signal::SIGTRAP)
+            | WaitStatus::PtraceEvent(pid, ..) => (pid, None),
+            WaitStatus::Stopped(pid, signal) => (pid, Some(signal)),
+            _ => continue,
+        };
+        match ptrace::cont(stopped, signal) {
+            // It was killed meanwhile, which the next wait tells.
+            Ok(()) | Err(Errno::ESRCH) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+}
+
+/// Stops at our calls, and allows all others.
+fn filter() -> Vec<sock_filter> {
+    let instruction = |code: u32, k: u32, jt: u8| sock_filter { code: code as u16, jt, jf: 0, k };
+    let mut filter = vec![instruction(BPF_LD | BPF_W | BPF_ABS, 0, 0)];
+    for (at, call) in CALLS.iter().enumerate() {
+        // Over the rest of these, and over what allows.
+        let jump = (CALLS.len() - at) as u8;
+        filter.push(instruction(BPF_JMP | BPF_JEQ | BPF_K, *call as u32, jump));
+    }
+    filter.push(instruction(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0));
+    filter.push(instruction(BPF_RET | BPF_K, SECCOMP_RET_TRACE, 0));
+    filter
+}
+
+/// Answers the call at whose door the task stands.
+fn answer(pid: Pid, random: &mut Random) -> nix::Result<()> {
+    let mut registers = ptrace::getregs(pid)?;
+    let (rdi, rsi) = (registers.rdi, registers.rsi);
+    let call = registers.orig_rax.cast_signed();
+    let result = if call == SYS_getrandom {
+        for at in 0..rsi {
+            poke(pid, rdi + at, random.next())?;
+        }
+        rsi.cast_signed()
+    } else if call == SYS_getpid {
+        PROCESS
+    } else if call == SYS_sync {
+        0
+    } else {
+        let place = if call == SYS_clock_gettime { rsi } else { rdi };
+        if place != 0 {
+            ptrace::write(pid, address(place), NOW as c_long)?;
+            if call != SYS_time {
+                ptrace::write(pid, address(place + WORD), 0)?;
+            }
+        }
+        if call == SYS_time { NOW as c_long } else { 0 }
+    };
+    // No call; this is its result.
+    registers.orig_rax = u64::MAX;
+    registers.rax = result.cast_unsigned();
+    ptrace::setregs(pid, registers)
+}
+
+/// Sets one byte of the task's memory.
+fn poke(pid: Pid, at: u64, byte: u8) -> nix::Result<()> {
+    let start = at / WORD * WORD;
+    let mut word = ptrace::read(pid, address(start))?.to_le_bytes();
+    word[(at - start) as usize] = byte;
+    ptrace::write(pid, address(start), c_long::from_le_bytes(word))
+}
+
+/// The task is at its first instruction: above its stack's end are its arguments' count and they, its environment, each with an end
+/// of zero, and then pairs of words.
+fn hide_vdso(pid: Pid) -> nix::Result<()> {
+    let mut at = ptrace::getregs(pid)?.rsp;
+    let mut next = |pid| {
+        let place = at;
+        at += WORD;
+        ptrace::read(pid, address(place)).map(|word| (place, word))
+    };
+    next(pid)?;
+    for _list in ["arguments", "environment"] {
+        while next(pid)?.1 != 0 {}
+    }
+    loop {
+        let (place, key) = next(pid)?;
+        next(pid)?;
+        if key.cast_unsigned() == AT_SYSINFO_EHDR {
+            return ptrace::write(pid, address(place), AT_IGNORE);
+        }
+        if key.cast_unsigned() == AT_NULL {
+            return Ok(());
+        }
+    }
+}
+
+fn address(at: u64) -> *mut c_void {
+    at as *mut c_void
+}
+
+/// Bytes that are always the same (SplitMix64), each number's lowest.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u8 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) as u8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::process::ExitStatusExt as _;
+
+    use super::*;
+
+    fn said(script: &str) -> (ExitStatus, String) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let said = folder.path().join("said");
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdout(fs::File::create(&said).expect("it is ours"));
+        let status = run(command).expect("it runs");
+        (status, fs::read_to_string(said).expect("it is ours"))
+    }
+
+    #[test]
+    fn time_stands_still_and_nothing_is_random() {
+        let script = "date +%s.%N; shuf -i 1-1000000000 -n 1; (sleep 0.01; date +%s.%N)";
+        let (status, first) = said(script);
+        let now = format!("{NOW}.000000000");
+        let lines: Vec<&str> = first.lines().collect();
+        assert!(status.success() && lines[0] == now && lines[2] == now, "{first}");
+        assert_eq!(said(script).1, first);
+    }
+
+    #[test]
+    fn it_ends_as_it_would() {
+        assert_eq!(said("exit 7").0.code(), Some(7));
+        // Its own number is not the one that it is told.
+        assert_eq!(said("sh -c 'kill -KILL $PPID'").0.signal(), Some(9));
+    }
+}

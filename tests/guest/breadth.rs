@@ -1,0 +1,72 @@
+//! The file systems that are looked at in breadth, each in a few disks: what fsync and sync(2) keep, on a disk that flushes when it is
+//! asked to, and on one that does not.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use explode_ramdisk::Event;
+use explode_runtime::check::Verdict;
+
+use crate::cases::Cx;
+use crate::directed::{Seen, go};
+use crate::report::{Line, Report};
+
+/// Each, and whether its sync(2) asks the disk to flush.
+const SYSTEMS: [(&str, bool); 7] = [
+    ("ext3", true),
+    ("msdos", false),
+    ("btrfs", true),
+    ("f2fs", true),
+    ("exfat", true),
+    ("udf", false),
+    ("reiserfs", true),
+];
+
+/// Every case.
+pub fn all(cx: Cx<'_>, report: &mut Report) {
+    logs(cx, report);
+    for (system, flushes) in SYSTEMS {
+        report.case(&format!("{system}: found where flushes do nothing, and only there"), |_| {
+            let fsync = ["write /a; fsync /a, /"];
+            assert!(is_lost(&some(cx, &format!("{system}+flush-lies"), &fsync)));
+            let kept = some(cx, &format!("fs-sync-{system}"), &fsync);
+            assert!(kept.checked > 0 && kept.errors.is_empty(), "{:?}", kept.errors);
+        });
+        report.case(&format!("{system}: what sync(2) keeps"), |_| {
+            let seen = some(cx, &format!("fs-sync-{system}"), &["write /a", "sync"]);
+            let flushed = seen.events.iter().any(|event| matches!(event, Event::Flush { .. }))
+                || seen.events.iter().any(preflushes);
+            assert_eq!((flushed, seen.errors.is_empty()), (flushes, flushes), "{:?}", seen.errors);
+        });
+    }
+}
+
+/// One workload on each, for the host to compare with that in another guest.
+fn logs(cx: Cx<'_>, report: &mut Report) {
+    report.case(LOGS, |report| {
+        for system in SYSTEMS.map(|(system, _)| system) {
+            let way = ["write /a behind a hole; fsync /a, /", "mkdir /d; write /d/c", "sync"];
+            let seen = some(cx, &format!("fs-sync-{system}"), &way);
+            let mut hasher = DefaultHasher::new();
+            seen.events.iter().for_each(|event| format!("{event:?}").hash(&mut hasher));
+            report.say(&Line::Log(system.to_owned(), seen.events.len() as u64, hasher.finish()));
+        }
+    });
+}
+
+/// The case in which a guest says what its logs are.
+pub const LOGS: &str = "in breadth: one workload on each";
+
+/// Goes this way, and looks at eight disks of its end.
+fn some(cx: Cx<'_>, target: &str, steps: &[&str]) -> Seen {
+    let mut plan = cx.plan(target);
+    (plan.settings.limit, plan.settings.samples) = (8, 8);
+    go(cx.registry, &plan, cx.lab, steps)
+}
+
+fn is_lost(seen: &Seen) -> bool {
+    seen.errors.iter().any(|(error, _)| error.verdict == Verdict::Lost)
+}
+
+fn preflushes(event: &Event) -> bool {
+    matches!(event, Event::Submit { flags, .. } if flags.preflush)
+}
