@@ -15,9 +15,10 @@ use crate::common::call::{valid, Plain, UserAddress};
 use crate::common::control::Control;
 use crate::log::{Event, LOG};
 use crate::watch::WATCHES;
-use crate::wire::{self, Buffers, Clock, LogSize, Mark, Random, Reset, Switch, Symbol, Watch};
+use crate::wire::{self, Buffers, Clock, Follow, LogSize, Mark, Random, Reset, Switch, Symbol, Watch};
 use crate::kprobe::Kprobes;
-use crate::{choices, clock, failures, random, symbols};
+use crate::kretprobe::Kretprobes;
+use crate::{choices, clock, failures, follow, random, symbols};
 
 /// The first page of the choices, as mmap counts.
 const CHOICES_PAGE: u64 = wire::CHOICES_MMAP / bindings::K_PAGE_SIZE as u64;
@@ -27,6 +28,8 @@ pub(crate) struct Ekm {
     open: AtomicBool,
     /// The probes of functions that may fail, while anybody wants them.
     calls: Pin<KBox<Mutex<Option<Kprobes>>>>,
+    /// The probes by which file systems are followed, once anybody has wanted that. Taken without the other lock, or within it.
+    followers: Pin<KBox<Mutex<Option<Kretprobes>>>>,
     devices: Devices,
 }
 
@@ -36,6 +39,7 @@ impl Ekm {
         Ok(Self {
             open: AtomicBool::new(false),
             calls: KBox::pin_init(new_mutex!(None, "ekm_calls"), GFP_KERNEL)?,
+            followers: KBox::pin_init(new_mutex!(None, "ekm_followers"), GFP_KERNEL)?,
             devices: Devices::new()?,
         })
     }
@@ -84,6 +88,12 @@ impl Ekm {
         })
     }
 
+    /// [`wire::EKM_FOLLOW`].
+    fn follow(&self, follow: &mut Follow) -> Result {
+        LOG.require()?;
+        follow::exchange(follow, &mut self.followers.lock())
+    }
+
     /// [`wire::EKM_BUFFERS`].
     fn buffers(&self, buffers: &mut Buffers) -> Result {
         let number = WATCHES.device(buffers.device)?;
@@ -117,11 +127,12 @@ impl Control for Ekm {
 
     fn release(&self) {
         WATCHES.clear();
+        follow::clear();
         clock::run();
         random::release();
         choices::CHOICES.disarm();
         // Taking probes away takes time: without the lock.
-        let probes = self.calls.lock().take();
+        let probes = (self.calls.lock().take(), self.followers.lock().take());
         drop(probes);
         LOG.clear();
         self.open.store(false, Ordering::Release);
@@ -139,6 +150,7 @@ impl Control for Ekm {
             wire::EKM_RANDOM => self.exchange(address, |random: &mut Random| random::exchange(random)),
             wire::EKM_LOG => self.exchange(address, Self::make_log),
             wire::EKM_CHOICES => self.choices(address),
+            wire::EKM_FOLLOW => self.exchange(address, |follow: &mut Follow| self.follow(follow)),
             wire::EKM_SYMBOL => self.exchange(address, |symbol: &mut Symbol| symbols::name(symbol)),
             _ => Err(ENOTTY),
         }

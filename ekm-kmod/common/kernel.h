@@ -6,6 +6,8 @@
 #include <linux/bio.h>
 #include <linux/blkdev.h>
 #include <linux/buffer_head.h>
+#include <linux/dcache.h>
+#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/gfp.h>
 #include <linux/kallsyms.h>
@@ -22,6 +24,8 @@
 #include <linux/spinlock.h>
 #include <linux/srcu.h>
 #include <linux/tracepoint.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
 #include <linux/vmalloc.h>
 #include <asm/processor.h>
 
@@ -39,6 +43,10 @@ const blk_status_t K_BLK_STS_IOERR = BLK_STS_IOERR;
 /* Page cache. */
 const gfp_t K_XA_FLAGS_DIRTY = XA_FLAGS_MARK(PAGECACHE_TAG_DIRTY);
 const xa_mark_t K_PAGECACHE_TAG_DIRTY = PAGECACHE_TAG_DIRTY;
+
+/* Files. */
+const fmode_t K_FMODE_WRITE = FMODE_WRITE;
+const unsigned int K_ITER_SOURCE = ITER_SOURCE;
 
 /* Memory. */
 const gfp_t K_GFP_NOFAIL = __GFP_NOFAIL;

@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use nix::errno::Errno;
 
 use crate::wire::{
-    ABI_VERSION, BlockList, Buffers, Clock, DiskSpec, Ends, FaultSpec, Hello, LogSize, Mark, RESET_ALL,
+    ABI_VERSION, BlockList, Buffers, Clock, DiskSpec, Ends, FaultSpec, Follow, Hello, LogSize, Mark, RESET_ALL,
     Random, Reset, Switch, Symbol, Watch,
 };
 
@@ -19,7 +19,7 @@ mod raw {
     use ioctl_sys::ioctl;
 
     use crate::wire::{
-        BlockList, Buffers, Clock, DiskSpec, EKM_TYPE, Ends, FaultSpec, Hello, LogSize, Mark, RDD_TYPE,
+        BlockList, Buffers, Clock, DiskSpec, EKM_TYPE, Ends, FaultSpec, Follow, Hello, LogSize, Mark, RDD_TYPE,
         Random, Reset, Switch, Symbol, Watch,
     };
 
@@ -40,6 +40,7 @@ mod raw {
     ioctl!(readwrite ekm_log with EKM_TYPE, 0x18; LogSize);
     ioctl!(readwrite ekm_symbol with EKM_TYPE, 0x19; Symbol);
     ioctl!(readwrite ekm_choices with EKM_TYPE, 0x1a; Switch);
+    ioctl!(readwrite ekm_follow with EKM_TYPE, 0x1b; Follow);
 }
 
 /// Why a device is not ready for us.
@@ -261,6 +262,16 @@ pub fn choices(ekm: BorrowedFd<'_>, on: bool) -> Result<bool, Errno> {
     Ok(switch.on != 0)
 }
 
+/// Follows the calls that change a file system, or no more, or only asks; says how many were not seen.
+///
+/// # Errors
+/// `EINVAL`: a wrong number; `EBADF`: no open file; `EEXIST`: another number has the file system; `ENOENT`: this kernel lacks a
+/// function by which calls are followed.
+pub fn follow(ekm: BorrowedFd<'_>, mut follow: Follow) -> Result<u32, Errno> {
+    call(raw::ekm_follow, ekm, &mut follow)?;
+    Ok(follow.missed)
+}
+
 /// What stands at an address of the kernel: `name+0xoffset/0xsize`, and ` [module]`; the address itself if nothing has a name there.
 ///
 /// # Errors
@@ -313,6 +324,7 @@ mod tests {
             EKM_LOG: EKM_TYPE 0x18 LogSize,
             EKM_SYMBOL: EKM_TYPE 0x19 Symbol,
             EKM_CHOICES: EKM_TYPE 0x1a Switch,
+            EKM_FOLLOW: EKM_TYPE 0x1b Follow,
         ];
         for (ours, ioctl_sys, nix) in numbers {
             assert_eq!(ours, ioctl_sys, "{ours:#x}");
@@ -359,6 +371,25 @@ mod tests {
                 offset_of!(RecordHeader, request),
             ],
             [0, 4, 6, 8, 12, 16, 24, 32]
+        );
+        assert_eq!(
+            [
+                offset_of!(CallDetail, path),
+                offset_of!(CallDetail, other),
+                offset_of!(CallDetail, flags),
+                offset_of!(CallDetail, mode),
+                offset_of!(CallDetail, uid),
+                offset_of!(CallDetail, gid),
+                offset_of!(CallDetail, missing),
+                offset_of!(CallDetail, atime_nsec),
+                offset_of!(CallDetail, atime),
+                offset_of!(CallDetail, mtime),
+                offset_of!(CallDetail, mtime_nsec),
+                offset_of!(CallDetail, device),
+                offset_of!(CallDetail, position),
+                offset_of!(CallDetail, length),
+            ],
+            [0, 4, 8, 12, 16, 20, 24, 28, 32, 40, 48, 52, 56, 64]
         );
         assert_eq!(LOG_MAGIC.to_le_bytes(), *b"EKMLOG\0\0");
     }
