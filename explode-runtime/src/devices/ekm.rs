@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 
 use bytes::Bytes;
 use explode_ekm_abi::user;
-use explode_ekm_abi::wire::{Clock, LOG_DATA, LOG_MAGIC, LogHeader, Random, RecordHeader, Watch};
+use explode_ekm_abi::wire::{Clock, Follow, LOG_DATA, LOG_MAGIC, LogHeader, Random, RecordHeader, Watch};
 use nix::errno::Errno;
 
 use super::choices::Choices;
@@ -95,6 +95,20 @@ impl Ekm {
     /// Watches a block device, or ends the watch of a number.
     pub fn watch(&self, watch: Watch) -> Result<(), Fault> {
         user::watch(self.device.as_fd(), watch).map_err(broken)
+    }
+
+    /// Follows the calls on a file system, or ends that, or only looks.
+    ///
+    /// # Errors
+    /// Calls were not seen, so that the log is worth nothing.
+    pub fn follow(&self, follow: Follow) -> Result<(), Fault> {
+        match user::follow(self.device.as_fd(), follow).map_err(broken)? {
+            0 => Ok(()),
+            missed => {
+                let text = format!("EKM has not seen {missed} calls: too many went on at once");
+                Err(Fault::new(text).blame(Blame::Tool))
+            }
+        }
     }
 
     /// Appends a record for each buffer of a device that is dirty now.

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use explode_ekm_abi::wire::Random;
@@ -11,6 +11,7 @@ use explode_ramdisk::{Disk, Event, Flushes, Image, Read, ReadFault, Recording};
 
 use super::Side;
 use super::machine::Machine;
+use crate::calls::Call;
 use crate::choose::Choice;
 use crate::recover::Fault;
 
@@ -54,6 +55,8 @@ struct Inner {
     /// The nodes of the disks that are attached.
     attached: RefCell<BTreeMap<u32, PathBuf>>,
     recording: Cell<Recording>,
+    /// So many file systems on them are followed, or were.
+    followed: Cell<u32>,
     /// Is it noted what is read?
     noting: Cell<Noting>,
     /// Where random numbers came from before.
@@ -78,7 +81,8 @@ impl KernelDisks {
         let random = random.inspect_err(|fault| machine.give_up(fault)).ok();
         let (attached, recording) = (RefCell::default(), Cell::new(recording));
         let noting = Cell::new(Noting::No);
-        KernelDisks(Rc::new(Inner { machine, side, image, attached, recording, noting, random }))
+        let followed = Cell::default();
+        KernelDisks(Rc::new(Inner { machine, side, image, attached, recording, followed, noting, random }))
     }
 
     /// Disk `dev`, `sectors` large, as a node in `/dev`; the first time it is given what the image says.
@@ -104,6 +108,34 @@ impl KernelDisks {
         }
         attached.borrow_mut().insert(dev, node.clone());
         Ok(node)
+    }
+
+    /// Are operations wanted, and not what goes to the disks?
+    pub(crate) fn notes_operations(&self) -> bool {
+        self.0.recording.get() == Recording::Operations
+    }
+
+    /// From here on the operations are noted of the file system that is mounted at this place.
+    pub(crate) fn follow(&self, at: &Path) -> Result<(), Fault> {
+        let Inner { machine, followed, .. } = &*self.0;
+        machine.follow(followed.get(), at)?;
+        followed.set(followed.get() + 1);
+        Ok(())
+    }
+
+    /// Of how many file systems they are, or were, noted.
+    pub(crate) fn followed(&self) -> u32 {
+        self.0.followed.get()
+    }
+
+    /// Ends that for all: they are about to be unmounted.
+    pub(crate) fn unfollow(&self, system: u32) -> Result<(), Fault> {
+        self.0.machine.unfollow(system)
+    }
+
+    /// The calls that were operations, in their order.
+    pub(crate) fn take_calls(&self) -> Vec<Call> {
+        self.0.machine.take_calls()
     }
 
     /// Which of the two sets these are.
@@ -152,14 +184,16 @@ impl KernelDisks {
 
     pub(super) fn take_log(&self) -> Result<Vec<Event>, Fault> {
         let Inner { machine, side, attached, recording, .. } = &*self.0;
-        if recording.get() == Recording::Off {
-            return Ok(Vec::new());
+        match recording.get() {
+            Recording::Off => Ok(Vec::new()),
+            Recording::Operations => machine.take_operations(),
+            Recording::On => machine.take_log(*side, attached.borrow().keys().copied()),
         }
-        machine.take_log(*side, attached.borrow().keys().copied())
     }
 
     pub(super) fn issuers(&self, events: usize) -> Vec<Option<String>> {
-        self.0.machine.issuers(events)
+        // Of soft crashes the log is made up of what the calls have changed when they were repeated.
+        if self.notes_operations() { vec![None; events] } else { self.0.machine.issuers(events) }
     }
 
     /// Before the first disk is attached.
@@ -181,11 +215,13 @@ impl KernelDisks {
     }
 
     pub(super) fn fence(&self) {
-        let Inner { machine, side, attached, recording, .. } = &*self.0;
-        if recording.replace(Recording::Off) == Recording::On {
-            let ended = attached.borrow().keys().try_for_each(|dev| machine.unwatch(*side, *dev));
-            ended.unwrap_or_else(|fault| machine.give_up(&fault));
-        }
+        let Inner { machine, side, attached, recording, followed, .. } = &*self.0;
+        let ended = match recording.replace(Recording::Off) {
+            Recording::Off => Ok(()),
+            Recording::On => attached.borrow().keys().try_for_each(|dev| machine.unwatch(*side, *dev)),
+            Recording::Operations => (0..followed.get()).try_for_each(|system| machine.unfollow(system)),
+        };
+        ended.unwrap_or_else(|fault| machine.give_up(&fault));
     }
 }
 
