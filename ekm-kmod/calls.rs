@@ -91,6 +91,7 @@ pub(crate) unsafe fn own(operations: &inode_operations) -> [Option<Probe>; 9] {
             })
         };
     }
+    let unlink = operations.unlink.map(|function| function as usize);
     [
         probe!(create, enter_second_inode, created),
         probe!(tmpfile, enter_second_inode, made_nameless),
@@ -98,7 +99,11 @@ pub(crate) unsafe fn own(operations: &inode_operations) -> [Option<Probe>; 9] {
         probe!(mknod, enter_second_inode, made_special),
         probe!(symlink, enter_second_inode, made_symlink),
         probe!(link, enter_second_inode, linked),
-        probe!(unlink, enter_inode, unlinked),
+        if unlink == operations.rmdir.map(|function| function as usize) {
+            probe!(unlink, enter_inode, unlinked_or_removed)
+        } else {
+            probe!(unlink, enter_inode, unlinked)
+        },
         probe!(rmdir, enter_inode, removed_directory),
         probe!(rename, enter_second_inode, renamed),
     ]
@@ -354,6 +359,49 @@ macro_rules! exit {
     };
 }
 
+/// `int (struct mnt_idmap *, struct inode *, struct dentry *, umode_t, dev_t)`. Some file systems make files and directories by it;
+/// mknod(2) never does.
+unsafe extern "C" fn made_special(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
+    // SAFETY: As in `exit`.
+    unsafe {
+        let notes = &*kretprobe::notes::<Notes>(ri);
+        if (*regs).ax as i32 == 0 {
+            let mut call = made(wire::CALL_MKNOD, notes);
+            if !matches!(kind(call.inode), S_IFREG | S_IFDIR) {
+                call.detail.device = (*call.inode).i_rdev as u32;
+                call.log(notes.system);
+            }
+        }
+    }
+    0
+}
+
+/// `int (struct inode *, struct dentry *)`. Some file systems take directories away by it, in their `rmdir`; unlink(2) never does.
+unsafe extern "C" fn unlinked(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
+    // SAFETY: As in `exit`.
+    unsafe {
+        let notes = &*kretprobe::notes::<Notes>(ri);
+        if (*regs).ax as i32 == 0 && kind((*name(notes, 1)).d_inode) != S_IFDIR {
+            gone(wire::CALL_UNLINK, notes).log(notes.system);
+        }
+    }
+    0
+}
+
+/// The type of an inode.
+///
+/// # Safety
+///
+/// It is valid.
+unsafe fn kind(inode: *const inode) -> u32 {
+    // SAFETY: The caller's promise.
+    unsafe { u32::from((*inode).i_mode) & S_IFMT }
+}
+
+const S_IFMT: u32 = 0o170_000;
+const S_IFREG: u32 = 0o100_000;
+const S_IFDIR: u32 = 0o040_000;
+
 /// The name that is an argument.
 fn name(notes: &Notes, argument: usize) -> *const dentry {
     notes.args[argument] as *const dentry
@@ -372,11 +420,6 @@ unsafe fn made(what: u64, notes: &Notes) -> Call {
 
 exit!(created, notes => made(wire::CALL_CREATE, notes));
 exit!(made_directory, notes => made(wire::CALL_MKDIR, notes));
-exit!(made_special, notes => {
-    let mut call = made(wire::CALL_MKNOD, notes);
-    call.detail.device = (*call.inode).i_rdev as u32;
-    call
-});
 exit!(made_symlink, notes => {
     Call { other: Text::String(notes.args[3] as *const ffi::c_char), ..made(wire::CALL_SYMLINK, notes) }
 });
@@ -388,7 +431,11 @@ exit!(linked, notes => {
     let old = name(notes, 0);
     Call { other: Text::Path(name(notes, 2)), ..Call::of_inode(wire::CALL_LINK, (*old).d_inode, old) }
 });
-exit!(unlinked, notes => gone(wire::CALL_UNLINK, notes));
+// Of a file system whose `unlink` is its `rmdir`.
+exit!(unlinked_or_removed, notes => {
+    let is_directory = kind((*name(notes, 1)).d_inode) == S_IFDIR;
+    gone(if is_directory { wire::CALL_RMDIR } else { wire::CALL_UNLINK }, notes)
+});
 exit!(removed_directory, notes => gone(wire::CALL_RMDIR, notes));
 
 /// A call that has taken away the name that is the second argument: it is still there.

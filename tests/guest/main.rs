@@ -17,6 +17,7 @@ mod late;
 mod log_writes;
 mod report;
 mod skipping;
+mod soft;
 
 /// The word by which the program knows that it is in the guest.
 const IN_GUEST: &str = "in-guest";

@@ -126,3 +126,77 @@ fn a_program_that_is_nowhere_is_named() {
         "{ran:?}"
     );
 }
+
+/// A tool of several processes that replaces three files, one after the other or all at once.
+const TOOL: &str = r#"
+[run]
+depth = 1
+soft = true
+[[component]]
+use = "ramdisk"
+size = "16MiB"
+[[component]]
+use = "ext4"
+block_size = 1024
+[[component]]
+name = "tool"
+init = "cd {child} && mkdir v1 v2 && for f in a b c; do echo old >v1/$f; echo new >v2/$f; done && ln -s v1 now"
+[checker]
+name = "whole"
+mutate = [ { name = "merge", steps = [ { start = ["merged"] }, { sh = "cd {path} && MERGE", must = true }, { end = ["merged"] } ] } ]
+check = """
+cd {path} && now=$(cat now/a now/b now/c | tr -d '\\n')
+case $EXPLODE_EPOCH:$now in
+soft:newnewnew | in-between:oldoldold | in-between:newnewnew) exit 0 ;;
+*) echo "a mixture: $now"; exit 1 ;;
+esac
+"""
+"#;
+
+/// One boot for the run, one for the replays of both findings, one for each of the others. Every `mv` is a process of its own.
+#[test]
+fn three_renames_of_three_processes_are_caught_by_the_first_two_prefixes() {
+    if !guest::required() {
+        return;
+    }
+    let desk = Desk::new();
+    let tool = |merge: &str| TOOL.replace("MERGE", merge);
+    desk.write(&tool("mv v2/a v1/a && mv v2/b v1/b && mv v2/c v1/c"));
+    let ran = desk.explode("run test.toml --format jsonl --out run").expect(1);
+    let lines = ran.json();
+    let summary = lines.last().unwrap();
+    let counts = ["crash_disks", "distinct", "checked", "left_out", "broken", "findings"];
+    assert_eq!(counts.map(|key| summary[key].as_u64().unwrap()), [3, 3, 3, 0, 0, 2], "{ran:?}");
+    let hidden = "ext4: what is stored through a shared mapping (mmap), until crash checks are asked for";
+    assert_eq!(lines[0]["hides"], serde_json::json!([hidden]));
+    let findings = of_type(&lines, "finding");
+    let found = |finding: &serde_json::Value| {
+        assert_eq!((&finding["epoch"], &finding["replayed"]), (&"soft".into(), &true.into()), "{finding}");
+        assert_eq!(finding["count"], 1, "{finding}");
+        finding["message"].as_str().unwrap().to_owned()
+    };
+    let messages: Vec<_> = findings.iter().map(|finding| found(finding)).collect();
+    assert_eq!(messages, ["a mixture: newoldold", "a mixture: newnewold"]);
+    let trace = findings[1]["trace"].as_str().unwrap();
+    let shown = desk.explode(&format!("show {trace}")).expect(0);
+    for operation in ["rename /v2/a /v1/a", "rename /v2/b /v1/b"] {
+        assert!(shown.out.contains(&format!("mark      operation {operation}\n")), "{shown:?}");
+    }
+    assert!(!shown.out.contains("/v1/c"), "{shown:?}");
+    desk.explode(&format!("replay {trace}")).expect(1);
+}
+
+/// One boot. The fixed twin makes a link and renames it: two operations.
+#[test]
+fn one_rename_of_a_link_is_silent() {
+    if !guest::required() {
+        return;
+    }
+    let desk = Desk::new();
+    desk.write(&TOOL.replace("MERGE", "ln -s v2 next && mv -T next now"));
+    let ran = desk.explode("run test.toml --require-complete --format jsonl --out run").expect(0);
+    let lines = ran.json();
+    let summary = lines.last().unwrap();
+    let counts = ["crash_disks", "distinct", "checked", "broken", "findings"];
+    assert_eq!(counts.map(|key| summary[key].as_u64().unwrap()), [2, 2, 2, 0, 0], "{ran:?}");
+}

@@ -9,8 +9,8 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use nix::errno::Errno;
 
 use crate::wire::{
-    ABI_VERSION, BlockList, Buffers, Clock, DiskSpec, Ends, FaultSpec, Follow, Hello, LogSize, Mark, RESET_ALL,
-    Random, Reset, Switch, Symbol, Watch,
+    ABI_VERSION, BlockList, Buffers, Clock, DiskSpec, Ends, FaultSpec, Follow, Hello, LogSize, Mark,
+    RESET_ALL, Random, Reset, Switch, Symbol, Watch,
 };
 
 /// The bare calls, as `ioctl-sys` makes them.
@@ -19,8 +19,8 @@ mod raw {
     use ioctl_sys::ioctl;
 
     use crate::wire::{
-        BlockList, Buffers, Clock, DiskSpec, EKM_TYPE, Ends, FaultSpec, Follow, Hello, LogSize, Mark, RDD_TYPE,
-        Random, Reset, Switch, Symbol, Watch,
+        BlockList, Buffers, Clock, DiskSpec, EKM_TYPE, Ends, FaultSpec, Follow, Hello, LogSize, Mark,
+        RDD_TYPE, Random, Reset, Switch, Symbol, Watch,
     };
 
     ioctl!(readwrite rdd_hello with RDD_TYPE, 0x10; Hello);

@@ -55,6 +55,8 @@ pub enum What {
     SetAttribute(PathBuf, Bytes),
     /// One was removed.
     RemoveAttribute(PathBuf),
+    /// Bytes were found that no call has written: stored through a mapping.
+    Store(u64, Bytes),
     /// A shared mapping of a file that is open for writing: it changes nothing yet.
     Map,
     /// Something that nobody can repeat, in words.
@@ -96,6 +98,7 @@ impl fmt::Display for Call {
             What::Rename(name, 0, _) => write!(f, "rename {at} {}", At(name)),
             What::Rename(name, flags, _) => write!(f, "rename {at} {} flags {flags}", At(name)),
             What::Write(offset, data) => write!(f, "write {at} {offset}+{}", data.len()),
+            What::Store(offset, data) => write!(f, "store {at} {offset}+{}", data.len()),
             What::Allocate(mode, offset, len) => write!(f, "fallocate {at} {offset}+{len} mode {mode}"),
             What::Change(Change { size, access, times }) => {
                 f.write_str("change")?;

@@ -37,11 +37,13 @@ impl Disks {
     /// # Errors
     /// A call that cannot be repeated.
     pub fn follow(&mut self, log: &[Event], repeat: &Repeater<'_>) -> Result<(Image, Vec<Event>), Fault> {
-        let operations: Vec<usize> = (0..self.calls.len()).filter(|call| self.calls[*call].is_operation()).collect();
+        let operations: Vec<usize> =
+            (0..self.calls.len()).filter(|call| self.calls[*call].is_operation()).collect();
         let marks = log.iter().filter(|event| operation_of(event).is_some()).count();
-        let first = operations.len().checked_sub(marks).ok_or_else(|| {
-            Fault::new("the log has operations that no call has made").blame(Blame::Tool)
-        })?;
+        let first = operations
+            .len()
+            .checked_sub(marks)
+            .ok_or_else(|| Fault::new("the log has operations that no call has made").blame(Blame::Tool))?;
         let before = first.checked_sub(1).map_or(0, |last| operations[last] + 1);
         let begin = self.after(before, repeat)?;
         self.left.retain(|calls, _| *calls >= before);

@@ -11,8 +11,10 @@ mod call;
 mod disks;
 mod read;
 mod repeat;
+mod stores;
 
 pub use call::{Call, What};
 pub(crate) use disks::Disks;
 pub(crate) use read::read;
 pub(crate) use repeat::{Repeat, Trouble};
+pub(crate) use stores::Stores;

@@ -25,10 +25,12 @@ pub(crate) fn read(header: &RecordHeader, data: &Bytes) -> Result<Call, Fault> {
     if data.len() < size_of::<CallDetail>() {
         return Err(damaged());
     }
-    let half =
-        |at: usize| u32::from_ne_bytes(data[at..at + 4].try_into().expect("four bytes of what is long enough"));
-    let word =
-        |at: usize| u64::from_ne_bytes(data[at..at + 8].try_into().expect("eight bytes of what is long enough"));
+    let half = |at: usize| {
+        u32::from_ne_bytes(data[at..at + 4].try_into().expect("four bytes of what is long enough"))
+    };
+    let word = |at: usize| {
+        u64::from_ne_bytes(data[at..at + 8].try_into().expect("eight bytes of what is long enough"))
+    };
     let (path, other) = (half(offset_of!(CallDetail, path)), half(offset_of!(CallDetail, other)));
     let other_at = size_of::<CallDetail>() + path as usize;
     let bytes_at = other_at + other as usize;

@@ -117,7 +117,9 @@ impl Repeat {
                 let root = self.root(*system)?;
                 Ok(rustix::fs::renameat_with(root, path, root, name, flags)?)
             }
-            What::Write(offset, data) => Ok(self.place(call)?.open()?.write_all_at(data, *offset)?),
+            What::Write(offset, data) | What::Store(offset, data) => {
+                Ok(self.place(call)?.open()?.write_all_at(data, *offset)?)
+            }
             What::Allocate(mode, offset, len) => {
                 let mode = FallocateFlags::from_bits_retain(*mode);
                 Ok(rustix::fs::fallocate(self.place(call)?.open()?, mode, *offset, *len)?)
@@ -155,11 +157,16 @@ impl Repeat {
 
     fn root(&self, system: u32) -> Result<BorrowedFd<'_>, Trouble> {
         let root = self.roots.get(system as usize);
-        root.map(std::os::fd::AsFd::as_fd).ok_or_else(|| Trouble::Failed("its file system is not there".to_owned()))
+        root.map(std::os::fd::AsFd::as_fd)
+            .ok_or_else(|| Trouble::Failed("its file system is not there".to_owned()))
     }
 
     fn place(&self, call: &Call) -> Result<Place<'_>, Trouble> {
-        if call.nameless { self.nameless(call.system, call.inode) } else { self.named(call.system, &call.path) }
+        if call.nameless {
+            self.nameless(call.system, call.inode)
+        } else {
+            self.named(call.system, &call.path)
+        }
     }
 
     fn named(&self, system: u32, path: &Path) -> Result<Place<'_>, Trouble> {
@@ -179,7 +186,8 @@ impl Repeat {
             return Ok(());
         }
         let root = self.root(system)?;
-        let open = |flags| rustix::fs::openat(root, path, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
+        let open =
+            |flags| rustix::fs::openat(root, path, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
         let held = open(OFlags::RDWR | OFlags::NONBLOCK).or_else(|_| open(OFlags::RDONLY | OFlags::NONBLOCK));
         let held = held.or_else(|_| open(OFlags::PATH))?;
         self.held.insert((system, inode), held);

@@ -55,8 +55,8 @@ struct Inner {
     /// The nodes of the disks that are attached.
     attached: RefCell<BTreeMap<u32, PathBuf>>,
     recording: Cell<Recording>,
-    /// So many file systems on them are followed, or were.
-    followed: Cell<u32>,
+    /// Where the file systems on them are whose operations are noted; none that is about to be unmounted.
+    followed: RefCell<Vec<Option<PathBuf>>>,
     /// Is it noted what is read?
     noting: Cell<Noting>,
     /// Where random numbers came from before.
@@ -81,7 +81,7 @@ impl KernelDisks {
         let random = random.inspect_err(|fault| machine.give_up(fault)).ok();
         let (attached, recording) = (RefCell::default(), Cell::new(recording));
         let noting = Cell::new(Noting::No);
-        let followed = Cell::default();
+        let followed = RefCell::default();
         KernelDisks(Rc::new(Inner { machine, side, image, attached, recording, followed, noting, random }))
     }
 
@@ -118,19 +118,23 @@ impl KernelDisks {
     /// From here on the operations are noted of the file system that is mounted at this place.
     pub(crate) fn follow(&self, at: &Path) -> Result<(), Fault> {
         let Inner { machine, followed, .. } = &*self.0;
-        machine.follow(followed.get(), at)?;
-        followed.set(followed.get() + 1);
+        machine.follow(self.followed(), at)?;
+        followed.borrow_mut().push(Some(at.to_owned()));
         Ok(())
     }
 
     /// Of how many file systems they are, or were, noted.
     pub(crate) fn followed(&self) -> u32 {
-        self.0.followed.get()
+        self.0.followed.borrow().len() as u32
     }
 
-    /// Ends that for all: they are about to be unmounted.
+    /// Ends that for one of them, which is about to be unmounted.
     pub(crate) fn unfollow(&self, system: u32) -> Result<(), Fault> {
-        self.0.machine.unfollow(system)
+        let Inner { machine, followed, .. } = &*self.0;
+        if let Some(place) = followed.borrow_mut().get_mut(system as usize) {
+            place.take();
+        }
+        machine.unfollow(system)
     }
 
     /// The calls that were operations, in their order.
@@ -183,10 +187,10 @@ impl KernelDisks {
     }
 
     pub(super) fn take_log(&self) -> Result<Vec<Event>, Fault> {
-        let Inner { machine, side, attached, recording, .. } = &*self.0;
+        let Inner { machine, side, attached, recording, followed, .. } = &*self.0;
         match recording.get() {
             Recording::Off => Ok(Vec::new()),
-            Recording::Operations => machine.take_operations(),
+            Recording::Operations => machine.take_operations(&followed.borrow()),
             Recording::On => machine.take_log(*side, attached.borrow().keys().copied()),
         }
     }
@@ -215,11 +219,11 @@ impl KernelDisks {
     }
 
     pub(super) fn fence(&self) {
-        let Inner { machine, side, attached, recording, followed, .. } = &*self.0;
+        let Inner { machine, side, attached, recording, .. } = &*self.0;
         let ended = match recording.replace(Recording::Off) {
             Recording::Off => Ok(()),
             Recording::On => attached.borrow().keys().try_for_each(|dev| machine.unwatch(*side, *dev)),
-            Recording::Operations => (0..followed.get()).try_for_each(|system| machine.unfollow(system)),
+            Recording::Operations => (0..self.followed()).try_for_each(|system| self.unfollow(system)),
         };
         ended.unwrap_or_else(|fault| machine.give_up(&fault));
     }

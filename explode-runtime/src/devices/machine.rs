@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use explode_ekm_abi::user;
 use explode_ekm_abi::wire::{
-    FOLLOW_ASK, FOLLOW_BEGIN, FOLLOW_END, FOLLOWED_MAX, Follow, KIND_BUFFER, KIND_CALL, Random, WATCH_BUFFERS,
-    WATCH_REQUESTS, WATCHES_MAX, Watch,
+    FOLLOW_ASK, FOLLOW_BEGIN, FOLLOW_END, FOLLOWED_MAX, Follow, KIND_BUFFER, KIND_CALL, Random,
+    WATCH_BUFFERS, WATCH_REQUESTS, WATCHES_MAX, Watch,
 };
 use explode_ramdisk::{Disk, Event, Flushes, ReadFault, operation_mark};
 
@@ -24,7 +24,7 @@ use super::kernel::DiskModel;
 use super::log::{Reader, Record};
 use super::rdd::RddDisk;
 use super::write_back;
-use crate::calls::{self, Call};
+use crate::calls::{self, Call, Stores};
 use crate::choose::Choice;
 use crate::recover::{Blame, Fault};
 use crate::run::RunError;
@@ -56,12 +56,23 @@ struct Bench {
     events: Vec<Event>,
     /// The calls that nobody has taken yet.
     calls: Vec<Call>,
+    stores: Stores,
     /// Who has caused them; known of the live side.
     issuers: Issuers,
     /// Disks whose dirty buffers do not count.
     unseen: Vec<u32>,
     /// The log was full: its events are not all there.
     spoiled: Option<Fault>,
+}
+
+impl Bench {
+    /// One more call, and its mark.
+    fn note(&mut self, call: Call) {
+        if call.is_operation() {
+            self.events.push(operation_mark(&call.to_string()));
+        }
+        self.calls.push(call);
+    }
 }
 
 impl Machine {
@@ -116,7 +127,8 @@ impl Machine {
         self.pull();
         let mut bench = self.bench(side).borrow_mut();
         (bench.reader, bench.events, bench.spoiled) = (Reader::default(), Vec::new(), None);
-        (bench.issuers, bench.calls) = (Issuers::default(), Vec::new());
+        bench.issuers = Issuers::default();
+        (bench.calls, bench.stores) = (Vec::new(), Stores::default());
     }
 
     /// Disk `dev` of a side, of this size, holding `wanted`; returns its node.
@@ -268,11 +280,14 @@ impl Machine {
         self.ekm.follow(Follow { system, what: FOLLOW_END, ..Follow::default() })
     }
 
-    /// The marks of the operations on the live side since the last call; the calls themselves wait to be taken.
-    pub(super) fn take_operations(&self) -> Result<Vec<Event>, Fault> {
+    /// The marks of the operations on the live side since the last call; the calls themselves wait to be taken. File systems are
+    /// mounted at `roots`.
+    pub(super) fn take_operations(&self, roots: &[Option<PathBuf>]) -> Result<Vec<Event>, Fault> {
         self.pull();
         self.ekm.follow(Follow { what: FOLLOW_ASK, ..Follow::default() })?;
         let mut bench = self.live.borrow_mut();
+        let stored = bench.stores.look(roots)?;
+        stored.into_iter().for_each(|call| bench.note(call));
         let events = std::mem::take(&mut bench.events);
         bench.spoiled.clone().map_or(Ok(events), Err)
     }
@@ -338,10 +353,8 @@ impl Machine {
         let mut bench = self.live.borrow_mut();
         match calls::read(&record.header, &record.data) {
             Ok(call) => {
-                if call.is_operation() {
-                    bench.events.push(operation_mark(&call.to_string()));
-                }
-                bench.calls.push(call);
+                bench.stores.note(&call);
+                bench.note(call);
             }
             Err(fault) => {
                 bench.spoiled.get_or_insert(fault);

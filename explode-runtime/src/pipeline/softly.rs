@@ -12,8 +12,11 @@ impl Pipeline<'_> {
     pub(super) fn take_calls(&mut self, devices: &Devices) {
         let calls = devices.take_calls();
         for call in &calls {
-            if let What::Write(_, data) | What::SetAttribute(_, data) = &call.what {
-                self.log_hash.update(data);
+            match &call.what {
+                What::Write(_, data) | What::Store(_, data) | What::SetAttribute(_, data) => {
+                    self.log_hash.update(data)
+                }
+                _ => {}
             }
         }
         self.disks.extend(calls);
@@ -49,7 +52,8 @@ impl Judge<'_> {
         let stack = Stack::build(&self.plan.stack, self.registry, devices, settings.rules, settings.seed);
         let mut stack = stack.map_err(|error| tool("the stack")(error.to_string()))?;
         let roots = stack.start_file_systems(systems).map_err(|fault| tool("mount")(fault.to_string()))?;
-        let mut repeat = Repeat::new(&roots, calls).map_err(|trouble| (trouble, "its file system".to_owned()))?;
+        let mut repeat =
+            Repeat::new(&roots, calls).map_err(|trouble| (trouble, "its file system".to_owned()))?;
         for call in calls {
             repeat.call(call).map_err(|trouble| (trouble, call.to_string()))?;
         }

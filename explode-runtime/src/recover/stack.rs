@@ -112,7 +112,15 @@ impl Stack {
             next_device += component.devices();
             let name = layer.name.clone();
             let place = places(&devices).join(&name);
-            levels.push(Level { name, children, component, first_device, place, mounted: false, followed: None });
+            levels.push(Level {
+                name,
+                children,
+                component,
+                first_device,
+                place,
+                mounted: false,
+                followed: None,
+            });
         }
         Ok(Stack { devices, rules, seed, levels })
     }
@@ -192,7 +200,9 @@ impl Stack {
         self.devices.hold_still(false)?;
         for level in (0..self.levels.len()).rev() {
             if std::mem::take(&mut self.levels[level].mounted) {
-                if let (Some(disks), Some(system)) = (self.devices.kernel(), self.levels[level].followed.take()) {
+                if let (Some(disks), Some(system)) =
+                    (self.devices.kernel(), self.levels[level].followed.take())
+                {
                     disks.unfollow(system)?;
                 }
                 self.call(level, |component, below| component.unmount(below))
@@ -316,6 +326,13 @@ impl Stack {
         self.levels.iter().filter_map(hidden).collect()
     }
 
+    /// The same where crashes are soft ones. In process every operation is seen.
+    pub(crate) fn hides_softly(&self) -> Vec<(String, &'static str)> {
+        let systems = self.levels.iter().filter(|level| level.file_system().is_some());
+        let what = "what is stored through a shared mapping (mmap), until crash checks are asked for";
+        systems.map(|level| (level.name.clone(), what)).collect()
+    }
+
     /// The threads that its components have named, each with the name of its layer.
     pub fn threads(&self) -> Vec<(&str, u32)> {
         let threads = |level: &Level| level.component.threads();
@@ -352,7 +369,9 @@ impl Stack {
 
     /// Before anything is done on what has just been mounted: its calls are followed, if they are wanted.
     fn follow(&mut self, level: usize) -> Result<(), Fault> {
-        let Some(disks) = self.devices.kernel().filter(|disks| disks.notes_operations()) else { return Ok(()) };
+        let Some(disks) = self.devices.kernel().filter(|disks| disks.notes_operations()) else {
+            return Ok(());
+        };
         if let Some(path) = self.levels[level].file_system() {
             let system = disks.followed();
             disks.follow(&path)?;

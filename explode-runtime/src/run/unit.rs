@@ -177,10 +177,11 @@ impl<'a> Runner<'a> {
         let mut stack = build(registry, plan, lab, Image::new(), Recording::Off)?;
         let broken = |fault| RunError::Broken(format!("the first start failed: {fault}"));
         stack.start_first().map_err(broken)?;
+        let (profile, mut hides) = (stack.profile(), stack.hides());
         if plan.settings.soft {
             may_crash_softly(&stack)?;
+            hides = stack.hides_softly();
         }
-        let (profile, hides) = (stack.profile(), stack.hides());
         let not_skipping = not_skipping(registry, plan, &stack)?;
         stack.stop().map_err(broken)?;
         let versions = versions(stack.versions());
@@ -479,8 +480,12 @@ fn mutate(
 /// Soft crashes on a kernel repeat the calls on a file system, and know nothing else.
 fn may_crash_softly(stack: &Stack) -> Result<(), UsageError> {
     let why = match stack.devices().kernel() {
-        Some(_) if !stack.has_file_system() => "need a file system of the kernel that a layer of the stack mounts",
-        Some(_) if stack.may_go_bad() => "do not go together with blocks that go bad; leave --set faults away",
+        Some(_) if !stack.has_file_system() => {
+            "need a file system of the kernel that a layer of the stack mounts"
+        }
+        Some(_) if stack.may_go_bad() => {
+            "do not go together with blocks that go bad; leave --set faults away"
+        }
         _ => return Ok(()),
     };
     Err(UsageError(format!("soft crashes in a guest or on this machine's kernel {why}")))
