@@ -39,7 +39,11 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         ("fs-sync-ext4", vec![], 62),
         ("fs-sync-ext2", [no_allocation, &["an exchange"]].concat(), 58),
         ("fs-sync-xfs", vec![], 62),
-        ("fs-sync-minix", [no_attributes, no_allocation, &["an exchange", "O_DIRECT"]].concat(), 53),
+        (
+            "fs-sync-minix",
+            [no_attributes, no_allocation, &["an exchange", "O_DIRECT", "sendfile"]].concat(),
+            52,
+        ),
     ];
     for (target, lacks, expected) in cases {
         report.case(
