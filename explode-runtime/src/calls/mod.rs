@@ -13,7 +13,7 @@ mod read;
 mod repeat;
 mod stores;
 
-pub use call::{Call, What};
+pub use call::{Call, Change, What};
 pub(crate) use disks::Disks;
 pub(crate) use read::read;
 pub(crate) use repeat::{Repeat, Trouble};

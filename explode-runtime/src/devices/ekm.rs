@@ -7,7 +7,9 @@ use std::os::fd::AsFd;
 
 use bytes::Bytes;
 use explode_ekm_abi::user;
-use explode_ekm_abi::wire::{Clock, Follow, LOG_DATA, LOG_MAGIC, LogHeader, Random, RecordHeader, Watch};
+use explode_ekm_abi::wire::{
+    Clock, FOLLOW_ASK, Follow, LOG_DATA, LOG_MAGIC, LogHeader, Random, RecordHeader, Watch,
+};
 use nix::errno::Errno;
 
 use super::choices::Choices;
@@ -97,12 +99,18 @@ impl Ekm {
         user::watch(self.device.as_fd(), watch).map_err(broken)
     }
 
-    /// Follows the calls on a file system, or ends that, or only looks.
+    /// Follows the calls on a file system, or ends that.
+    pub fn follow(&self, follow: Follow) -> Result<(), Fault> {
+        user::follow(self.device.as_fd(), follow).map(drop).map_err(broken)
+    }
+
+    /// Was every call seen?
     ///
     /// # Errors
-    /// Calls were not seen, so that the log is worth nothing.
-    pub fn follow(&self, follow: Follow) -> Result<(), Fault> {
-        match user::follow(self.device.as_fd(), follow).map_err(broken)? {
+    /// Not so: the log is worth nothing.
+    pub fn has_seen_all(&self) -> Result<(), Fault> {
+        let ask = Follow { what: FOLLOW_ASK, ..Follow::default() };
+        match user::follow(self.device.as_fd(), ask).map_err(broken)? {
             0 => Ok(()),
             missed => {
                 let text = format!("EKM has not seen {missed} calls: too many went on at once");

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use explode_ekm_abi::user;
 use explode_ekm_abi::wire::{
-    FOLLOW_ASK, FOLLOW_BEGIN, FOLLOW_END, FOLLOWED_MAX, Follow, KIND_BUFFER, KIND_CALL, Random,
-    WATCH_BUFFERS, WATCH_REQUESTS, WATCHES_MAX, Watch,
+    FOLLOW_BEGIN, FOLLOW_END, FOLLOWED_MAX, Follow, KIND_BUFFER, KIND_CALL, Random, WATCH_BUFFERS,
+    WATCH_REQUESTS, WATCHES_MAX, Watch,
 };
 use explode_ramdisk::{Disk, Event, Flushes, ReadFault, operation_mark};
 
@@ -284,7 +284,7 @@ impl Machine {
     /// mounted at `roots`.
     pub(super) fn take_operations(&self, roots: &[Option<PathBuf>]) -> Result<Vec<Event>, Fault> {
         self.pull();
-        self.ekm.follow(Follow { what: FOLLOW_ASK, ..Follow::default() })?;
+        self.ekm.has_seen_all()?;
         let mut bench = self.live.borrow_mut();
         let stored = bench.stores.look(roots)?;
         stored.into_iter().for_each(|call| bench.note(call));
