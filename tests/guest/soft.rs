@@ -32,18 +32,11 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         build: |_| Ok(Box::<Calls>::default()),
     });
     let cx = Cx { registry: &registry, ..cx };
-    let no_attributes: &[&str] =
-        &["an attribute", "its new value", "no attribute", "an attribute of a directory"];
     let no_allocation: &[&str] = &["fallocate", "fallocate behind the end", "a hole is punched"];
     let cases = [
         ("fs-sync-ext4", vec![], 62),
         ("fs-sync-ext2", [no_allocation, &["an exchange"]].concat(), 58),
         ("fs-sync-xfs", vec![], 62),
-        (
-            "fs-sync-minix",
-            [no_attributes, no_allocation, &["an exchange", "O_DIRECT", "sendfile"]].concat(),
-            52,
-        ),
     ];
     for (target, lacks, expected) in cases {
         report.case(

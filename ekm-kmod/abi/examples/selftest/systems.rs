@@ -30,10 +30,10 @@ pub(crate) const CASES: &[Case] = &[
     ("vfat: twice the same", || twice("vfat")),
 ];
 
-pub(crate) const MOUNT: &str = "/tmp/selftest-mount";
+const MOUNT: &str = "/tmp/selftest-mount";
 
 /// Makes a file system; why not, if that cannot be.
-pub(crate) fn mkfs(kind: &str, disk: &Disk) -> Result<(), String> {
+fn mkfs(kind: &str, disk: &Disk) -> Result<(), String> {
     let command = format!("mkfs.{kind}");
     let extra: &[&str] = match kind {
         "ext2" | "ext4" => &["-q", "-F", "-U", "00000000-0000-0000-0000-000000000001"],
@@ -49,16 +49,16 @@ pub(crate) fn mkfs(kind: &str, disk: &Disk) -> Result<(), String> {
 }
 
 /// A mounted file system, unmounted with its owner.
-pub(crate) struct Mounted;
+struct Mounted;
 
 impl Mounted {
-    pub(crate) fn new(kind: &str, disk: &Disk) -> Mounted {
+    fn new(kind: &str, disk: &Disk) -> Mounted {
         fs::create_dir_all(MOUNT).unwrap();
         mount(Some(&disk.path()), MOUNT, Some(kind), MsFlags::empty(), None::<&str>).unwrap();
         Mounted
     }
 
-    pub(crate) fn path(name: &str) -> std::path::PathBuf {
+    fn path(name: &str) -> std::path::PathBuf {
         Path::new(MOUNT).join(name)
     }
 }
