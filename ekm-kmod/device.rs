@@ -16,9 +16,10 @@ use crate::common::control::Control;
 use crate::log::{Event, LOG};
 use crate::watch::WATCHES;
 use crate::kprobe::Kprobes;
+use crate::kretprobe::Kretprobes;
 use crate::sites::Sites;
-use crate::wire::{self, Buffers, Clock, Kinds, LogSize, Mark, OpenFile, Random, Reset, Site, Switch, Symbol, Watch};
-use crate::{choices, clock, commit, failures, random, symbols};
+use crate::wire::{self, Buffers, Clock, Follow, Kinds, LogSize, Mark, OpenFile, Random, Reset, Site, Switch, Symbol, Watch};
+use crate::{choices, clock, commit, failures, follow, random, symbols};
 
 /// The first page of the choices, as mmap counts.
 const CHOICES_PAGE: u64 = wire::CHOICES_MMAP / bindings::K_PAGE_SIZE as u64;
@@ -28,6 +29,8 @@ pub(crate) struct Ekm {
     open: AtomicBool,
     /// The probes of functions that may fail, while anybody wants them.
     calls: Pin<KBox<Mutex<Option<Probed>>>>,
+    /// The probes by which file systems are followed, once anybody has wanted that. Taken without the other lock, or within it.
+    followers: Pin<KBox<Mutex<Option<Kretprobes>>>>,
     devices: Devices,
 }
 
@@ -44,6 +47,7 @@ impl Ekm {
         Ok(Self {
             open: AtomicBool::new(false),
             calls: KBox::pin_init(new_mutex!(None, "ekm_calls"), GFP_KERNEL)?,
+            followers: KBox::pin_init(new_mutex!(None, "ekm_followers"), GFP_KERNEL)?,
             devices: Devices::new()?,
         })
     }
@@ -98,6 +102,12 @@ impl Ekm {
         })
     }
 
+    /// [`wire::EKM_FOLLOW`].
+    fn follow(&self, follow: &mut Follow) -> Result {
+        LOG.require()?;
+        follow::exchange(follow, &mut self.followers.lock())
+    }
+
     /// [`wire::EKM_BUFFERS`].
     fn buffers(&self, buffers: &mut Buffers) -> Result {
         let number = WATCHES.device(buffers.device)?;
@@ -131,11 +141,12 @@ impl Control for Ekm {
 
     fn release(&self) {
         WATCHES.clear();
+        follow::clear();
         clock::run();
         random::release();
         choices::CHOICES.disarm();
         // Taking probes away takes time: without the lock.
-        let probed = self.calls.lock().take();
+        let probed = (self.calls.lock().take(), self.followers.lock().take());
         drop(probed);
         LOG.clear();
         self.open.store(false, Ordering::Release);
@@ -154,6 +165,7 @@ impl Control for Ekm {
             wire::EKM_LOG => self.exchange(address, Self::make_log),
             wire::EKM_CHOICES => self.choices(address),
             wire::EKM_SITE => self.site(address),
+            wire::EKM_FOLLOW => self.exchange(address, |follow: &mut Follow| self.follow(follow)),
             wire::EKM_SYMBOL => self.exchange(address, |symbol: &mut Symbol| symbols::name(symbol)),
             wire::EKM_START_COMMIT => self.exchange(address, |file: &mut OpenFile| commit::start(file)),
             _ => Err(ENOTTY),

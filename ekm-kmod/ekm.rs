@@ -4,7 +4,7 @@
 //! `/dev/ekm` has one log for all block devices that its user watches: buffers that become dirty or are forgotten, requests and
 //! their ends, each with the contents it had at that moment. It says which buffers are dirty now, stops the clock that file
 //! systems read, makes the kernel's random numbers the same at each run, and lets functions fail where its user says so. `wire.rs`
-//! describes the calls and the records.
+//! describes the calls and the records. Of a file system that its user names it logs the calls that have changed it, too.
 //!
 //! Invariants:
 //!
@@ -13,7 +13,7 @@
 //! - The log has whole records, in the order in which things happened; nothing in it is written over. What found no room is
 //!   counted.
 //! - All probes are registered when the module is loaded, and gone before it is; but those of functions that may fail, of which some
-//!   are entered all the time, only while its user wants them.
+//!   are entered all the time, and those of calls, only while its user wants them.
 //!
 //! | file | what |
 //! |---|---|
@@ -31,7 +31,9 @@
 //! | `stacks` | who has called |
 //! | `commit` | file systems asked to commit, without waiting |
 //! | `symbols` | names of addresses, and where functions lie |
-//! | `kprobe` | functions answered for by a handler |
+//! | `follow` | which file systems' calls are logged |
+//! | `calls`, `contents` | kretprobes: CALL, and what a call has written |
+//! | `kprobe`, `kretprobe` | functions answered for by a handler; handlers at their return |
 
 use kernel::prelude::*;
 
@@ -39,16 +41,20 @@ use kernel::prelude::*;
 mod bindings;
 mod buffer;
 mod buffers;
+mod calls;
 mod choices;
 mod choose;
 mod clock;
 mod commit;
 #[allow(dead_code)]
 mod common;
+mod contents;
 mod device;
 mod failures;
+mod follow;
 mod forget;
 mod kprobe;
+mod kretprobe;
 mod lock;
 mod log;
 mod pages;

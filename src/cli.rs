@@ -155,7 +155,7 @@ pub struct RunArgs {
     /// Make every check, also where its verdict is known from another disk.
     #[arg(long)]
     pub no_skip: bool,
-    /// Soft crashes in place of hard ones: the program ends after any of its operations, and nothing is lost; in process only.
+    /// Soft crashes in place of hard ones: the program ends after any of its operations, and nothing is lost.
     #[arg(long)]
     pub soft: bool,
     /// A step that takes longer hangs: 30s, 500ms.

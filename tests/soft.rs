@@ -57,12 +57,6 @@ fn sqlite_survives_the_end_of_its_process_without_any_sync() {
 
 #[test]
 fn soft_crashes_are_refused_where_they_make_no_sense() {
-    for (args, words) in [
-        ("fs-sync --stack ext2 --in vm", "use --in mem"),
-        ("merge --crash-depth 1", "leave --crash-depth away"),
-    ] {
-        let args = format!("run {args} --soft");
-        let ran = explode(args.split_whitespace()).expect(2);
-        assert!(ran.err.contains(words), "{ran:?}");
-    }
+    let ran = explode(["run", "merge", "--crash-depth", "1", "--soft"]).expect(2);
+    assert!(ran.err.contains("leave --crash-depth away"), "{ran:?}");
 }

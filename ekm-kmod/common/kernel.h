@@ -6,6 +6,7 @@
 #include <linux/bio.h>
 #include <linux/blkdev.h>
 #include <linux/buffer_head.h>
+#include <linux/dcache.h>
 #include <linux/error-injection.h>
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -25,6 +26,8 @@
 #include <linux/spinlock.h>
 #include <linux/srcu.h>
 #include <linux/tracepoint.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
 #include <linux/vmalloc.h>
 #include <asm/processor.h>
 #include <asm/unwind.h>
@@ -43,6 +46,10 @@ const blk_status_t K_BLK_STS_IOERR = BLK_STS_IOERR;
 /* Page cache. */
 const gfp_t K_XA_FLAGS_DIRTY = XA_FLAGS_MARK(PAGECACHE_TAG_DIRTY);
 const xa_mark_t K_PAGECACHE_TAG_DIRTY = PAGECACHE_TAG_DIRTY;
+
+/* Files. */
+const fmode_t K_FMODE_WRITE = FMODE_WRITE;
+const unsigned int K_ITER_SOURCE = ITER_SOURCE;
 
 /* Memory. */
 const gfp_t K_GFP_NOFAIL = __GFP_NOFAIL;

@@ -9,6 +9,7 @@
 //! crash                  the crash disks: enumerated, de-duplicated, counted
 //! media                  blocks that go bad, as choices
 //! failures               functions of the kernel that fail, as choices
+//! calls                  calls of the kernel, repeated on crash disks for soft crashes
 //! devices                what stacks stand on: in process, or the kernel's
 //! recover -> check       stacks, checkers, verdicts
 //! skip                   verdicts that are known already
@@ -22,6 +23,7 @@
 //! What a crash can leave is written down in `docs/fault-model.md`.
 
 pub mod between;
+pub mod calls;
 pub mod check;
 pub mod choose;
 pub mod crash;

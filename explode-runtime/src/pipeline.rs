@@ -10,6 +10,7 @@
 
 mod asked;
 mod recovery;
+mod softly;
 
 use std::any::Any;
 use std::ops::Range;
@@ -18,9 +19,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use explode_ramdisk::{Event, Identity, Image, Read, ReadFault, Recording};
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::calls::Disks;
 use crate::check::{Ask, Checker, Failure, Violation};
 use crate::crash::{Counts, CrashDisk, Epoch, Limits, SampleSeed, When};
-use crate::devices::{Devices, Lab, Side};
+use crate::devices::{Devices, KernelDisks, Lab, Side};
 use crate::events::{EventError, hash_event};
 use crate::recover::{Blame, Fault, Recovery, Stack};
 use crate::run::{Plan, Registry, Stage};
@@ -39,6 +41,8 @@ pub struct Pipeline<'a> {
     log: Vec<Event>,
     log_hash: Xxh3,
     in_interval: bool,
+    /// What calls of the kernel leave: of soft crashes there.
+    disks: Disks,
     /// The events between the last two requests, where the last one was about one instant.
     recent: Vec<Event>,
     /// All events from the beginning, if somebody wants them.
@@ -107,7 +111,7 @@ impl<'a> Pipeline<'a> {
         // The events mean something only together with what they began on.
         let mut log_hash = Xxh3::new();
         log_hash.update(&base.identity().0.to_le_bytes());
-        let write_set = WriteSet::new(base, plan.settings.rules);
+        let write_set = WriteSet::new(base.clone(), plan.settings.rules);
         let judge = Judge { registry, plan, lab, note_reads: false };
         Pipeline {
             judge,
@@ -115,6 +119,7 @@ impl<'a> Pipeline<'a> {
             log: Vec::new(),
             log_hash,
             in_interval: false,
+            disks: Disks::new(base),
             recent: Vec::new(),
             kept: None,
         }
@@ -178,6 +183,9 @@ impl<'a> Pipeline<'a> {
         if ask.when != When::Between && !self.in_interval {
             self.recent.extend_from_slice(&self.log[before..]);
             self.advance()?;
+        }
+        if devices.kernel().is_some_and(KernelDisks::notes_operations) {
+            self.repeat_calls(devices)?;
         }
         let settings = &self.judge.plan.settings;
         let seed = SampleSeed { seed: settings.seed, choices: ask.chooser.hash(), interval };
@@ -253,6 +261,7 @@ impl<'a> Pipeline<'a> {
         for event in &events {
             hash_event(event, &mut self.log_hash);
         }
+        self.take_calls(devices);
         if let Some(kept) = &mut self.kept {
             kept.extend(events.iter().cloned());
         }

@@ -20,6 +20,7 @@ mod late_choice;
 mod log_writes;
 mod report;
 mod skipping;
+mod soft;
 mod strict;
 mod threads;
 mod ways;

@@ -126,3 +126,175 @@ fn a_program_that_is_nowhere_is_named() {
         "{ran:?}"
     );
 }
+
+/// A tool of several processes that replaces three files, one after the other or all at once.
+const TOOL: &str = r#"
+[run]
+depth = 1
+soft = true
+[[component]]
+use = "ramdisk"
+size = "16MiB"
+[[component]]
+use = "ext4"
+block_size = 1024
+[[component]]
+name = "tool"
+init = "cd {child} && mkdir v1 v2 && for f in a b c; do echo old >v1/$f; echo new >v2/$f; done && ln -s v1 now"
+[checker]
+name = "whole"
+mutate = [ { name = "merge", steps = [ { start = ["merged"] }, { sh = "cd {path} && MERGE", must = true }, { end = ["merged"] } ] } ]
+check = """
+cd {path} && now=$(cat now/a now/b now/c | tr -d '\\n')
+case $EXPLODE_EPOCH:$now in
+soft:newnewnew | in-between:oldoldold | in-between:newnewnew) exit 0 ;;
+*) echo "a mixture: $now"; exit 1 ;;
+esac
+"""
+"#;
+
+/// One boot for the run, one for the replays of both findings, one for each of the others. Every `mv` is a process of its own.
+#[test]
+fn three_renames_of_three_processes_are_caught_by_the_first_two_prefixes() {
+    if !guest::required() {
+        return;
+    }
+    let desk = Desk::new();
+    let tool = |merge: &str| TOOL.replace("MERGE", merge);
+    desk.write(&tool("mv v2/a v1/a && mv v2/b v1/b && mv v2/c v1/c"));
+    let ran = desk.explode("run test.toml --format jsonl --out run").expect(1);
+    let lines = ran.json();
+    let summary = lines.last().unwrap();
+    let counts = ["crash_disks", "distinct", "checked", "left_out", "broken", "findings"];
+    assert_eq!(counts.map(|key| summary[key].as_u64().unwrap()), [3, 3, 3, 0, 0, 2], "{ran:?}");
+    let hidden = "ext4: what is stored through a shared mapping (mmap), until crash checks are asked for";
+    assert_eq!(lines[0]["hides"], serde_json::json!([hidden]));
+    let findings = of_type(&lines, "finding");
+    let found = |finding: &serde_json::Value| {
+        assert_eq!((&finding["epoch"], &finding["replayed"]), (&"soft".into(), &true.into()), "{finding}");
+        assert_eq!(finding["count"], 1, "{finding}");
+        finding["message"].as_str().unwrap().to_owned()
+    };
+    let messages: Vec<_> = findings.iter().map(|finding| found(finding)).collect();
+    assert_eq!(messages, ["a mixture: newoldold", "a mixture: newnewold"]);
+    let trace = findings[1]["trace"].as_str().unwrap();
+    let shown = desk.explode(&format!("show {trace}")).expect(0);
+    for operation in ["rename /v2/a /v1/a", "rename /v2/b /v1/b"] {
+        assert!(shown.out.contains(&format!("mark      operation {operation}\n")), "{shown:?}");
+    }
+    assert!(!shown.out.contains("/v1/c"), "{shown:?}");
+    desk.explode(&format!("replay {trace}")).expect(1);
+}
+
+/// One boot. The fixed twin makes a link and renames it: two operations.
+#[test]
+fn one_rename_of_a_link_is_silent() {
+    if !guest::required() {
+        return;
+    }
+    let desk = Desk::new();
+    desk.write(&TOOL.replace("MERGE", "ln -s v2 next && mv -T next now"));
+    let ran = desk.explode("run test.toml --require-complete --format jsonl --out run").expect(0);
+    let lines = ran.json();
+    let summary = lines.last().unwrap();
+    let counts = ["crash_disks", "distinct", "checked", "broken", "findings"];
+    assert_eq!(counts.map(|key| summary[key].as_u64().unwrap()), [2, 2, 2, 0, 0], "{ran:?}");
+}
+
+/// A file that is replaced, or a directory that is renamed, on each path twice.
+const DEEPER: &str = r#"
+[run]
+depth = 2
+soft = true
+[[component]]
+use = "ramdisk"
+size = "16MiB"
+[[component]]
+use = "ext4"
+block_size = 1024
+[[component]]
+name = "kept"
+init = "echo 0 >{child}/n"
+[checker]
+name = "kept"
+mutate = [
+  { name = "add", steps = [ { start = [] }, { sh = "echo {n} >{path}/n.new; mv {path}/n.new {path}/n", must = true }, { end = [] } ] },
+  { name = "move", steps = [ { start = [] }, { sh = "mkdir {path}/d{n}; mv {path}/d{n} {path}/e{n}", must = true }, { end = [] } ] },
+]
+check = "test -s {path}/n"
+"#;
+
+/// One boot each. Three times three operations and three times two; a chop puts the calls before it onto the disks.
+#[test]
+fn deeper_states_repeat_the_calls_that_lead_there_chopped_or_not() {
+    if !guest::required() {
+        return;
+    }
+    let desk = Desk::new();
+    desk.write(DEEPER);
+    for (out, options) in [("whole", ""), ("chopped", "--chop 1 ")] {
+        let ran = desk.explode(&format!("run test.toml {options}--format jsonl --out {out}")).expect(0);
+        let lines = ran.json();
+        let summary = lines.last().unwrap();
+        let counts = ["states", "operations", "crash_disks", "distinct", "broken", "findings"];
+        assert_eq!(counts.map(|key| summary[key].as_u64().unwrap()), [7, 6, 15, 15, 0, 0], "{ran:?}");
+    }
+}
+
+/// Two file systems, and a layer above that has changed one of them when it was mounted.
+const BOTH: &str = r#"
+[run]
+depth = 1
+soft = true
+[[component]]
+name = "d0"
+use = "ramdisk"
+size = "16MiB"
+[[component]]
+use = "ext4"
+block_size = 1024
+[[component]]
+name = "d1"
+use = "ramdisk"
+[[component]]
+name = "made"
+init = "mke2fs -q -t ext2 -U 6c1f2a3e-1111-4222-8333-444455556666 {dev}"
+mount = "mount -t ext2 {dev} {path}"
+unmount = "umount {path}"
+recover = "e2fsck -fy {dev}"
+recover_ok = [0, 1]
+[[component]]
+name = "both"
+children = ["ext4", "made"]
+init = "echo 0 >{child}/n; echo 0 >{child.2}/n"
+mount = "echo there >{child}/mounted; ln -sfn {child} {path}/a; ln -sfn {child.2} {path}/b"
+[checker]
+name = "alike"
+mutate = [
+  { name = "add", steps = [
+    { crash = [] }, { start = [] },
+    { sh = "cd {path} && echo 1 >a/n.new && mv a/n.new a/n && echo 1 >b/n.new && mv b/n.new b/n", must = true },
+    { crash = [] }, { sh = "rm {path}/a/mounted", must = true }, { end = [] },
+  ] },
+]
+check = "a=$(cat {path}/a/n); b=$(cat {path}/b/n); [ $a = $b ] || { echo a is $a and b is $b; exit 1; }"
+"#;
+
+/// One boot for the run, one for the replay.
+#[test]
+fn calls_on_two_file_systems_are_in_one_order() {
+    if !guest::required() {
+        return;
+    }
+    let desk = Desk::new();
+    desk.write(BOTH);
+    let ran = desk.explode("run test.toml --format jsonl --out run").expect(1);
+    let lines = ran.json();
+    let summary = lines.last().unwrap();
+    // Two instants, and seven operations; of these the third is a rename on one, the sixth the same on the other.
+    let counts = ["crash_disks", "distinct", "broken", "findings"];
+    assert_eq!(counts.map(|key| summary[key].as_u64().unwrap()), [9, 9, 0, 1], "{ran:?}");
+    let finding = of_type(&lines, "finding").pop().unwrap();
+    assert_eq!((&finding["message"], &finding["count"]), (&"a is 1 and b is 0".into(), &3.into()), "{ran:?}");
+    assert_eq!(finding["replayed"], true, "{ran:?}");
+}

@@ -9,8 +9,8 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use nix::errno::Errno;
 
 use crate::wire::{
-    ABI_VERSION, BlockList, Buffers, Clock, DiskSpec, Ends, FaultSpec, Hello, Kinds, LogSize, Mark, OpenFile,
-    RESET_ALL, Random, Reset, Site, Switch, Symbol, Watch,
+    ABI_VERSION, BlockList, Buffers, Clock, DiskSpec, Ends, FaultSpec, Follow, Hello, Kinds, LogSize, Mark,
+    OpenFile, RESET_ALL, Random, Reset, Site, Switch, Symbol, Watch,
 };
 
 /// The bare calls, as `ioctl-sys` makes them.
@@ -19,7 +19,7 @@ mod raw {
     use ioctl_sys::ioctl;
 
     use crate::wire::{
-        BlockList, Buffers, Clock, DiskSpec, EKM_TYPE, Ends, FaultSpec, Hello, Kinds, LogSize, Mark,
+        BlockList, Buffers, Clock, DiskSpec, EKM_TYPE, Ends, FaultSpec, Follow, Hello, Kinds, LogSize, Mark,
         OpenFile, RDD_TYPE, Random, Reset, Site, Switch, Symbol, Watch,
     };
 
@@ -42,6 +42,7 @@ mod raw {
     ioctl!(readwrite ekm_choices with EKM_TYPE, 0x1a; Kinds);
     ioctl!(readwrite ekm_site with EKM_TYPE, 0x1b; Site);
     ioctl!(readwrite ekm_start_commit with EKM_TYPE, 0x1c; OpenFile);
+    ioctl!(readwrite ekm_follow with EKM_TYPE, 0x1d; Follow);
 }
 
 /// Why a device is not ready for us.
@@ -279,6 +280,16 @@ pub fn site(ekm: BorrowedFd<'_>, symbol: &str, returns: i64, unlisted: bool) -> 
     (call(raw::ekm_site, ekm, &mut site), site.listed)
 }
 
+/// Follows the calls that change a file system, or no more, or only asks; says how many were not seen.
+///
+/// # Errors
+/// `EINVAL`: a wrong number; `EBADF`: no open file; `EEXIST`: another number has the file system; `ENOENT`: this kernel lacks a
+/// function by which calls are followed.
+pub fn follow(ekm: BorrowedFd<'_>, mut follow: Follow) -> Result<u32, Errno> {
+    call(raw::ekm_follow, ekm, &mut follow)?;
+    Ok(follow.missed)
+}
+
 /// What stands at an address of the kernel: `name+0xoffset/0xsize`, and ` [module]`; the address itself if nothing has a name there.
 ///
 /// # Errors
@@ -342,6 +353,7 @@ mod tests {
             EKM_CHOICES: EKM_TYPE 0x1a Kinds,
             EKM_SITE: EKM_TYPE 0x1b Site,
             EKM_START_COMMIT: EKM_TYPE 0x1c OpenFile,
+            EKM_FOLLOW: EKM_TYPE 0x1d Follow,
         ];
         for (ours, ioctl_sys, nix) in numbers {
             assert_eq!(ours, ioctl_sys, "{ours:#x}");
@@ -388,6 +400,25 @@ mod tests {
                 offset_of!(RecordHeader, request),
             ],
             [0, 4, 6, 8, 12, 16, 24, 32]
+        );
+        assert_eq!(
+            [
+                offset_of!(CallDetail, path),
+                offset_of!(CallDetail, other),
+                offset_of!(CallDetail, flags),
+                offset_of!(CallDetail, mode),
+                offset_of!(CallDetail, uid),
+                offset_of!(CallDetail, gid),
+                offset_of!(CallDetail, missing),
+                offset_of!(CallDetail, atime_nsec),
+                offset_of!(CallDetail, atime),
+                offset_of!(CallDetail, mtime),
+                offset_of!(CallDetail, mtime_nsec),
+                offset_of!(CallDetail, device),
+                offset_of!(CallDetail, position),
+                offset_of!(CallDetail, length),
+            ],
+            [0, 4, 8, 12, 16, 20, 24, 28, 32, 40, 48, 52, 56, 64]
         );
         assert_eq!(LOG_MAGIC.to_le_bytes(), *b"EKMLOG\0\0");
     }

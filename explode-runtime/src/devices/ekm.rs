@@ -7,7 +7,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use bytes::Bytes;
 use explode_ekm_abi::user;
-use explode_ekm_abi::wire::{Clock, LOG_DATA, LOG_MAGIC, LogHeader, Random, RecordHeader, Watch};
+use explode_ekm_abi::wire::{
+    Clock, FOLLOW_ASK, Follow, LOG_DATA, LOG_MAGIC, LogHeader, Random, RecordHeader, Watch,
+};
 use nix::errno::Errno;
 
 use super::choices::Choices;
@@ -100,6 +102,26 @@ impl Ekm {
     /// Watches a block device, or ends the watch of a number.
     pub fn watch(&self, watch: Watch) -> Result<(), Fault> {
         user::watch(self.device.as_fd(), watch).map_err(broken)
+    }
+
+    /// Follows the calls on a file system, or ends that.
+    pub fn follow(&self, follow: Follow) -> Result<(), Fault> {
+        user::follow(self.device.as_fd(), follow).map(drop).map_err(broken)
+    }
+
+    /// Was every call seen?
+    ///
+    /// # Errors
+    /// Not so: the log is worth nothing.
+    pub fn has_seen_all(&self) -> Result<(), Fault> {
+        let ask = Follow { what: FOLLOW_ASK, ..Follow::default() };
+        match user::follow(self.device.as_fd(), ask).map_err(broken)? {
+            0 => Ok(()),
+            missed => {
+                let text = format!("EKM has not seen {missed} calls: too many went on at once");
+                Err(Fault::new(text).blame(Blame::Tool))
+            }
+        }
     }
 
     /// Appends a record for each buffer of a device that is dirty now.

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use explode_ekm_abi::wire::Random;
@@ -13,6 +13,7 @@ use super::Side;
 use super::elsewhere::Handed;
 use super::machine::Machine;
 use super::threads::OwnThreads;
+use crate::calls::Call;
 use crate::failures::Failures;
 use crate::recover::Fault;
 use crate::run::RunError;
@@ -69,6 +70,8 @@ pub(super) struct Inner {
     /// The nodes of the disks that are attached.
     attached: RefCell<BTreeMap<u32, PathBuf>>,
     recording: Cell<Recording>,
+    /// Where the file systems on them are whose operations are noted; none that is about to be unmounted.
+    followed: RefCell<Vec<Option<PathBuf>>>,
     /// Is it noted what is read?
     noting: Cell<Noting>,
     /// Where random numbers came from before.
@@ -98,12 +101,14 @@ impl KernelDisks {
         let (attached, recording) = (RefCell::default(), Cell::new(recording));
         let noting = Cell::new(Noting::No);
         let (handed, threads) = (RefCell::default(), RefCell::default());
+        let followed = RefCell::default();
         KernelDisks(Rc::new(Inner {
             machine,
             side,
             image,
             attached,
             recording,
+            followed,
             noting,
             random,
             handed,
@@ -135,6 +140,38 @@ impl KernelDisks {
         }
         attached.borrow_mut().insert(dev, node.clone());
         Ok(node)
+    }
+
+    /// Are operations wanted, and not what goes to the disks?
+    pub(crate) fn notes_operations(&self) -> bool {
+        self.0.recording.get() == Recording::Operations
+    }
+
+    /// From here on the operations are noted of the file system that is mounted at this place.
+    pub(crate) fn follow(&self, at: &Path) -> Result<(), Fault> {
+        let Inner { machine, followed, .. } = &*self.0;
+        machine.follow(self.followed(), at)?;
+        followed.borrow_mut().push(Some(at.to_owned()));
+        Ok(())
+    }
+
+    /// Of how many file systems they are, or were, noted.
+    pub(crate) fn followed(&self) -> u32 {
+        self.0.followed.borrow().len() as u32
+    }
+
+    /// Ends that for one of them, which is about to be unmounted.
+    pub(crate) fn unfollow(&self, system: u32) -> Result<(), Fault> {
+        let Inner { machine, followed, .. } = &*self.0;
+        if let Some(place) = followed.borrow_mut().get_mut(system as usize) {
+            place.take();
+        }
+        machine.unfollow(system)
+    }
+
+    /// The calls that were operations, in their order.
+    pub(crate) fn take_calls(&self) -> Vec<Call> {
+        self.0.machine.take_calls()
     }
 
     /// Which of the two sets these are.
@@ -179,15 +216,17 @@ impl KernelDisks {
     }
 
     pub(super) fn take_log(&self) -> Result<Vec<Event>, Fault> {
-        let Inner { machine, side, attached, recording, .. } = &*self.0;
-        if recording.get() == Recording::Off {
-            return Ok(Vec::new());
+        let Inner { machine, side, attached, recording, followed, .. } = &*self.0;
+        match recording.get() {
+            Recording::Off => Ok(Vec::new()),
+            Recording::Operations => machine.take_operations(&followed.borrow()),
+            Recording::On => machine.take_log(*side, attached.borrow().keys().copied()),
         }
-        machine.take_log(*side, attached.borrow().keys().copied())
     }
 
     pub(super) fn issuers(&self, events: usize) -> Vec<Option<String>> {
-        self.0.machine.issuers(events)
+        // Of soft crashes the log is made up of what the calls have changed when they were repeated.
+        if self.notes_operations() { vec![None; events] } else { self.0.machine.issuers(events) }
     }
 
     /// Before the first disk is attached.
@@ -210,10 +249,12 @@ impl KernelDisks {
 
     pub(super) fn fence(&self) {
         let Inner { machine, side, attached, recording, .. } = &*self.0;
-        if recording.replace(Recording::Off) == Recording::On {
-            let ended = attached.borrow().keys().try_for_each(|dev| machine.unwatch(*side, *dev));
-            ended.unwrap_or_else(|fault| machine.give_up(&fault));
-        }
+        let ended = match recording.replace(Recording::Off) {
+            Recording::Off => Ok(()),
+            Recording::On => attached.borrow().keys().try_for_each(|dev| machine.unwatch(*side, *dev)),
+            Recording::Operations => (0..self.followed()).try_for_each(|system| self.unfollow(system)),
+        };
+        ended.unwrap_or_else(|fault| machine.give_up(&fault));
     }
 }
 

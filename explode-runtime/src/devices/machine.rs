@@ -7,12 +7,15 @@ use std::collections::btree_map::Entry;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::path::PathBuf;
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
+use std::path::{Path, PathBuf};
 
 use explode_ekm_abi::user;
-use explode_ekm_abi::wire::{KIND_BUFFER, Random, WATCH_BUFFERS, WATCH_REQUESTS, WATCHES_MAX, Watch};
-use explode_ramdisk::{Disk, Event, Flushes, ReadFault};
+use explode_ekm_abi::wire::{
+    FOLLOW_BEGIN, FOLLOW_END, FOLLOWED_MAX, Follow, KIND_BUFFER, KIND_CALL, Random, WATCH_BUFFERS,
+    WATCH_REQUESTS, WATCHES_MAX, Watch,
+};
+use explode_ramdisk::{Disk, Event, Flushes, ReadFault, operation_mark};
 
 use super::Side;
 use super::ekm::{self, Ekm};
@@ -21,6 +24,7 @@ use super::kernel::{Completes, DiskModel};
 use super::log::{Reader, Record};
 use super::rdd::RddDisk;
 use super::write_back;
+use crate::calls::{self, Call, Stores};
 use crate::choose::Choice;
 use crate::failures::Failures;
 use crate::recover::{Blame, Fault};
@@ -51,12 +55,25 @@ struct Bench {
     disks: BTreeMap<u32, RddDisk>,
     reader: Reader,
     events: Vec<Event>,
+    /// The calls that nobody has taken yet.
+    calls: Vec<Call>,
+    stores: Stores,
     /// Who has caused them; known of the live side.
     issuers: Issuers,
     /// Disks whose dirty buffers do not count.
     unseen: Vec<u32>,
     /// The log was full: its events are not all there.
     spoiled: Option<Fault>,
+}
+
+impl Bench {
+    /// One more call, and its mark.
+    fn note(&mut self, call: Call) {
+        if call.is_operation() {
+            self.events.push(operation_mark(&call.to_string()));
+        }
+        self.calls.push(call);
+    }
 }
 
 impl Machine {
@@ -112,6 +129,7 @@ impl Machine {
         let mut bench = self.bench(side).borrow_mut();
         (bench.reader, bench.events, bench.spoiled) = (Reader::default(), Vec::new(), None);
         bench.issuers = Issuers::default();
+        (bench.calls, bench.stores) = (Vec::new(), Stores::default());
     }
 
     /// Disk `dev` of a side, of this size, holding `wanted`; returns its node.
@@ -252,6 +270,38 @@ impl Machine {
         bench.spoiled.clone().map_or(Ok(events), Err)
     }
 
+    /// Follows the calls that change the file system that is mounted here, as number `system`.
+    pub(super) fn follow(&self, system: u32, at: &Path) -> Result<(), Fault> {
+        if system as usize >= FOLLOWED_MAX {
+            return Err(tool(format!("soft crashes follow at most {FOLLOWED_MAX} file systems of a stack")));
+        }
+        let file = File::open(at).map_err(|error| tool(format!("{}: {error}", at.display())))?;
+        let file = file.as_raw_fd() as u32;
+        self.ekm.follow(Follow { file, system, what: FOLLOW_BEGIN, missed: 0 })
+    }
+
+    /// Ends that. What was logged is still there to be taken.
+    pub(super) fn unfollow(&self, system: u32) -> Result<(), Fault> {
+        self.ekm.follow(Follow { system, what: FOLLOW_END, ..Follow::default() })
+    }
+
+    /// The marks of the operations on the live side since the last call; the calls themselves wait to be taken. File systems are
+    /// mounted at `roots`.
+    pub(super) fn take_operations(&self, roots: &[Option<PathBuf>]) -> Result<Vec<Event>, Fault> {
+        self.pull();
+        self.ekm.has_seen_all()?;
+        let mut bench = self.live.borrow_mut();
+        let stored = bench.stores.look(roots)?;
+        stored.into_iter().for_each(|call| bench.note(call));
+        let events = std::mem::take(&mut bench.events);
+        bench.spoiled.clone().map_or(Ok(events), Err)
+    }
+
+    /// The calls on the live side since the last call of this.
+    pub(super) fn take_calls(&self) -> Vec<Call> {
+        std::mem::take(&mut self.live.borrow_mut().calls)
+    }
+
     /// Who has caused the last so many events of the live side.
     pub(super) fn issuers(&self, events: usize) -> Vec<Option<String>> {
         self.bench(Side::Live).borrow().issuers.of_last(events)
@@ -308,6 +358,10 @@ impl Machine {
     /// Gives each record to its side.
     fn sort(&self, records: Vec<Record>) {
         for record in records {
+            if record.header.kind == KIND_CALL {
+                self.note_call(&record);
+                continue;
+            }
             let device = record.header.device;
             let side = if device < DEVICES { Side::Live } else { Side::Crash };
             let mut bench = self.bench(side).borrow_mut();
@@ -317,6 +371,20 @@ impl Machine {
                 bench.issuers.note(Some(pid));
             }
             bench.events.extend(event);
+        }
+    }
+
+    /// Only the live side's file systems are followed.
+    fn note_call(&self, record: &Record) {
+        let mut bench = self.live.borrow_mut();
+        match calls::read(&record.header, &record.data) {
+            Ok(call) => {
+                bench.stores.note(&call);
+                bench.note(call);
+            }
+            Err(fault) => {
+                bench.spoiled.get_or_insert(fault);
+            }
         }
     }
 

@@ -26,6 +26,7 @@ use std::rc::Rc;
 
 use explode_ramdisk::{Event, Image, Read, ReadFault, Recording, Storage};
 
+use crate::calls::Call;
 use crate::recover::{Blame, Fault};
 use crate::run::{Mode, RunError};
 
@@ -127,6 +128,14 @@ impl Devices {
         match self {
             Devices::Mem(storage) => Ok(storage.take_log()),
             Devices::Kernel(disks) => disks.take_log(),
+        }
+    }
+
+    /// The calls behind the operations of the log, since the last call; none in process, where the log itself has what they change.
+    pub(crate) fn take_calls(&self) -> Vec<Call> {
+        match self {
+            Devices::Mem(_) => Vec::new(),
+            Devices::Kernel(disks) => disks.take_calls(),
         }
     }
 

@@ -4,6 +4,7 @@
 //! up, recover then mount. The end: unmount, top down.
 
 use std::any::Any;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -83,6 +84,8 @@ struct Level {
     first_device: u32,
     place: PathBuf,
     mounted: bool,
+    /// The number of its file system, if the calls on that are followed.
+    followed: Option<u32>,
 }
 
 impl Stack {
@@ -110,7 +113,15 @@ impl Stack {
             next_device += component.devices();
             let name = layer.name.clone();
             let place = places(&devices).join(&name);
-            levels.push(Level { name, children, component, first_device, place, mounted: false });
+            levels.push(Level {
+                name,
+                children,
+                component,
+                first_device,
+                place,
+                mounted: false,
+                followed: None,
+            });
         }
         Ok(Stack { devices, rules, seed, levels })
     }
@@ -126,6 +137,32 @@ impl Stack {
     /// A later start: mount, bottom up.
     pub fn start(&mut self) -> Result<(), Fault> {
         self.bottom_up(|component, below| component.mount(below))
+    }
+
+    /// Mounts, bottom up, no more than it takes to have so many file systems of the kernel; returns where they are.
+    ///
+    /// # Errors
+    /// There are not so many, or one cannot be mounted.
+    pub(crate) fn start_file_systems(&mut self, wanted: u32) -> Result<Vec<PathBuf>, Fault> {
+        let mut found = Vec::new();
+        for level in 0..self.levels.len() {
+            if found.len() as u32 == wanted {
+                break;
+            }
+            let mounted = self.call(level, |component, below| component.mount(below));
+            mounted.map_err(|fault| fault.of(&self.levels[level].name))?;
+            self.levels[level].mounted = true;
+            found.extend(self.levels[level].file_system());
+        }
+        if (found.len() as u32) < wanted {
+            return Err(Fault::new("a file system of the stack is not there any more").blame(Blame::Tool));
+        }
+        Ok(found)
+    }
+
+    /// Has it a file system of the kernel, mounted now?
+    pub(crate) fn has_file_system(&self) -> bool {
+        self.levels.iter().any(|level| level.file_system().is_some())
     }
 
     /// After a crash: recover then mount, bottom up; each is announced. Failing is the checked system's error, unless the
@@ -164,6 +201,11 @@ impl Stack {
         self.devices.hold_still(false)?;
         for level in (0..self.levels.len()).rev() {
             if std::mem::take(&mut self.levels[level].mounted) {
+                if let (Some(disks), Some(system)) =
+                    (self.devices.kernel(), self.levels[level].followed.take())
+                {
+                    disks.unfollow(system)?;
+                }
                 self.call(level, |component, below| component.unmount(below))
                     .map_err(|fault| fault.of(&self.levels[level].name))?;
             }
@@ -291,6 +333,13 @@ impl Stack {
         self.levels.iter().filter_map(hidden).collect()
     }
 
+    /// The same where crashes are soft ones. In process every operation is seen.
+    pub(crate) fn hides_softly(&self) -> Vec<(String, &'static str)> {
+        let systems = self.levels.iter().filter(|level| level.file_system().is_some());
+        let what = "what is stored through a shared mapping (mmap), until crash checks are asked for";
+        systems.map(|level| (level.name.clone(), what)).collect()
+    }
+
     /// The threads that its components have named, each with the name of its layer.
     pub fn threads(&self) -> Vec<(&str, u32)> {
         let threads = |level: &Level| level.component.threads();
@@ -320,6 +369,20 @@ impl Stack {
         for level in 0..self.levels.len() {
             self.call(level, &step).map_err(|fault| fault.of(&self.levels[level].name))?;
             self.levels[level].mounted = true;
+            self.follow(level)?;
+        }
+        Ok(())
+    }
+
+    /// Before anything is done on what has just been mounted: its calls are followed, if they are wanted.
+    fn follow(&mut self, level: usize) -> Result<(), Fault> {
+        let Some(disks) = self.devices.kernel().filter(|disks| disks.notes_operations()) else {
+            return Ok(());
+        };
+        if let Some(path) = self.levels[level].file_system() {
+            let system = disks.followed();
+            disks.follow(&path)?;
+            self.levels[level].followed = Some(system);
         }
         Ok(())
     }
@@ -360,6 +423,15 @@ impl Stack {
             (Surface::Child, Some(child)) => self.surface(*child),
             (surface, _) => surface,
         }
+    }
+}
+
+impl Level {
+    /// Where its file system is mounted, if it has one of its own.
+    fn file_system(&self) -> Option<PathBuf> {
+        let path = self.component.path()?;
+        let device = |path: &Path| path.symlink_metadata().ok().map(|metadata| metadata.dev());
+        (device(&path)? != device(path.parent()?)?).then_some(path)
     }
 }
 

@@ -260,11 +260,6 @@ impl Plan {
         let Settings {
             rules, samples, depth, strategy, prefix, states, budget_ms, chop, deadline_ms, ..
         } = &self.settings;
-        if self.settings.soft && self.mode != Mode::Mem {
-            let text =
-                "soft crashes need files or disks in process, whose operations are logged; use --in mem";
-            return Err(UsageError(text.to_owned()));
-        }
         if self.settings.soft && self.settings.crash_depth > 0 {
             let text =
                 "soft crashes are not looked for during recovery; leave --crash-depth away with --soft";

@@ -9,6 +9,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::chops::{Cache, Chopped, Chops};
 use super::error::RunError;
+use super::options::UsageError;
 use super::plan::{Mode, Plan};
 use super::registry::Registry;
 use super::tell::versions;
@@ -181,7 +182,11 @@ impl<'a> Runner<'a> {
         if let Some(disks) = stack.devices().kernel() {
             disks.probe(&stack.failures())?;
         }
-        let (profile, hides) = (stack.profile(), stack.hides());
+        let (profile, mut hides) = (stack.profile(), stack.hides());
+        if plan.settings.soft {
+            may_crash_softly(&stack)?;
+            hides = stack.hides_softly();
+        }
         let not_skipping = not_skipping(registry, plan, &stack)?;
         let checker = registry.checker_of(plan)?.make(&plan.checker_options)?;
         let unsupported = checker.unsupported(&stack);
@@ -486,6 +491,20 @@ fn mutate(
             Err(Failure::Broken(format!("mutate panicked: {}", panic_message(panic.as_ref()))))
         }),
     }
+}
+
+/// Soft crashes on a kernel repeat the calls on a file system, and know nothing else.
+fn may_crash_softly(stack: &Stack) -> Result<(), UsageError> {
+    let why = match stack.devices().kernel() {
+        Some(_) if !stack.has_file_system() => {
+            "need a file system of the kernel that a layer of the stack mounts"
+        }
+        Some(_) if stack.may_go_bad() => {
+            "do not go together with blocks that go bad; leave --set faults away"
+        }
+        _ => return Ok(()),
+    };
+    Err(UsageError(format!("soft crashes in a guest or on this machine's kernel {why}")))
 }
 
 /// Why no check can stand for another, if that is so.

@@ -1,0 +1,583 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The calls that change a file system, each logged when it has succeeded, where it takes effect.
+//!
+//! | functions | calls |
+//! |---|---|
+//! | the directory's `create`, `tmpfile`, `mkdir`, `mknod`, `symlink`, `link`, `unlink`, `rmdir`, `rename` | those, open(2) |
+//! | `generic_perform_write`, `iomap_file_buffered_write` | write(2) and all that write into the page cache |
+//! | `iomap_dio_rw`, `generic_file_direct_write` | write(2) with `O_DIRECT` |
+//! | `notify_change` | truncate(2), chmod(2), chown(2), utimes(2) |
+//! | `vfs_fallocate`, `__vfs_setxattr_noperm`, `__vfs_removexattr_locked` | fallocate(2), setxattr(2), removexattr(2) |
+//! | `do_mmap` | mmap(2): what is stored through it is not seen |
+//! | `generic_remap_file_range_prep`, `vfs_fileattr_set`, `vfs_set_acl`, `vfs_remove_acl` | what nobody repeats yet |
+//!
+//! All but `vfs_fallocate` and the direct writes return while their caller holds the lock of the directory or file that they have
+//! changed, so the records of calls that depend on each other are in the order in which they took effect. Names are asked for at that
+//! moment, too: whatever the caller's path, working directory or descriptor was, they say where the change is.
+
+use core::mem::size_of;
+use core::ptr;
+use kernel::{c_str, ffi, prelude::*};
+
+use crate::bindings::{self, dentry, file, inode, inode_operations, kiocb, kretprobe_instance, pt_regs};
+use crate::contents::Source;
+use crate::follow;
+use crate::kretprobe::{self, Function, Handler, Probe};
+use crate::lock::IrqLock;
+use crate::log::{Event, LOG};
+use crate::wire::{self, CallDetail};
+
+/// Bytes that a probe's handlers share.
+pub(crate) const NOTES: usize = size_of::<Notes>();
+
+/// What is known when a function is entered.
+#[repr(C)]
+struct Notes {
+    /// Our number of the file system.
+    system: u32,
+    /// Its arguments: `di`, `si`, `dx`, `cx`, `r8`, `r9`.
+    args: [u64; 6],
+    /// Where a write begins.
+    position: u64,
+    /// Where a direct write takes its bytes from.
+    iter: bindings::iov_iter,
+    /// What an inode was.
+    before: Attributes,
+}
+
+/// What `notify_change` changes.
+#[derive(Clone, Copy, PartialEq)]
+struct Attributes {
+    size: u64,
+    mode: u32,
+    owner: (u32, u32),
+    times: [(i64, u32); 2],
+}
+
+const fn named(name: &'static CStr, entry: Handler, exit: Handler, required: bool) -> Probe {
+    Probe { function: Function::Named(name), entry, exit, required }
+}
+
+/// Functions that all file systems share.
+pub(crate) const NAMED: [Probe; 13] = [
+    named(c_str!("generic_perform_write"), enter_write, wrote, true),
+    named(c_str!("iomap_file_buffered_write"), enter_write, wrote, false),
+    named(c_str!("iomap_dio_rw"), enter_direct, wrote_directly, false),
+    named(c_str!("generic_file_direct_write"), enter_direct, wrote_directly, false),
+    named(c_str!("notify_change"), enter_change, changed, true),
+    named(c_str!("vfs_fallocate"), enter_file, allocated, true),
+    named(c_str!("__vfs_setxattr_noperm"), enter_dentry, set_attribute, true),
+    named(c_str!("__vfs_removexattr_locked"), enter_dentry, removed_attribute, true),
+    named(c_str!("do_mmap"), enter_map, mapped, true),
+    named(c_str!("generic_remap_file_range_prep"), enter_third_file, shared, false),
+    named(c_str!("vfs_fileattr_set"), enter_dentry, changed_flags, true),
+    named(c_str!("vfs_set_acl"), enter_dentry, changed_acl, false),
+    named(c_str!("vfs_remove_acl"), enter_dentry, changed_acl, false),
+];
+
+/// A file system's own functions, of those that its directories have.
+///
+/// # Safety
+///
+/// The operations are those of a directory.
+pub(crate) unsafe fn own(operations: &inode_operations) -> [Option<Probe>; 9] {
+    macro_rules! probe {
+        ($function:ident, $entry:ident, $exit:ident) => {
+            operations.$function.map(|function| Probe {
+                function: Function::At(function as usize),
+                entry: $entry,
+                exit: $exit,
+                required: true,
+            })
+        };
+    }
+    let unlink = operations.unlink.map(|function| function as usize);
+    [
+        probe!(create, enter_second_inode, created),
+        probe!(tmpfile, enter_second_inode, made_nameless),
+        probe!(mkdir, enter_second_inode, made_directory),
+        probe!(mknod, enter_second_inode, made_special),
+        probe!(symlink, enter_second_inode, made_symlink),
+        probe!(link, enter_second_inode, linked),
+        if unlink == operations.rmdir.map(|function| function as usize) {
+            probe!(unlink, enter_inode, unlinked_or_removed)
+        } else {
+            probe!(unlink, enter_inode, unlinked)
+        },
+        probe!(rmdir, enter_inode, removed_directory),
+        probe!(rename, enter_second_inode, renamed),
+    ]
+}
+
+// --- When a function is entered: is it about a followed file system? ------------------------------------------------------------
+
+/// Notes the arguments, if the inode is in a followed file system; the answer is the handler's.
+///
+/// # Safety
+///
+/// The arguments are the handler's; the inode is valid, or null.
+unsafe fn enter(ri: *mut kretprobe_instance, regs: *mut pt_regs, of: *const inode) -> ffi::c_int {
+    // SAFETY: The caller's promise.
+    unsafe {
+        let Some(system) = follow::system_of(of) else { return 1 };
+        let notes = kretprobe::notes::<Notes>(ri);
+        (*notes).system = system;
+        let regs = &*regs;
+        (*notes).args = [regs.di as _, regs.si as _, regs.dx as _, regs.cx as _, regs.r8 as _, regs.r9 as _];
+        0
+    }
+}
+
+macro_rules! entry {
+    ($(#[$doc:meta])* $name:ident, $regs:ident => $inode:expr) => {
+        $(#[$doc])*
+        unsafe extern "C" fn $name(ri: *mut kretprobe_instance, $regs: *mut pt_regs) -> ffi::c_int {
+            // SAFETY: The handler's arguments, and those of the probed function, which are valid.
+            unsafe { enter(ri, $regs, $inode) }
+        }
+    };
+}
+
+entry!(/** `(struct inode *, ...)`. */ enter_inode, regs => (*regs).di as *const inode);
+entry!(/** `(..., struct inode *, ...)`. */ enter_second_inode, regs => (*regs).si as *const inode);
+entry!(/** `(..., struct dentry *, ...)`. */ enter_dentry, regs => (*((*regs).si as *const dentry)).d_inode);
+entry!(/** `(struct file *, ...)`. */ enter_file, regs => (*((*regs).di as *const file)).f_inode);
+entry!(/** `(.., .., struct file *, ...)`. */ enter_third_file, regs => (*((*regs).dx as *const file)).f_inode);
+
+/// `ssize_t (struct kiocb *, struct iov_iter *, ...)`.
+unsafe extern "C" fn enter_write(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
+    // SAFETY: The handler's arguments, and those of the probed function, which are valid.
+    unsafe {
+        let io = (*regs).di as *const kiocb;
+        (*kretprobe::notes::<Notes>(ri)).position = (*io).ki_pos as u64;
+        enter(ri, regs, (*(*io).ki_filp).f_inode)
+    }
+}
+
+/// The same, of reads, too.
+unsafe extern "C" fn enter_direct(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
+    // SAFETY: As above.
+    unsafe {
+        let iter = (*regs).si as *const bindings::iov_iter;
+        if u32::from((*iter).data_source) != bindings::K_ITER_SOURCE {
+            return 1;
+        }
+        ptr::copy_nonoverlapping(iter, &raw mut (*kretprobe::notes::<Notes>(ri)).iter, 1);
+        enter_write(ri, regs)
+    }
+}
+
+/// `int (struct mnt_idmap *, struct dentry *, struct iattr *, struct inode **)`.
+unsafe extern "C" fn enter_change(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
+    // SAFETY: As above.
+    unsafe {
+        let inode = (*((*regs).si as *const dentry)).d_inode;
+        (*kretprobe::notes::<Notes>(ri)).before = attributes(inode);
+        enter(ri, regs, inode)
+    }
+}
+
+/// `unsigned long (struct file *, unsigned long, unsigned long, unsigned long, unsigned long flags, ...)`.
+unsafe extern "C" fn enter_map(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
+    const MAP_TYPE: u64 = 0xf;
+    const MAP_SHARED: u64 = 1;
+    const MAP_SHARED_VALIDATE: u64 = 3;
+    // SAFETY: As above; without a file the mapping is of none.
+    unsafe {
+        let file = (*regs).di as *const file;
+        let is_shared = matches!((*regs).r8 as u64 & MAP_TYPE, MAP_SHARED | MAP_SHARED_VALIDATE);
+        if file.is_null() || !is_shared || (*file).f_mode & bindings::K_FMODE_WRITE == 0 {
+            return 1;
+        }
+        enter(ri, regs, (*file).f_inode)
+    }
+}
+
+/// # Safety
+///
+/// `inode` is valid.
+unsafe fn attributes(inode: *const inode) -> Attributes {
+    // SAFETY: The caller's promise.
+    let inode = unsafe { &*inode };
+    Attributes {
+        size: inode.i_size as u64,
+        mode: inode.i_mode.into(),
+        owner: (inode.i_uid.val, inode.i_gid.val),
+        times: [(inode.i_atime_sec, inode.i_atime_nsec), (inode.i_mtime_sec, inode.i_mtime_nsec)],
+    }
+}
+
+// --- When it returns: a record --------------------------------------------------------------------------------------------------
+
+/// A second text of a record.
+#[derive(Clone, Copy)]
+enum Text {
+    Nothing,
+    /// The path of a name.
+    Path(*const dentry),
+    /// The bytes up to a zero.
+    String(*const ffi::c_char),
+}
+
+/// A call that has succeeded.
+struct Call {
+    what: u64,
+    /// Whose number the record has, and whose mode and owner.
+    inode: *const inode,
+    /// Where it was found, or is.
+    path: *const dentry,
+    other: Text,
+    /// Does the path have to lead there, or is it one of a name that the call itself makes or takes away?
+    own_name: bool,
+    detail: CallDetail,
+    source: Source,
+    len: usize,
+}
+
+impl Call {
+    /// A call about the name itself.
+    fn of_name(what: u64, inode: *const inode, path: *const dentry) -> Self {
+        let (detail, source) = (CallDetail::default(), Source::Nothing);
+        Self { what, inode, path, other: Text::Nothing, own_name: true, detail, source, len: 0 }
+    }
+
+    /// A call about what a name leads to, or has led to.
+    fn of_inode(what: u64, inode: *const inode, path: *const dentry) -> Self {
+        Self { own_name: false, ..Self::of_name(what, inode, path) }
+    }
+
+    /// Logs it.
+    ///
+    /// # Safety
+    ///
+    /// All that it names is there.
+    unsafe fn log(mut self, system: u32) {
+        // SAFETY: The caller's promise. Paths are put together in memory that is nobody else's meanwhile; doing so takes no lock
+        // that anybody holds who is probed.
+        unsafe {
+            let now = attributes(self.inode);
+            let Self { detail, .. } = &mut self;
+            (detail.mode, (detail.uid, detail.gid)) = (now.mode, now.owner);
+            [(detail.atime, detail.atime_nsec), (detail.mtime, detail.mtime_nsec)] = now.times;
+            let nameless = !self.own_name && is_nameless(self.path);
+            PATHS.with(|paths| {
+                let (first, second) = paths.split_at_mut(PATH_BYTES);
+                let first = path_of(self.path, first);
+                let second = match self.other {
+                    Text::Nothing => Ok(&[][..]),
+                    Text::Path(path) => path_of(path, second),
+                    Text::String(text) => Ok(CStr::from_char_ptr(text).as_bytes()),
+                };
+                if first.is_err() || second.is_err() {
+                    self.detail.missing = wire::CALL_INCOMPLETE;
+                }
+                self.append(system, nameless, first.unwrap_or_default(), second.unwrap_or_default());
+            });
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As [`Call::log`].
+    unsafe fn append(&self, system: u32, nameless: bool, path: &[u8], other: &[u8]) {
+        let Self { what, inode, mut detail, source, len, .. } = self;
+        (detail.path, detail.other) = (path.len() as u32, other.len() as u32);
+        let event = Event {
+            kind: wire::KIND_CALL,
+            flags: if nameless { wire::FLAG_NAMELESS } else { 0 },
+            device: system,
+            sector: *what,
+            len: *len as u64,
+            // SAFETY: The caller's promise.
+            request: unsafe { (**inode).i_ino } as u64,
+        };
+        const HEAD: usize = size_of::<CallDetail>();
+        let texts = path.len().wrapping_add(other.len());
+        LOG.append(&event, HEAD.wrapping_add(texts).saturating_add(*len), |to| {
+            // SAFETY: There is room for all of it; `to` is aligned to eight bytes.
+            unsafe {
+                let behind = to.wrapping_add(HEAD);
+                ptr::copy_nonoverlapping(path.as_ptr(), behind, path.len());
+                ptr::copy_nonoverlapping(other.as_ptr(), behind.wrapping_add(path.len()), other.len());
+                if !source.copy(behind.wrapping_add(texts), *len) {
+                    detail.missing = wire::CALL_INCOMPLETE;
+                }
+                to.cast::<CallDetail>().write(detail);
+            }
+        });
+    }
+}
+
+/// The longest path, and room for two.
+const PATH_BYTES: usize = 4096;
+static PATHS: IrqLock<[u8; 2 * PATH_BYTES]> = IrqLock::new([0; 2 * PATH_BYTES]);
+
+/// The path from the root of its file system (`dentry_path_raw`).
+///
+/// # Safety
+///
+/// `dentry` is valid.
+unsafe fn path_of(dentry: *const dentry, buffer: &mut [u8]) -> Result<&[u8]> {
+    // SAFETY: The caller's promise; the path is written into the buffer and ends with a zero.
+    unsafe {
+        let path = bindings::dentry_path_raw(dentry, buffer.as_mut_ptr().cast(), buffer.len() as ffi::c_int);
+        // An error is an address in the last page.
+        if path as isize > -4096 && (path as isize) < 0 {
+            return Err(EINVAL);
+        }
+        Ok(CStr::from_char_ptr(path.cast()).as_bytes())
+    }
+}
+
+/// Has the name gone that it stands for, or never been one?
+///
+/// # Safety
+///
+/// `dentry` is valid.
+unsafe fn is_nameless(dentry: *const dentry) -> bool {
+    // SAFETY: The caller's promise.
+    unsafe {
+        let is_root = ptr::eq(dentry, (*(*dentry).d_sb).s_root);
+        !is_root && ((*dentry).d_hash.pprev.is_null() || ptr::eq((*dentry).d_parent, dentry))
+    }
+}
+
+/// A handler of a function that returns 0 where it succeeds.
+macro_rules! exit {
+    ($name:ident, $notes:ident => $call:expr) => {
+        unsafe extern "C" fn $name(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
+            // SAFETY: The handler's arguments; those of the probed function are still there, as its caller holds them.
+            unsafe {
+                if (*regs).ax as i32 == 0 {
+                    let $notes = &*kretprobe::notes::<Notes>(ri);
+                    let call: Call = $call;
+                    call.log($notes.system);
+                }
+            }
+            0
+        }
+    };
+}
+
+/// `int (struct mnt_idmap *, struct inode *, struct dentry *, umode_t, dev_t)`. Some file systems make files and directories by it;
+/// mknod(2) never does.
+unsafe extern "C" fn made_special(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
+    // SAFETY: As in `exit`.
+    unsafe {
+        let notes = &*kretprobe::notes::<Notes>(ri);
+        if (*regs).ax as i32 == 0 {
+            let mut call = made(wire::CALL_MKNOD, notes);
+            if !matches!(kind(call.inode), S_IFREG | S_IFDIR) {
+                call.detail.device = (*call.inode).i_rdev as u32;
+                call.log(notes.system);
+            }
+        }
+    }
+    0
+}
+
+/// `int (struct inode *, struct dentry *)`. Some file systems take directories away by it, in their `rmdir`; unlink(2) never does.
+unsafe extern "C" fn unlinked(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
+    // SAFETY: As in `exit`.
+    unsafe {
+        let notes = &*kretprobe::notes::<Notes>(ri);
+        if (*regs).ax as i32 == 0 && kind((*name(notes, 1)).d_inode) != S_IFDIR {
+            gone(wire::CALL_UNLINK, notes).log(notes.system);
+        }
+    }
+    0
+}
+
+/// The type of an inode.
+///
+/// # Safety
+///
+/// It is valid.
+unsafe fn kind(inode: *const inode) -> u32 {
+    // SAFETY: The caller's promise.
+    unsafe { u32::from((*inode).i_mode) & S_IFMT }
+}
+
+const S_IFMT: u32 = 0o170_000;
+const S_IFREG: u32 = 0o100_000;
+const S_IFDIR: u32 = 0o040_000;
+
+/// The name that is an argument.
+fn name(notes: &Notes, argument: usize) -> *const dentry {
+    notes.args[argument] as *const dentry
+}
+
+/// A call that has made something, whose name is the third argument.
+///
+/// # Safety
+///
+/// It is.
+unsafe fn made(what: u64, notes: &Notes) -> Call {
+    let path = name(notes, 2);
+    // SAFETY: The caller's promise.
+    unsafe { Call::of_name(what, (*path).d_inode, path) }
+}
+
+exit!(created, notes => made(wire::CALL_CREATE, notes));
+exit!(made_directory, notes => made(wire::CALL_MKDIR, notes));
+exit!(made_symlink, notes => {
+    Call { other: Text::String(notes.args[3] as *const ffi::c_char), ..made(wire::CALL_SYMLINK, notes) }
+});
+exit!(made_nameless, notes => {
+    let file = notes.args[2] as *const file;
+    Call::of_name(wire::CALL_TMPFILE, (*file).f_inode, (*(*file).f_path.dentry).d_parent)
+});
+exit!(linked, notes => {
+    let old = name(notes, 0);
+    Call { other: Text::Path(name(notes, 2)), ..Call::of_inode(wire::CALL_LINK, (*old).d_inode, old) }
+});
+// Of a file system whose `unlink` is its `rmdir`.
+exit!(unlinked_or_removed, notes => {
+    let is_directory = kind((*name(notes, 1)).d_inode) == S_IFDIR;
+    gone(if is_directory { wire::CALL_RMDIR } else { wire::CALL_UNLINK }, notes)
+});
+exit!(removed_directory, notes => gone(wire::CALL_RMDIR, notes));
+
+/// A call that has taken away the name that is the second argument: it is still there.
+///
+/// # Safety
+///
+/// It is.
+unsafe fn gone(what: u64, notes: &Notes) -> Call {
+    let path = name(notes, 1);
+    // SAFETY: The caller's promise.
+    unsafe { Call::of_name(what, (*path).d_inode, path) }
+}
+
+/// `int (struct mnt_idmap *, struct inode *, struct dentry *, struct inode *, struct dentry *, unsigned int flags)`: the names
+/// are as before.
+unsafe extern "C" fn renamed(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
+    // SAFETY: As in `exit`.
+    unsafe {
+        if (*regs).ax as i32 == 0 {
+            let notes = &*kretprobe::notes::<Notes>(ri);
+            let (old, new) = (name(notes, 2), name(notes, 4));
+            let mut call = Call::of_name(wire::CALL_RENAME, (*old).d_inode, old);
+            call.other = Text::Path(new);
+            call.detail.flags = notes.args[5] as u32;
+            if !(*new).d_inode.is_null() {
+                call.detail.length = (*(*new).d_inode).i_ino as u64;
+            }
+            call.log(notes.system);
+        }
+    }
+    0
+}
+
+exit!(allocated, notes => {
+    let file = notes.args[0] as *const file;
+    let mut call = Call::of_inode(wire::CALL_ALLOCATE, (*file).f_inode, (*file).f_path.dentry);
+    call.detail.flags = notes.args[1] as u32;
+    (call.detail.position, call.detail.length) = (notes.args[2], notes.args[3]);
+    call
+});
+exit!(set_attribute, notes => {
+    let len = notes.args[4] as usize;
+    let source = if len == 0 { Source::Nothing } else { Source::Memory(notes.args[3] as *const u8) };
+    let other = Text::String(notes.args[2] as *const ffi::c_char);
+    Call { other, source, len, ..about(wire::CALL_SET_ATTRIBUTE, notes) }
+});
+exit!(removed_attribute, notes => {
+    Call { other: Text::String(notes.args[2] as *const ffi::c_char), ..about(wire::CALL_REMOVE_ATTRIBUTE, notes) }
+});
+exit!(changed_flags, notes => about(wire::CALL_FLAGS, notes));
+exit!(changed_acl, notes => about(wire::CALL_ACL, notes));
+exit!(shared, notes => {
+    let file = notes.args[2] as *const file;
+    Call::of_inode(wire::CALL_SHARE, (*file).f_inode, (*file).f_path.dentry)
+});
+
+/// A call about what the name leads to that is the second argument.
+///
+/// # Safety
+///
+/// It is.
+unsafe fn about(what: u64, notes: &Notes) -> Call {
+    let path = name(notes, 1);
+    // SAFETY: The caller's promise.
+    unsafe { Call::of_inode(what, (*path).d_inode, path) }
+}
+
+/// Returns an address, or an error.
+unsafe extern "C" fn mapped(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
+    // SAFETY: As in `exit`.
+    unsafe {
+        let result = (*regs).ax as i64;
+        if !(-4095..0).contains(&result) {
+            let notes = &*kretprobe::notes::<Notes>(ri);
+            let file = notes.args[0] as *const file;
+            Call::of_inode(wire::CALL_MAP, (*file).f_inode, (*file).f_path.dentry).log(notes.system);
+        }
+    }
+    0
+}
+
+/// What has changed, if anything has.
+unsafe extern "C" fn changed(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
+    // SAFETY: As in `exit`.
+    unsafe {
+        let notes = &*kretprobe::notes::<Notes>(ri);
+        let path = name(notes, 1);
+        let (before, after) = (notes.before, attributes((*path).d_inode));
+        if (*regs).ax as i32 != 0 || before == after {
+            return 0;
+        }
+        let mut call = about(wire::CALL_CHANGE, notes);
+        let has = |changed: bool, bit: u32| if changed { bit } else { 0 };
+        call.detail.flags = has(before.size != after.size, wire::CHANGED_SIZE)
+            | has(before.mode != after.mode, wire::CHANGED_MODE)
+            | has(before.owner != after.owner, wire::CHANGED_OWNER)
+            | has(before.times != after.times, wire::CHANGED_TIMES);
+        call.detail.position = after.size;
+        call.log(notes.system);
+    }
+    0
+}
+
+/// Returns how many bytes it has written.
+unsafe extern "C" fn wrote(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
+    // SAFETY: As in `exit`; what was written is in the page cache.
+    unsafe {
+        let written = (*regs).ax as i64;
+        if written > 0 {
+            let notes = &*kretprobe::notes::<Notes>(ri);
+            let file = (*(notes.args[0] as *const kiocb)).ki_filp;
+            write(notes, written as usize, Source::Cache((*file).f_mapping, notes.position));
+        }
+    }
+    0
+}
+
+/// Likewise, or that it has only begun.
+unsafe extern "C" fn wrote_directly(ri: *mut kretprobe_instance, regs: *mut pt_regs) -> ffi::c_int {
+    const EIOCBQUEUED: i64 = 529;
+    // SAFETY: As in `exit`; what was written is where the caller has it.
+    unsafe {
+        let notes = &*kretprobe::notes::<Notes>(ri);
+        match (*regs).ax as i64 {
+            written if written > 0 => write(notes, written as usize, Source::User(&notes.iter)),
+            // Nobody knows yet what comes of it: a record that says so.
+            result if result == -EIOCBQUEUED => write(notes, 1, Source::Nothing),
+            _ => {}
+        }
+    }
+    0
+}
+
+/// # Safety
+///
+/// The first argument is that of a write which has not returned yet.
+unsafe fn write(notes: &Notes, len: usize, source: Source) {
+    // SAFETY: The caller's promise.
+    unsafe {
+        let file = (*(notes.args[0] as *const kiocb)).ki_filp;
+        let mut call = Call::of_inode(wire::CALL_WRITE, (*file).f_inode, (*file).f_path.dentry);
+        (call.source, call.len, call.detail.position) = (source, len, notes.position);
+        call.log(notes.system);
+    }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Which file systems are followed, and the probes by which they are.
+//!
+//! Probes are registered when the first file system is followed, and stay until the device is closed: registering them takes longer
+//! than a whole test case. A file system's own functions are those that its root directory names, so any file system will do.
+
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
+use kernel::prelude::*;
+
+use crate::bindings::{self, inode, super_block};
+use crate::calls;
+use crate::common::call::valid;
+use crate::kretprobe::Kretprobes;
+use crate::wire::{self, Follow, FOLLOWED_MAX};
+
+/// The file systems that are followed; null is none. Only compared, never looked into.
+static FOLLOWED: [AtomicPtr<super_block>; FOLLOWED_MAX] =
+    [const { AtomicPtr::new(ptr::null_mut()) }; FOLLOWED_MAX];
+
+/// Our number of the file system that an inode is in, if it is followed.
+///
+/// # Safety
+///
+/// `inode` is valid, or null.
+pub(crate) unsafe fn system_of(inode: *const inode) -> Option<u32> {
+    if inode.is_null() {
+        return None;
+    }
+    // SAFETY: The caller's promise.
+    let system = unsafe { (*inode).i_sb };
+    let number = FOLLOWED.iter().position(|followed| followed.load(Ordering::Acquire) == system)?;
+    Some(number as u32)
+}
+
+/// None is followed any more.
+pub(crate) fn clear() {
+    for followed in &FOLLOWED {
+        followed.store(ptr::null_mut(), Ordering::Release);
+    }
+}
+
+/// [`wire::EKM_FOLLOW`]. One call at a time.
+pub(crate) fn exchange(follow: &mut Follow, probes: &mut Option<Kretprobes>) -> Result {
+    let place = FOLLOWED.get(follow.system as usize).ok_or(EINVAL)?;
+    match follow.what {
+        wire::FOLLOW_ASK => {}
+        wire::FOLLOW_END => place.store(ptr::null_mut(), Ordering::Release),
+        wire::FOLLOW_BEGIN => begin(follow.file, place, probes)?,
+        _ => valid(false)?,
+    }
+    follow.missed = probes.as_ref().map_or(0, Kretprobes::missed);
+    Ok(())
+}
+
+fn begin(file: u32, place: &AtomicPtr<super_block>, probes: &mut Option<Kretprobes>) -> Result {
+    // SAFETY: A number of the caller's files, or none; whoever it belongs to, the reference keeps it.
+    let file = unsafe { bindings::fget(file) };
+    if file.is_null() {
+        return Err(EBADF);
+    }
+    // SAFETY: The file is held, so its inode is there, and the root of its file system as long as it is mounted.
+    let result = unsafe {
+        let system = (*(*file).f_inode).i_sb;
+        let root = (*(*system).s_root).d_inode;
+        probe(root, probes).and_then(|()| {
+            valid(!FOLLOWED.iter().any(|other| other.load(Ordering::Acquire) == system)).map_err(|_| EEXIST)?;
+            place.store(system, Ordering::Release);
+            Ok(())
+        })
+    };
+    // SAFETY: It is ours to give back.
+    unsafe { bindings::fput(file) };
+    result
+}
+
+/// Probes what is not probed yet.
+///
+/// # Safety
+///
+/// `root` is the inode of a directory.
+unsafe fn probe(root: *const inode, probes: &mut Option<Kretprobes>) -> Result {
+    let notes = calls::NOTES;
+    if probes.is_none() {
+        let mut named = Kretprobes::new();
+        calls::NAMED.iter().try_for_each(|probe| named.add(probe, notes))?;
+        *probes = Some(named);
+    }
+    // SAFETY: The caller's promise; operations are static tables.
+    let own = unsafe { calls::own(&*(*root).i_op) };
+    let probes = probes.as_mut().ok_or(EINVAL)?;
+    own.iter().flatten().try_for_each(|probe| probes.add(probe, notes))
+}
