@@ -15,8 +15,7 @@ fn reasonable(c: &mut Criterion) {
     explode_checkers::register(&mut registry);
     let target = registry.target("fs-reasonable").expect("the target is there");
     let mut plan = Plan::of(&registry, target).expect("so are its components");
-    plan.checker_options =
-        Options::none().with("files", 4_u64).with("dirs", 4_u64).with("far", 16_384_u64);
+    plan.checker_options = Options::none().with("files", 4_u64).with("dirs", 4_u64).with("far", 16_384_u64);
     plan.settings.skip = false;
     plan.settings.strategy = StrategyName::Random;
     (plan.settings.depth, plan.settings.states) = (12, Some(200));
