@@ -30,6 +30,22 @@ fn names_and_options_are_suggested() {
     explode(["list", "target"]).refused(&["'target'", "targets"]);
 }
 
+/// What a checker needs and the stack does not have is a requirement that is missing; its options are set like a component's.
+#[test]
+fn a_way_that_the_stack_does_not_have_is_unsupported() {
+    let folder = tempdir().unwrap();
+    let run = |setting: &str| {
+        let args = format!("run fs-ways --stack simfiles --depth 1 --out run --set {setting}");
+        explode_in(folder.path(), args.split_whitespace())
+    };
+    let refused = run("fs-ways.way=mount-sync").expect(3);
+    assert!(refused.err.starts_with("error: unsupported: way 'mount-sync'"), "{refused:?}");
+    assert!(refused.err.contains("use --set COMPONENT.sync=true"), "{refused:?}");
+    run("fs-ways.way=fsink").refused(&["'fsink'", "did you mean 'fsync'?"]);
+    run("fs-ways.wey=fsync").refused(&["unknown option of fs-ways 'wey'", "did you mean 'way'?"]);
+    run("fs-ways.way=fsync").expect(0);
+}
+
 #[test]
 fn numbers_are_within_their_bounds() {
     for budget in ["nonsense", "10", "s", "-5s", "1e400s", "nans", "infs", "5 s", "5d", ""] {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use explode_runtime::report::Summary;
 use explode_runtime::run::{Options, Plan};
+use explode_runtime::writeset::Completion;
 
 use crate::cases::Cx;
 use crate::report::Report;
@@ -52,6 +53,19 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         assert_eq!(counted, [1, 504, 32]);
         assert_eq!(found, BTreeSet::from(["fs-ways/lost/synced-by-sync".to_owned()]));
     });
+    // EXC-6: creat returns before the new inode is written; mkdir does not.
+    report.case(
+        "ways: mount-sync on ext2, exact counts; a new file is lost without a write cache, too",
+        |_| {
+            let mut plan = plan(cx, "fs-ways", "ext2", &way("mount-sync"), 1);
+            plan.settings.rules.completion = Completion::Durable;
+            let top = &mut plan.stack.0[1];
+            top.options = top.options.clone().with("sync", true);
+            let (counted, found) = explored(cx, &plan);
+            assert_eq!(counted, [2, 5, 5]);
+            assert_eq!(found, BTreeSet::from(["fs-ways/lost/metadata-synced-by-mount-sync".to_owned()]));
+        },
+    );
     for (component, expected) in [("ext4", [3, 2, 4]), ("ext2", [3, 320, 67])] {
         report.case(&format!("ways: what {component} leaves is reasonable, exact counts, one deep"), |_| {
             let plan = plan(cx, "fs-reasonable", component, &Options::none(), 1);
