@@ -2,7 +2,7 @@
 
 use explode_runtime::run::{Bounds, Options, Question};
 
-use super::{failures, sync, ways};
+use super::{failures, reasonable, sync, ways};
 
 /// Crashes during recovery are a question of their own.
 const BOUNDS: Bounds = Bounds { depth: 2, limit: 200, samples: 40, crash_depth: 0 };
@@ -41,6 +41,12 @@ pub(crate) fn questions() -> Vec<Question> {
             "synced",
             "what was synced is there after every crash, whatever is done to other files",
             sync::DEF.name,
+            BOUNDS,
+        ),
+        question(
+            "reasonable",
+            "nothing is there that was never made, and nothing is broken",
+            reasonable::DEF.name,
             BOUNDS,
         ),
         question(
