@@ -27,13 +27,19 @@ pub fn counts(cell: &Cell) -> String {
         let left_out = if summary.left_out.is_zero() {
             String::new()
         } else {
-            format!(", {} left out", summary.left_out)
+            format!(", {} left out", short(&summary.left_out.to_string()))
         };
         format!(
             "{} states, {} operations, {} disks checked{left_out}",
             summary.states, summary.operations, summary.checked
         )
     })
+}
+
+/// A number that is too long to read is told by its power of ten.
+fn short(digits: &str) -> String {
+    const LONG: usize = 12;
+    if digits.len() > LONG { format!("about 10^{}", digits.len() - 1) } else { digits.to_owned() }
 }
 
 /// The table, and what follows from it; the last line of a matrix with bugs is a command to paste.

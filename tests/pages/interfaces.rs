@@ -135,6 +135,11 @@ fn lines_of_list_have_the_keys_of_the_page() {
     assert_eq!(types, lines.iter().map(|line| line["type"].as_str().unwrap().to_owned()).collect());
 }
 
+/// What is not in brackets: those say more of a key.
+fn outside(cell: &str) -> String {
+    cell.split('(').map(|part| part.split_once(')').map_or(part, |(_, rest)| rest)).collect()
+}
+
 /// In process nothing is restored, and there is no EKM: what a kernel's disks take, and what EKM costs, is said by the type that is printed (in a guest: `tests/guest`).
 #[test]
 fn lines_of_bench_have_the_keys_of_the_page() {
@@ -158,10 +163,7 @@ fn lines_of_bench_have_the_keys_of_the_page() {
     let rows = table(section("explode bench"), "| type | keys |");
     assert_eq!(rows.len(), lines.len());
     for row in rows {
-        // What is in brackets says more of a key.
-        let outside: String =
-            row[1].split('(').map(|part| part.split_once(')').map_or(part, |(_, rest)| rest)).collect();
-        let mut keys = names(&outside);
+        let mut keys = names(&outside(row[1]));
         keys.insert("type".to_owned());
         assert_eq!(keys, keys_of(of_type(&lines, &names(row[0]).pop_first().unwrap())), "{}", row[0]);
     }
@@ -200,5 +202,25 @@ fn lines_of_crash_disks_have_the_keys_of_the_page() {
             .filter_map(|(key, rest)| rest.starts_with(':').then_some(key));
         let keys: BTreeSet<String> = keys.map(str::to_owned).collect();
         assert_eq!(keys, keys_of(of_type(&lines, kind)), "{kind}");
+    }
+}
+
+/// Of a matrix with every kind of line.
+#[test]
+fn lines_of_matrix_have_the_keys_of_the_page() {
+    let folder = tempdir().unwrap();
+    let layers = "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"toyfs\"\nbug = \"no-preflush\"\n";
+    file(folder.path(), "seeded.toml", layers);
+    let args = "matrix toyfs seeded.toml --check sync,synced --format jsonl";
+    let lines = explode_in(folder.path(), args.split(' ')).expect(1).json();
+    let rows = table(section("explode matrix"), "| type of line | keys |");
+    let types: BTreeSet<String> = rows.iter().flat_map(|row| names(row[0])).collect();
+    assert_eq!(types, lines.iter().map(|line| line["type"].as_str().unwrap().to_owned()).collect());
+    for row in rows {
+        let mut keys = names(&outside(row[1]));
+        keys.insert("type".to_owned());
+        for line in of_type(&lines, &names(row[0]).pop_first().unwrap()) {
+            assert_eq!(keys, keys_of([line]), "{line}");
+        }
     }
 }

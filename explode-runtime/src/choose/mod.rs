@@ -102,7 +102,7 @@ impl Kind {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Label {
-    /// `file:line`, or a kernel symbol.
+    /// `file:line`, a name, or a kernel symbol.
     pub site: String,
     /// Under which stack: a hash that is the same in every run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -116,6 +116,11 @@ impl Label {
     /// The label of a place in Rust code.
     pub fn at(location: &Location<'_>) -> Label {
         Label { site: format!("{}:{}", location.file(), location.line()), ..Label::default() }
+    }
+
+    /// The label of a point that has a name of its own: traces and samples go by labels, and a line of code moves.
+    pub fn named(name: &str) -> Label {
+        Label { site: name.to_owned(), ..Label::default() }
     }
 }
 

@@ -159,6 +159,9 @@ impl Machine {
             }
         };
         disk.restore(&self.control, wanted).map_err(failed("a disk cannot be restored"))?;
+        if side == Side::Live {
+            disk.forget_errors().map_err(|error| tool(format!("{}: {error}", disk.path().display())))?;
+        }
         Ok(disk.path().to_owned())
     }
 

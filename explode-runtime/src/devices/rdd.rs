@@ -1,6 +1,7 @@
 //! RAM disks of the kernel: made by `/dev/rdd-control`, read and written by mmap, restored by what has changed.
 
 use std::fs::File;
+use std::io;
 use std::ops::Range;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use explode_ekm_abi::wire::{
 };
 use explode_ramdisk::{BLOCK_BYTES, Disk, ReadFault, SECTOR_BYTES};
 use nix::errno::Errno;
+use nix::libc::{EIO, ENOSPC};
 
 use super::kernel::Completes;
 use super::map::Map;
@@ -110,6 +112,16 @@ impl RddDisk {
             self.known.write(u64::from(*block) * (BLOCK_BYTES / 512) as u64, &bytes);
         }
         Ok(&self.known)
+    }
+
+    /// A write of an earlier stack that has failed is nobody's any more: the kernel keeps it with the node, and tells whoever syncs next
+    /// (`file_check_and_advance_wb_err`).
+    pub fn forget_errors(&self) -> io::Result<()> {
+        // That is how it is told.
+        File::open(&self.path)?.sync_all().or_else(|error| match error.raw_os_error() {
+            Some(EIO | ENOSPC) => Ok(()),
+            _ => Err(error),
+        })
     }
 
     /// Makes it hold `wanted`; costs what was written since, and what differs from what it held then. Nobody may have it open:

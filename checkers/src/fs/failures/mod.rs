@@ -23,7 +23,6 @@ mod targets;
 mod tree;
 
 use std::hash::Hash as _;
-use std::panic::Location;
 
 use explode_ramdisk::files::{Files, Granule, SimFiles};
 use explode_ramdisk::{Image, Recording, Storage};
@@ -99,7 +98,7 @@ impl Checker for Failures {
         let files = cx.stack().files()?;
         let calls = cx.undisturbed(|_| Call::possible(&self.model));
         let names: Vec<String> = calls.iter().map(|call| call.name().to_owned()).collect();
-        let point = Point::action(calls.len() as u32, Label::at(Location::caller()));
+        let point = Point::action(calls.len() as u32, Label::named(DEF.name));
         let call = calls[cx.choose_at(&Point { names: &names, ..point }) as usize];
         cx.undisturbed(|_| call.prepare(files.as_ref(), &self.model))?;
         let ended = call.make(files.as_ref());

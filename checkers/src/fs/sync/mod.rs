@@ -45,7 +45,6 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::hash::Hash as _;
-use std::panic::Location;
 
 use explode_runtime::check::{Checker, Cx, Failure};
 use explode_runtime::choose::{Label, Point};
@@ -166,7 +165,7 @@ impl Checker for Sync {
         let files = cx.stack().files()?;
         let steps = Step::possible(&self.model);
         let names: Vec<String> = steps.iter().map(|step| step.name().to_owned()).collect();
-        let point = Point::action(steps.len() as u32, Label::at(Location::caller()));
+        let point = Point::action(steps.len() as u32, Label::named(DEF.name));
         let step = steps[cx.choose_at(&Point { names: &names, ..point }) as usize];
         let Sync { hole, model, versions, .. } = self;
         step.take(*hole, &mut Calls { files: files.as_ref(), model, versions })?;
