@@ -165,7 +165,7 @@ fn what_it_cannot_take_it_refuses() {
         explode_in(folder, args.split_whitespace()).refused(words);
     };
     refused("toyfz", &["unknown system 'toyfz'", "did you mean 'toyfs'?"]);
-    refused("toyfs --check syncd", &["unknown check 'syncd'", "did you mean 'synced'?"]);
+    refused("toyfs --check recovry", &["unknown check 'recovry'", "did you mean 'recovery'?"]);
     refused("toyfs toyfs.toml", &["two of a system are called 'toyfs'"]);
     refused("toyfs --check synced,synced", &["two of a check are called 'synced'"]);
     refused("nothing.toml", &["nothing.toml"]);

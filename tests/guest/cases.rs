@@ -176,7 +176,7 @@ fn two_deep(cx: Cx<'_>, report: &mut Report) {
 }
 
 /// The limit and sample of an emission, and for each depth the distinct crash disks and those of crashes during recovery.
-const TWO_DEEP: (u64, [[u64; 2]; 3]) = (4, [[20, 0], [20, 45], [20, 111]]);
+const TWO_DEEP: (u64, [[u64; 2]; 3]) = (4, [[20, 0], [20, 40], [20, 113]]);
 
 /// The first byte in which two events differ, and the bytes from there on.
 fn byte(one: &Event, other: &Event) -> Option<(usize, Vec<u8>, Vec<u8>)> {
