@@ -27,7 +27,10 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     for (system, flushes) in SYSTEMS {
         report.case(&format!("{system}: found where flushes do nothing, and only there"), |_| {
             let fsync = ["write /a; fsync /a, /"];
-            assert!(is_lost(&some(cx, &format!("{system}+flush-lies"), &fsync)));
+            // What a disk that does not flush has left of ReiserFS ends the guest: the host looks at that (`host.rs`).
+            if system != "reiserfs" {
+                assert!(is_lost(&some(cx, &format!("{system}+flush-lies"), &fsync)));
+            }
             let kept = some(cx, &format!("fs-sync-{system}"), &fsync);
             assert!(kept.checked > 0 && kept.errors.is_empty(), "{:?}", kept.errors);
         });

@@ -77,6 +77,9 @@ pub fn main(only: Option<String>) -> ExitCode {
         tally
             .case(&format!("bugs/{trace} replays as it is kept"), || kept_bug(folder.path(), trace, message));
     }
+    tally.case("reiserfs: found where flushes do nothing, and the kernel divides by zero there", || {
+        oops_of_reiserfs(folder.path())
+    });
     tally.case("probe sites: a stack file's finds a rename in steps, which replays without it", || {
         named_in_a_file(folder.path())
     });
@@ -202,6 +205,15 @@ fn in_guest(spec: &GuestSpec, tally: &mut Tally) -> Found {
     let why = (!lost).then(|| format!("its console ends:\n{}", guest.console_tail(30)));
     tally.ended("the host sees a guest that panics, after its last case", why);
     found
+}
+
+/// A journal header of zeroes, which no disk that flushes has: mounting it is a divide error (`journal_init`), which ends the guest.
+fn oops_of_reiserfs(folder: &Path) -> Result<(), String> {
+    let args = "run reiserfs+flush-lies --depth 1 --limit 8 --samples 8 --crash-depth 0 --format jsonl --out reiserfs";
+    let ran = explode_in(folder, args.split_whitespace());
+    let found = ["fs-sync/lost/synced-by-fsync", "fs-sync/kernel-oops/mount"];
+    let all = found.iter().all(|signature| ran.out.contains(signature)) && ran.out.contains("divide error");
+    (ran.code == 1 && all).then_some(()).ok_or(format!("{ran:?}"))
 }
 
 /// The traces of known bugs of the kernel and its tools, and how their messages begin.
