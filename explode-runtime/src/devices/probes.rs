@@ -165,7 +165,7 @@ fn refused(Site { symbol, returns, .. }: &Site, errno: Errno, listed: u32) -> St
 
 #[cfg(test)]
 mod tests {
-    use explode_ekm_abi::wire::{FAIL_MODULE, FAIL_PROBE};
+    use explode_ekm_abi::wire::{FAIL_MODULE, FAIL_PROBE, LATE};
 
     use super::*;
 
@@ -179,8 +179,9 @@ mod tests {
             "this kernel cannot fail all that 'fail' names: 'slab' needs should_failslab (CONFIG_FAILSLAB), 'buffer' needs the function \
              tracer (CONFIG_FUNCTION_TRACER); name others, or build a kernel with that"
         );
+        // The others are asked by modules, at functions that the user names, and by our own disk: any kernel can.
         let of_functions =
-            Kind::of_kernel().filter(|(_, number, _)| (FAIL_MODULE | FAIL_PROBE) & number == 0);
+            Kind::of_kernel().filter(|(_, number, _)| (FAIL_MODULE | FAIL_PROBE | LATE) & number == 0);
         for (_, number, word) in of_functions {
             assert!(NEEDS.iter().any(|(kind, _)| *kind == number), "{word}");
         }
