@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// Folders and files below the workspace that the modules are made of.
-const PARTS: [&str; 3] = ["ramdisk/kmod", "ekm-kmod", "ekm-kmod/abi/src/wire.rs"];
+const PARTS: [&str; 4] = ["ramdisk/kmod", "ekm-kmod", "ekm-kmod/abi/src/wire.rs", "ekm-kmod/abi/src/wire"];
 
 fn main() -> io::Result<()> {
     let workspace = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("set by cargo")).join("..");

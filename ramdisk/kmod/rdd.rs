@@ -36,7 +36,7 @@ mod late;
 mod request;
 mod touched;
 #[path = "../../ekm-kmod/abi/src/wire.rs"]
-#[allow(dead_code, unreachable_pub)]
+#[allow(dead_code, unreachable_pub, unused_imports)]
 mod wire;
 
 use common::control::Registered;

@@ -38,6 +38,7 @@ fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
         jobs: args.jobs,
         next: AtomicUsize::new(0),
         ended: AtomicUsize::new(0),
+        beside: Mutex::new(Beside::default()),
         interrupted: interrupt::watch(),
         cells: Mutex::new(vec![None; grid.systems.len() * grid.checks.len()]),
     };
@@ -123,6 +124,7 @@ struct Filling<'a> {
     jobs: u32,
     next: AtomicUsize,
     ended: AtomicUsize,
+    beside: Mutex<Beside>,
     interrupted: &'a AtomicBool,
     cells: Mutex<Vec<Option<Cell>>>,
 }
@@ -156,18 +158,46 @@ impl Filling<'_> {
             return Ok(cell);
         }
         let whole = Duration::from_millis(grid.cell_ms);
-        let budget = self.end.map_or(whole, |end| {
-            // A cell has two runs at most.
-            let share = end.saturating_duration_since(Instant::now()) * self.jobs / (2 * left as u32);
-            share.min(whole)
-        });
         if interrupted.load(Ordering::Relaxed) {
             return Ok(Cell::without(row, column, Outcome::NotRun, "interrupted"));
         }
-        if budget.is_zero() {
+        let left_time = self.end.map(|end| end.saturating_duration_since(Instant::now()));
+        if left_time.is_some_and(|time| time.is_zero()) {
             return Ok(Cell::without(row, column, Outcome::NotRun, "the budget was spent"));
         }
-        matrix::ask(registry, grid, row, column, &place, Limits { budget, first: false, interrupted })
+        let beside = self.beside.lock().expect("no worker has panicked").mean();
+        let budget = left_time.map_or(whole, |time| {
+            let share = time * self.jobs / left as u32;
+            (share.saturating_sub(beside) / RUNS).clamp(LEAST.min(whole), whole)
+        });
+        let cell =
+            matrix::ask(registry, grid, row, column, &place, Limits { budget, first: false, interrupted })?;
+        let more = Duration::from_secs_f64(cell.seconds).saturating_sub(budget * RUNS);
+        self.beside.lock().expect("no worker has panicked").add(more);
+        Ok(cell)
+    }
+}
+
+/// A cell has so many runs at most.
+const RUNS: u32 = 2;
+/// So long a run is at least, as long as there is time at all.
+const LEAST: Duration = Duration::from_secs(1);
+
+/// What cells took beside the budgets of their runs: guests were booted, and what was found was replayed in others.
+#[derive(Default)]
+struct Beside {
+    cells: u32,
+    sum: Duration,
+}
+
+impl Beside {
+    fn add(&mut self, time: Duration) {
+        self.cells += 1;
+        self.sum += time;
+    }
+
+    fn mean(&self) -> Duration {
+        self.sum.checked_div(self.cells).unwrap_or_default()
     }
 }
 
