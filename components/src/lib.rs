@@ -29,6 +29,7 @@ pub fn register(registry: &mut Registry) {
         fs::kernel::exfat::DEF,
         fs::kernel::udf::DEF,
         fs::kernel::reiserfs::DEF,
+        fs::kernel::overlay::DEF,
         broken::lying_sync::DEF,
         broken::rename_in_steps::DEF,
         broken::rewriting::DEF,
