@@ -30,6 +30,7 @@ pub fn register(registry: &mut Registry) {
         fs::kernel::udf::DEF,
         fs::kernel::reiserfs::DEF,
         fs::kernel::overlay::DEF,
+        fs::kernel::nilfs2::DEF,
         broken::lying_sync::DEF,
         broken::rename_in_steps::DEF,
         broken::rewriting::DEF,

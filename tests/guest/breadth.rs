@@ -20,6 +20,7 @@ pub const SYSTEMS: &[(&str, bool)] = &[
     ("udf", false),
     ("reiserfs", true),
     ("overlay", true),
+    ("nilfs2", true),
 ];
 
 /// Every case.

@@ -113,4 +113,5 @@ const BREADTH: &[System] = breadth! {
     "exfat", "exFAT", "16MiB", "clean";
     "udf", "UDF", "16MiB", "lost";
     "reiserfs", "ReiserFS", "160MiB", "clean";
+    "nilfs2", "NILFS2", "160MiB", "clean";
 };

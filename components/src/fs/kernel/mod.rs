@@ -11,6 +11,7 @@ pub mod ext4;
 pub mod f2fs;
 mod floor;
 pub mod minix;
+pub mod nilfs2;
 pub mod overlay;
 pub mod reiserfs;
 mod still;
@@ -69,6 +70,8 @@ struct System {
     /// What Debian 12 has not, which users would need after a crash; for the profile.
     lacks: Option<&'static str>,
     hides: Option<&'static str>,
+    /// [`Component::buffers_are_places`].
+    buffers_are_places: bool,
     /// What all of them can be told.
     common: Common,
     /// What may happen between two calls.
@@ -97,6 +100,7 @@ impl System {
             promises: posix_promises,
             lacks: None,
             hides: None,
+            buffers_are_places: true,
             common: Common::of(options)?,
             between: Between::default(),
             threads: |_| Vec::new(),
@@ -115,6 +119,7 @@ const LOADED: &[&str] = &[
     btrfs::DEF.name,
     exfat::DEF.name,
     f2fs::DEF.name,
+    nilfs2::DEF.name,
     overlay::DEF.name,
     reiserfs::DEF.name,
     udf::DEF.name,
@@ -307,6 +312,10 @@ impl Component for KernelFs {
 
     fn hides(&self) -> Option<&'static str> {
         self.system.hides
+    }
+
+    fn buffers_are_places(&self) -> bool {
+        self.system.buffers_are_places
     }
 }
 
