@@ -31,6 +31,7 @@ pub fn register(registry: &mut Registry) {
         fs::kernel::reiserfs::DEF,
         fs::kernel::overlay::DEF,
         fs::kernel::nilfs2::DEF,
+        fs::kernel::ntfs3::DEF,
         broken::lying_sync::DEF,
         broken::rename_in_steps::DEF,
         broken::rewriting::DEF,

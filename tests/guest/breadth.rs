@@ -21,6 +21,7 @@ pub const SYSTEMS: &[(&str, bool)] = &[
     ("reiserfs", true),
     ("overlay", true),
     ("nilfs2", true),
+    ("ntfs3", false),
 ];
 
 /// Every case.

@@ -114,4 +114,5 @@ const BREADTH: &[System] = breadth! {
     "udf", "UDF", "16MiB", "lost";
     "reiserfs", "ReiserFS", "160MiB", "clean";
     "nilfs2", "NILFS2", "160MiB", "clean";
+    "ntfs3", "NTFS", "32MiB", "lost";
 };

@@ -12,6 +12,7 @@ pub mod f2fs;
 mod floor;
 pub mod minix;
 pub mod nilfs2;
+pub mod ntfs3;
 pub mod overlay;
 pub mod reiserfs;
 mod still;
@@ -120,6 +121,7 @@ const LOADED: &[&str] = &[
     exfat::DEF.name,
     f2fs::DEF.name,
     nilfs2::DEF.name,
+    ntfs3::DEF.name,
     overlay::DEF.name,
     reiserfs::DEF.name,
     udf::DEF.name,
