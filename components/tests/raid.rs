@@ -37,6 +37,7 @@ impl Array {
             paths: &vec![Paths::default(); self.disks.len()],
             devices: &Devices::Mem(self.storage.clone()),
             first_device: 0,
+            buffers: true,
             place: Path::new("/nonexistent"),
             rules: Rules::default(),
             seed: 0,

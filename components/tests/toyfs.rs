@@ -19,6 +19,7 @@ fn on<T>(storage: &Storage, step: impl FnOnce(&Below<'_>) -> T) -> T {
         paths: &[Paths::default()],
         devices: &Devices::Mem(storage.clone()),
         first_device: 0,
+        buffers: true,
         place: std::path::Path::new("/nonexistent"),
         rules: Rules::default(),
         seed: 0,

@@ -15,7 +15,7 @@ use explode_vm::{
 use serde_json::{Value, json};
 
 use crate::IN_GUEST;
-use crate::breadth::LOGS;
+use crate::breadth::{LOGS, SYSTEMS};
 use crate::common::explode_in;
 use crate::kernel_choices::POINTS;
 use crate::kernel_sites::MODULE;
@@ -73,7 +73,7 @@ fn together(spec: &GuestSpec, tally: &Tally) {
     if LOGS.contains(&tally.only) {
         let fresh = self::spec(LOGS).map(|spec| in_guest(&spec, tally).logs);
         tally.case(&format!("{LOGS}: the same log in a fresh guest"), || match fresh {
-            Ok(fresh) if fresh == logs && logs.len() == 7 => Ok(()),
+            Ok(fresh) if fresh == logs && logs.len() == SYSTEMS.len() => Ok(()),
             Ok(fresh) => Err(format!("{logs:?}\nand in a fresh guest {fresh:?}")),
             Err(error) => Err(error.to_string()),
         });
@@ -117,7 +117,7 @@ fn spec(only: &str) -> Result<GuestSpec, VmError> {
         builder.kernel(&tree.map_or(KernelSource::Debian, |tree| KernelSource::Tree(tree.into())))?;
     let mut spec = GuestSpec::new(&kernel, &builder.image()?);
     spec.modules = Some(builder.modules(&kernel)?);
-    let breadth = ["btrfs", "exfat", "f2fs", "reiserfs", "udf"];
+    let breadth = ["btrfs", "exfat", "f2fs", "nilfs2", "ntfs3", "overlay", "reiserfs", "udf"];
     for driver in ["raid0", "dm-log-writes", "xfs"].into_iter().chain(breadth) {
         spec.drivers.extend(builder.driver(&kernel, driver)?);
     }

@@ -45,6 +45,17 @@ pub(crate) fn targets() -> Vec<Target> {
         synced("fs-sync-minix", "the same on MINIX", on_disk("minix", none()), "lost"),
         synced("fs-sync-xfs", "the same on XFS", on_disk("xfs", none()), "clean"),
         seeded("ext4+flush-lies", "ext4 on a disk whose flushes do nothing", deaf().plug("ext4", none())),
+        synced(
+            "fs-sync-overlay",
+            "the same on overlay on ext4",
+            on_disk("ext4", none()).plug("overlay", none()),
+            "clean",
+        ),
+        seeded(
+            "overlay+flush-lies",
+            "overlay on ext4 on a disk whose flushes do nothing",
+            deaf().plug("ext4", none()).plug("overlay", none()),
+        ),
         seeded("xfs+flush-lies", "XFS on a disk whose flushes do nothing", deaf().plug("xfs", none())),
         seeded(
             "ext4+fsync-lies",
@@ -102,4 +113,6 @@ const BREADTH: &[System] = breadth! {
     "exfat", "exFAT", "16MiB", "clean";
     "udf", "UDF", "16MiB", "lost";
     "reiserfs", "ReiserFS", "160MiB", "clean";
+    "nilfs2", "NILFS2", "160MiB", "clean";
+    "ntfs3", "NTFS", "32MiB", "lost";
 };

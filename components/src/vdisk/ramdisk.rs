@@ -105,7 +105,12 @@ impl Component for RamDiskComponent {
                 Surface::Disk(disk.with_flushes(self.model.flushes))
             }
             Devices::Kernel(disks) => {
-                Surface::Block(disks.attach(below.first_device, self.sectors, self.model)?)
+                let buffers = self.model.buffers && below.buffers;
+                Surface::Block(disks.attach(
+                    below.first_device,
+                    self.sectors,
+                    DiskModel { buffers, ..self.model },
+                )?)
             }
         };
         Ok(())

@@ -121,6 +121,9 @@ pub struct Below<'a> {
     pub devices: &'a Devices,
     /// The first device of this component, if [`Component::devices`] is not 0.
     pub first_device: u32,
+    /// Does what is dirty in the kernel's buffer cache count, for components that are devices? Not where somebody above says that
+    /// its [buffers are no places](Component::buffers_are_places).
+    pub buffers: bool,
     /// A folder for this component alone, for its mount point and what else needs a path; it need not exist.
     pub place: &'a Path,
     /// The rules of the devices.
@@ -277,5 +280,11 @@ pub trait Component {
     /// What it keeps where no event shows it, if anything: such changes are in no crash disk (fault-model.md, section 8).
     fn hides(&self) -> Option<&'static str> {
         None
+    }
+
+    /// Are the numbers of its buffers their places on the devices below? Else what is dirty in the kernel's buffer cache counts for
+    /// nothing there, and [`hides`](Component::hides) has to say so.
+    fn buffers_are_places(&self) -> bool {
+        true
     }
 }

@@ -82,6 +82,8 @@ struct Level {
     children: Vec<usize>,
     component: Box<dyn Component>,
     first_device: u32,
+    /// For [`Below::buffers`].
+    buffers: bool,
     place: PathBuf,
     mounted: bool,
     /// The number of its file system, if the calls on that are followed.
@@ -118,10 +120,18 @@ impl Stack {
                 children,
                 component,
                 first_device,
+                buffers: true,
                 place,
                 mounted: false,
                 followed: None,
             });
+        }
+        // Children stand before their parents.
+        for at in (0..levels.len()).rev() {
+            if !(levels[at].buffers && levels[at].component.buffers_are_places()) {
+                let children = levels[at].children.clone();
+                children.into_iter().for_each(|child| levels[child].buffers = false);
+            }
         }
         Ok(Stack { devices, rules, seed, levels })
     }
@@ -393,12 +403,13 @@ impl Stack {
         let paths: Vec<Paths> =
             self.levels[level].children.iter().map(|child| self.paths_of(*child)).collect();
         let Stack { devices, rules, seed, levels } = self;
-        let Level { component, first_device, place, .. } = &mut levels[level];
+        let Level { component, first_device, buffers, place, .. } = &mut levels[level];
         let below = Below {
             children: &children,
             paths: &paths,
             devices,
             first_device: *first_device,
+            buffers: *buffers,
             place,
             rules: *rules,
             seed: *seed,

@@ -11,6 +11,9 @@ pub mod ext4;
 pub mod f2fs;
 mod floor;
 pub mod minix;
+pub mod nilfs2;
+pub mod ntfs3;
+pub mod overlay;
 pub mod reiserfs;
 mod still;
 mod tool;
@@ -68,6 +71,8 @@ struct System {
     /// What Debian 12 has not, which users would need after a crash; for the profile.
     lacks: Option<&'static str>,
     hides: Option<&'static str>,
+    /// [`Component::buffers_are_places`].
+    buffers_are_places: bool,
     /// What all of them can be told.
     common: Common,
     /// What may happen between two calls.
@@ -96,6 +101,7 @@ impl System {
             promises: posix_promises,
             lacks: None,
             hides: None,
+            buffers_are_places: true,
             common: Common::of(options)?,
             between: Between::default(),
             threads: |_| Vec::new(),
@@ -110,13 +116,22 @@ struct Repair {
 }
 
 /// The components whose drivers are in no kernel of explode's, and only some stacks need; the drivers have their names.
-const LOADED: [&str; 6] =
-    [btrfs::DEF.name, exfat::DEF.name, f2fs::DEF.name, reiserfs::DEF.name, udf::DEF.name, xfs::DEF.name];
+const LOADED: &[&str] = &[
+    btrfs::DEF.name,
+    exfat::DEF.name,
+    f2fs::DEF.name,
+    nilfs2::DEF.name,
+    ntfs3::DEF.name,
+    overlay::DEF.name,
+    reiserfs::DEF.name,
+    udf::DEF.name,
+    xfs::DEF.name,
+];
 
 /// The drivers that a guest has to load for a stack.
 pub fn drivers(stack: &StackSpec) -> Vec<&'static str> {
     let components = stack.components();
-    LOADED.into_iter().filter(|loaded| components.contains(loaded)).collect()
+    LOADED.iter().copied().filter(|loaded| components.contains(loaded)).collect()
 }
 
 /// The file systems as rows of the matrix, each on a disk; btrfs, F2FS and ReiserFS take none that is small.
@@ -168,19 +183,24 @@ impl KernelFs {
 
     fn mount_at(&self, node: &Path, at: &Path) -> Result<(), Fault> {
         let System { driver, options, common: Common { flags, .. }, .. } = &self.system;
-        let mount = || mount(Some(node), at, Some(*driver), FLAGS | *flags, Some(options.as_str()));
-        let mut mounted = mount();
-        if mounted == Err(Errno::ENOENT) {
-            std::fs::create_dir_all(at).map_err(|error| Fault::new(format!("{}: {error}", at.display())))?;
-            mounted = mount();
-        }
-        mounted.map_err(|errno| Fault::new(format!("mount as {driver} failed: {}", errno.desc())))?;
+        mount_on(node, at, driver, *flags, options)?;
         if self.system.starts_threads {
             let_others_finish()
                 .map_err(|error| Fault::new(format!("sched_setscheduler: {error}")).blame(Blame::Tool))?;
         }
         Ok(())
     }
+}
+
+/// Mounts what is at `source`, with these flags besides [`FLAGS`]; the folder need not be there.
+fn mount_on(source: &Path, at: &Path, driver: &str, flags: MsFlags, options: &str) -> Result<(), Fault> {
+    let mount = || mount(Some(source), at, Some(driver), FLAGS | flags, Some(options));
+    let mut mounted = mount();
+    if mounted == Err(Errno::ENOENT) {
+        std::fs::create_dir_all(at).map_err(|error| Fault::new(format!("{}: {error}", at.display())))?;
+        mounted = mount();
+    }
+    mounted.map_err(|errno| Fault::new(format!("mount as {driver} failed: {}", errno.desc())))
 }
 
 fn unmount_from(at: &Path) -> Result<(), Fault> {
@@ -294,6 +314,10 @@ impl Component for KernelFs {
 
     fn hides(&self) -> Option<&'static str> {
         self.system.hides
+    }
+
+    fn buffers_are_places(&self) -> bool {
+        self.system.buffers_are_places
     }
 }
 

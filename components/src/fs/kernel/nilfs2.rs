@@ -1,0 +1,53 @@
+//! NILFS2, which mounting rolls forward: from the newest checkpoint that its superblock knows, over the logs that were written whole
+//! since. Debian's nilfs-tools have no fsck.
+//!
+//! A buffer of its files has the number that its map of virtual blocks has given it, which is no place on the disk; so what is dirty
+//! in buffers does not count. No `nilfs_cleanerd` runs, which mount(8) would start and mount(2) does not: nothing is collected.
+
+use std::io;
+use std::path::Path;
+
+use explode_runtime::recover::Component;
+use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
+
+use super::common::options;
+use super::tool::Tool;
+use super::{KernelFs, MODES, System};
+
+/// As it stands in the registry.
+pub const DEF: ComponentDef = ComponentDef {
+    name: "nilfs2",
+    about: "NILFS2, which mounting rolls forward; there is no fsck, and its disk has 160 MiB or more",
+    modes: MODES,
+    on: Some("ramdisk"),
+    options: options![OptionDef {
+        name: "order",
+        about: "what file data waits for: relaxed, strict (every checkpoint is one that was)",
+        default: "relaxed",
+    }],
+    build,
+};
+
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let order = options.one_of("order", &[("relaxed", "relaxed"), ("strict", "strict")])?;
+    Ok(KernelFs::component(System {
+        options: format!("order={order}"),
+        made: Some(rarely_on_its_own),
+        buffers_are_places: false,
+        starts_threads: true,
+        lacks: Some("Debian 12 has no fsck for it"),
+        hides: Some(
+            "whatever was not submitted: its buffers have numbers of virtual blocks, which are no places",
+        ),
+        ..System::new(DEF.name, options, || Tool::new("mkfs.nilfs2", "-q").still())?
+    }))
+}
+
+/// No log that nobody asked for: every 5 seconds is the default.
+fn rarely_on_its_own(node: &Path) -> io::Result<()> {
+    match Tool::new("nilfs-tune", "-f -i 100000").still().run(node) {
+        Ok((0, _)) => Ok(()),
+        Ok((code, said)) => Err(io::Error::other(format!("nilfs-tune ended with {code}: {said}"))),
+        Err(fault) => Err(io::Error::other(fault.to_string())),
+    }
+}

@@ -1,0 +1,27 @@
+//! NTFS by ntfs3. It replays the log of others when it is mounted, and writes none of its own. Debian has no fsck for it, and what a
+//! crash has left marked as dirty is mounted with `force` only ("not recommended for use", kernel, filesystems/ntfs3.rst).
+
+use explode_runtime::recover::Component;
+use explode_runtime::run::{ComponentDef, Options, UsageError};
+
+use super::common::options;
+use super::tool::Tool;
+use super::{KernelFs, MODES, System};
+
+/// As it stands in the registry.
+pub const DEF: ComponentDef = ComponentDef {
+    name: "ntfs3",
+    about: "NTFS by ntfs3; there is no fsck, and after a crash it is mounted with force",
+    modes: MODES,
+    on: Some("ramdisk"),
+    options: options![],
+    build,
+};
+
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    Ok(KernelFs::component(System {
+        options: "iocharset=utf8,force".to_owned(),
+        lacks: Some("Debian 12 has no fsck for it"),
+        ..System::new(DEF.name, options, || Tool::new("mkntfs", "-Q -F -q -T -p 0 -H 0 -S 0").still())?
+    }))
+}
