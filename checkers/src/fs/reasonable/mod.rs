@@ -1,7 +1,7 @@
 //! A recovered file system is reasonable (EX-102, EX-103): what was forced is there unless it was deleted, and nothing is there that
 //! was never made.
 //!
-//! mutate makes one of the eight system calls on one node of the tree ([`topology`](super::topology)), or forces something: sync(2), or
+//! mutate makes one of the system calls on one node of the tree ([`topology`](super::topology)), or forces something: sync(2), or
 //! fsync(2) of one file or directory. Every disk that a crash could leave meanwhile and right then is checked: some of the operations
 //! that are volatile then, with all that are stable, must build what is there. After `mkdir /a`, `mkdir /a/b` that may be `/`, `/a` or
 //! `/a/b`; if fsync of `/` and of `/a` came between, `/` alone is wrong.
@@ -26,6 +26,7 @@
 //! That unsynced contents are not somebody else's is written down for some file systems only (ext4's data=ordered), so
 //! `unsynced-contents` is the one line that asks for more than POSIX; `unsynced=any` takes it back.
 
+mod attributes;
 mod contents;
 mod explain;
 mod history;
@@ -42,11 +43,11 @@ use std::panic::Location;
 use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::Stack;
+use explode_runtime::recover::{Fault, Stack};
 use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::topology::{Abstract, CALLS, DIRS, FAR, FILES, Limits};
+use super::topology::{Abstract, CALLS, DIRS, FAR, FILES, Limits, probe};
 use contents::Garbage;
 use history::History;
 use search::Search;
@@ -119,6 +120,19 @@ impl Reasonable {
 }
 
 impl Checker for Reasonable {
+    fn probes(&self) -> bool {
+        self.limits.calls.need_a_probe()
+    }
+
+    fn probe(&self, stack: &Stack) -> Result<Vec<String>, Fault> {
+        let missing = probe(stack.files()?.as_ref(), self.limits.calls)?;
+        Ok(missing.into_iter().map(str::to_owned).collect())
+    }
+
+    fn leave_out(&mut self, what: &[String]) {
+        self.limits.calls = what.iter().fold(self.limits.calls, |calls, word| calls.without(word));
+    }
+
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let files = cx.stack().files()?;
         let steps = Step::possible(&self.fs, &self.now, &self.limits);
@@ -135,7 +149,7 @@ impl Checker for Reasonable {
             Epoch::Begin | Epoch::InBetween => &self.during,
             Epoch::End | Epoch::Now | Epoch::Soft => &self.now,
         };
-        match Tree::of(stack.files()?.as_ref()) {
+        match Tree::of(stack.files()?.as_ref(), self.limits.calls) {
             Ok(tree) => Ok(self.judge(&tree, history)?),
             Err(Unread::Damaged(text)) => Err(Violation::new(Verdict::Corrupt, "readable", text).into()),
             Err(Unread::Broken(failure)) => Err(failure),

@@ -9,10 +9,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use explode_runtime::check::{Verdict, Violation};
+
 use super::contents::{self, Garbage};
 use super::history::History;
-use super::tree::{Node, Tree};
-use crate::fs::topology::{Abstract, Id};
+use super::tree::{Node as Found, Tree};
+use crate::fs::topology::{Abstract, Id, Node};
 
 /// Looks at one tree.
 pub struct Search<'a> {
@@ -112,7 +114,7 @@ impl<'a> Search<'a> {
     /// The names in a directory that was found, if it is this one of the model's, and what those that are missing ask for; none if
     /// that cannot be: a name is not there that must be, or one is there that cannot be. A file has no names.
     fn leads(&self, inode: u32, id: Id) -> Option<(Vec<Lead>, Vec<Vec<Id>>)> {
-        let Some(Node::Directory(found)) = self.tree.nodes.get(&inode) else {
+        let Some(Found::Directory(found)) = self.tree.nodes.get(&inode) else {
             return Some(Default::default());
         };
         let missing = self.history.names(id).filter(|name| !found.contains_key(*name));
@@ -144,15 +146,43 @@ impl<'a> Search<'a> {
             return *known;
         }
         let fits = match self.tree.nodes.get(&inode) {
-            Some(Node::Directory(_)) => self.fs.is_directory(id),
-            Some(Node::File { bytes, .. }) => {
-                let written = self.history.file(id).filter(|_| !self.fs.is_directory(id));
+            Some(Found::Directory(_)) => self.fs.is_directory(id),
+            Some(Found::File { bytes, .. }) => {
+                let written = self.history.file(id).filter(|_| self.fs.is_file(id));
                 written.is_some_and(|written| contents::judge(written, bytes, self.garbage).is_ok())
             }
+            Some(Found::Symlink { target, .. }) => self.target(id, target).is_ok(),
             None => false,
         };
+        let fits = fits && self.attributes(inode, id).is_ok();
         self.fits.insert((inode, id), fits);
         fits
+    }
+
+    /// Can what was found have its mode and its extended attributes, if it is this inode?
+    ///
+    /// # Errors
+    /// Why not, without its path.
+    pub fn attributes(&self, inode: u32, id: Id) -> Result<(), Violation> {
+        let seen = self.tree.attributes.get(&inode).filter(|_| !self.fs.is_symlink(id));
+        seen.map_or(Ok(()), |seen| self.history.judge(self.fs, id, seen))
+    }
+
+    /// Can this inode, which was found as a symbolic link, hold this? It may hold nothing as long as it is not forced.
+    ///
+    /// # Errors
+    /// Why not, without its path.
+    pub fn target(&self, id: Id, found: &str) -> Result<(), Violation> {
+        let Node::Symlink(wanted) = self.fs.node(id) else {
+            return Err(Violation::new(Verdict::Corrupt, "kind", "is a symbolic link"));
+        };
+        let volatile = !self.history.is_made(id);
+        if wanted == found || volatile && (found.is_empty() || self.garbage == Garbage::Any) {
+            return Ok(());
+        }
+        let promise = if volatile { contents::UNSYNCED } else { contents::FLUSHED };
+        let verdict = if found.is_empty() { Verdict::Lost } else { Verdict::Corrupt };
+        Err(Violation::new(verdict, promise, format!("is a symbolic link to '{found}', not to '{wanted}'")))
     }
 
     /// Is it promised to nobody?
