@@ -24,6 +24,8 @@ pub struct History {
     attributes: BTreeMap<Id, Past>,
     /// The inodes whose making is stable.
     made: BTreeSet<Id>,
+    /// Those that nothing was done to since, and before which neither name had led where it leads now.
+    exchanges: Vec<[(Id, String); 2]>,
 }
 
 /// A name in a directory.
@@ -75,8 +77,12 @@ impl History {
             // Nor that an exchange is, in a manual page.
             Call::Exchange { one, other } => {
                 let (first, second) = (at(one), at(other));
+                let (place, opposite) = (self.place(fs, one), self.place(fs, other));
+                let led = |place: &(Id, String), id| self.leads(place.0, &place.1).contains(&Some(id));
+                let is_first = !led(&place, second) && !led(&opposite, first);
                 self.lead(fs, one, Some(second));
                 self.lead(fs, other, Some(first));
+                self.exchanges.extend(is_first.then_some([place, opposite]));
             }
             Call::Ftruncate { path, .. }
             | Call::Pwrite { path, .. }
@@ -116,9 +122,20 @@ impl History {
     }
 
     fn lead(&mut self, fs: &Abstract, path: &str, to: Option<Id>) {
+        let place = self.place(fs, path);
+        self.exchanges.retain(|names| !names.contains(&place));
+        self.names.entry(place).or_default().volatile.push(to);
+    }
+
+    /// A directory, and a name in it.
+    fn place(&self, fs: &Abstract, path: &str) -> (Id, String) {
         let (parent, name) = split(path);
-        let parent = fs.find(parent).expect("its directory is there");
-        self.names.entry((parent, name.to_owned())).or_default().volatile.push(to);
+        (fs.find(parent).expect("its directory is there"), name.to_owned())
+    }
+
+    /// The names that have changed places, and were left alone since: they have never led to the same inode.
+    pub fn exchanges(&self) -> impl Iterator<Item = &[(Id, String); 2]> {
+        self.exchanges.iter()
     }
 
     /// sync(2): all that was done is stable.

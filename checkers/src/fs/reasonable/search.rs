@@ -25,6 +25,8 @@ pub struct Search<'a> {
     pub garbage: Garbage,
     /// May one inode be found as two, where not both of their names are settled?
     pub copies: bool,
+    /// Is an exchange there whole or not at all?
+    pub whole: bool,
     /// The inodes that have a name.
     alive: BTreeSet<Id>,
     /// Whether an inode that was found can be one of the model's, by itself.
@@ -50,10 +52,11 @@ impl<'a> Search<'a> {
         history: &'a History,
         tree: &'a Tree,
         garbage: Garbage,
-        copies: bool,
+        (copies, whole): (bool, bool),
     ) -> Search<'a> {
         let alive = fs.paths().into_iter().map(|(_, id)| id).chain([Abstract::ROOT]).collect();
-        Search { fs, history, tree, garbage, copies, alive, fits: BTreeMap::new(), unmade: Vec::new() }
+        let (fits, unmade) = Default::default();
+        Search { fs, history, tree, garbage, copies, whole, alive, fits, unmade }
     }
 
     /// Is there a way to build the tree?
@@ -66,13 +69,29 @@ impl<'a> Search<'a> {
     fn assign(&mut self, waiting: &mut Vec<Lead>, assigned: &mut Assigned) -> bool {
         let Some(lead) = waiting.pop() else {
             let is_found = |id: &Id| assigned.values().any(|(found, _)| found == id);
-            return self.unmade.iter().all(|ids| !ids.iter().all(is_found));
+            return self.unmade.iter().all(|ids| !ids.iter().all(is_found))
+                && self.are_exchanges_whole(assigned);
         };
         let done = self.assign_one(&lead, waiting, assigned);
         if !done {
             waiting.push(lead);
         }
         done
+    }
+
+    /// Do no two names that have changed places lead to the same inode?
+    fn are_exchanges_whole(&self, assigned: &Assigned) -> bool {
+        let is = |inode: &u32| assigned.get(inode).map(|(id, _)| *id);
+        let leads = |(directory, name): &(Id, String)| {
+            let there = self.tree.nodes.iter().filter(|(inode, _)| is(inode) == Some(*directory));
+            let mut leads = there.filter_map(|(_, node)| match node {
+                Found::Directory(names) => names.get(name).and_then(is),
+                _ => None,
+            });
+            leads.next()
+        };
+        let is_half = |[one, other]: &[(Id, String); 2]| leads(one).is_some() && leads(one) == leads(other);
+        !self.whole || !self.history.exchanges().any(is_half)
     }
 
     fn assign_one(&mut self, lead: &Lead, waiting: &mut Vec<Lead>, assigned: &mut Assigned) -> bool {

@@ -139,7 +139,7 @@ impl Way {
     }
 
     fn allows(&self, found: &Tree) -> bool {
-        Search::new(&self.fs, &self.history, found, Garbage::Own, false).is_legal()
+        Search::new(&self.fs, &self.history, found, Garbage::Own, (false, false)).is_legal()
     }
 }
 

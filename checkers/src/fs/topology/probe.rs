@@ -4,7 +4,7 @@ use explode_ramdisk::files::{Fallocate, Files, Kind, Result as FilesResult};
 use explode_runtime::recover::Fault;
 use nix::errno::Errno;
 
-use super::abstract_fs::Abstract;
+use super::abstract_fs::{Abstract, Id};
 use super::call::{Call, Write};
 use super::groups::{Group, Groups};
 
@@ -16,11 +16,12 @@ pub fn probe(files: &dyn Files, groups: Groups) -> Result<Vec<&'static str>, Fau
     let mut missing = Vec::new();
     for (word, group) in groups.each() {
         let calls = calls(group);
-        let tried = try_calls(files, &calls);
+        let tried = try_calls(files, &calls).map(|fs| keeps(files, group, &fs));
         let failed = |what: &str, errno: Errno| Fault::new(format!("trying '{word}': {what}: {errno}"));
         clear(files, "").map_err(|errno| failed("taking it away", errno))?;
         match tried {
-            Ok(()) => {}
+            Ok(true) => {}
+            Ok(false) => missing.push(word),
             Err((_, errno)) if is_missing(errno) => missing.push(word),
             Err((call, errno)) => return Err(failed(&call.name(), errno)),
         }
@@ -71,14 +72,22 @@ fn of_xattr(path: &str) -> Vec<Call> {
     vec![set(5), set(300), Call::Removexattr { path: path.to_owned() }]
 }
 
-fn try_calls<'c>(files: &dyn Files, calls: &'c [Call]) -> Result<(), (&'c Call, Errno)> {
+/// Makes them; returns what should be there then.
+fn try_calls<'c>(files: &dyn Files, calls: &'c [Call]) -> Result<Abstract, (&'c Call, Errno)> {
     let mut fs = Abstract::new();
     for call in calls {
         let bytes = call.bytes(&fs, 1);
         call.make(files, &bytes, Write::Plain).map_err(|errno| (call, errno))?;
         call.apply(&mut fs, &bytes);
     }
-    Ok(())
+    Ok(fs)
+}
+
+/// Has it done anything? Linux's FAT has no modes, and its chmod succeeds all the same (fat_setattr: "We don't return -EPERM here").
+fn keeps(files: &dyn Files, group: Group, fs: &Abstract) -> bool {
+    let is_kept =
+        |(path, id): &(String, Id)| files.mode(path).is_ok_and(|mode| mode == fs.attributes(*id).mode);
+    group != Group::Chmod || fs.paths().iter().all(is_kept)
 }
 
 /// Removes what is in a directory, but a `lost+found`.
