@@ -11,7 +11,7 @@ use serde_json::Value;
 use common::{explode, explode_in, of_type};
 
 /// The systems; each bug is a target `<system>+<bug>`.
-const SYSTEMS: [&str; 9] = [
+const SYSTEMS: [&str; 10] = [
     "wal-kv",
     "rename-kv",
     "journal-kv",
@@ -21,6 +21,7 @@ const SYSTEMS: [&str; 9] = [
     "mirror",
     "parity",
     "parity-journal",
+    "simfiles-more",
 ];
 
 fn run(target: &str, more: &[&str], code: i32) -> Vec<Value> {
@@ -44,7 +45,7 @@ fn seeded() -> Vec<(String, String)> {
 #[test]
 fn each_bug_is_found_and_replays_and_is_minimised() {
     let seeded = seeded();
-    assert_eq!(seeded.len(), 39);
+    assert_eq!(seeded.len(), 50);
     let minima: BTreeSet<&str> = MINIMA.iter().map(|(target, ..)| *target).collect();
     assert_eq!(minima.difference(&seeded.iter().map(|(name, _)| name.as_str()).collect()).next(), None);
     for (target, verdict) in seeded {
@@ -207,7 +208,8 @@ fn the_disks_with_parity_are_silent() {
 #[test]
 fn without_the_feature_that_finds_it_a_bug_is_missed() {
     let sound_disks = ["--set", "d0.faults=none", "--set", "d1.faults=none"];
-    let without: [(&str, &[&str]); 35] = [
+    let eight = ["--set", "fs-ways.calls=all"];
+    let without: [(&str, &[&str]); 46] = [
         ("wal-kv+no-log-sync", &["--soft"]),
         ("wal-kv+no-checksum", &["--atom", "request"]),
         ("wal-kv+no-table-sync", &["--soft"]),
@@ -243,6 +245,17 @@ fn without_the_feature_that_finds_it_a_bug_is_missed() {
         ("parity+clears-before-flush", &["--completion", "durable"]),
         ("parity+flushes-data-only", &["--completion", "durable"]),
         ("parity-journal+torn-record", &["--atom", "request"]),
+        ("simfiles-more+fsync-forgets-attributes", &eight),
+        ("simfiles-more+modes-lost", &eight),
+        ("simfiles-more+xattrs-lost", &eight),
+        ("simfiles-more+targets-lost", &eight),
+        ("simfiles-more+half-an-exchange", &eight),
+        ("simfiles-more+removed-while-open", &eight),
+        ("simfiles-more+holes-lost", &eight),
+        ("simfiles-more+shifts-lost", &eight),
+        ("simfiles-more+unnamed-lost", &eight),
+        ("simfiles-more+clones-lost", &eight),
+        ("simfiles-more+msync-lies", &["--set", "fs-reasonable.calls=all"]),
     ];
     for (target, off) in without {
         let options = [off, &["--require-complete"]].concat();

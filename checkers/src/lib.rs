@@ -31,6 +31,7 @@ pub fn register(registry: &mut Registry) {
     registry.targets.extend(fs::failures::targets());
     registry.targets.extend(fs::ways::targets());
     registry.targets.extend(fs::reasonable::targets());
+    registry.targets.extend(fs::more::targets());
     registry.targets.extend(fs::toyfs::targets());
     registry.targets.extend(vdisk::targets::targets());
     registry.targets.extend(vdisk::targets::systems());

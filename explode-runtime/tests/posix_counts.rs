@@ -1,6 +1,6 @@
-//! The five worked counts of fault-model.md, section 7: what an unsynced change to simulated files can leave.
+//! The five worked counts of fault-model.md, section 7, and one for each other line of its table: what an unsynced change to simulated files can leave.
 
-use explode_ramdisk::files::{Files, Granule, OpenFlags};
+use explode_ramdisk::files::{Fallocate, Files, Granule, OpenFlags, Renaming};
 use explode_ramdisk::{Image, Recording, SimFiles, Storage};
 use explode_runtime::crash::{Limits, When, walk};
 use explode_runtime::writeset::{Rules, WriteSet};
@@ -86,4 +86,74 @@ fn a_rename_over_a_durable_file() {
     machine.fsync("/tmp");
     machine.files.rename("/tmp", "/f").expect("rename");
     assert_eq!(machine.disks(), (6, 4), "two versions of the old name look the same");
+}
+
+/// The name, and what it holds; neither is durable by fsync of the directory alone, and both are by sync.
+#[test]
+fn a_symbolic_link_is_a_name_and_what_it_holds() {
+    let mut machine = Machine::new();
+    machine.files.symlink("target", "/s").expect("symlink");
+    assert_eq!(machine.disks(), (4, 4));
+    machine.files.sync_dir("/").expect("fsync");
+    assert_eq!(machine.disks(), (2, 2));
+    machine.files.sync().expect("sync");
+    assert_eq!(machine.disks(), (1, 1));
+}
+
+/// Two modes after the first one, and two attributes; fdatasync makes none of them durable.
+#[test]
+fn modes_and_attributes_are_versions_of_their_own() {
+    let mut machine = Machine::new();
+    machine.durable("/f");
+    assert_eq!(machine.disks(), (1, 1));
+    machine.files.chmod("/f", 0o600).expect("chmod");
+    machine.files.chmod("/f", 0o640).expect("chmod");
+    assert_eq!(machine.disks(), (3, 3));
+    machine.files.setxattr("/f", "user.a", b"a").expect("setxattr");
+    machine.files.setxattr("/f", "user.b", b"b").expect("setxattr");
+    assert_eq!(machine.disks(), (12, 12));
+    let fd = machine.files.open("/f", OpenFlags::EXISTING).expect("open");
+    machine.files.fdatasync(fd).expect("fdatasync");
+    assert_eq!(machine.disks(), (12, 12));
+    machine.files.fsync(fd).expect("fsync");
+    assert_eq!(machine.disks(), (1, 1));
+    machine.files.removexattr("/f", "user.b").expect("removexattr");
+    assert_eq!(machine.disks(), (2, 2));
+}
+
+/// Either name may have changed and the other not.
+#[test]
+fn an_exchange_is_two_changes_of_names() {
+    let mut machine = Machine::new();
+    machine.durable("/f");
+    machine.durable("/g");
+    machine.files.rename_with("/f", "/g", Renaming::Exchange).expect("exchange");
+    assert_eq!(machine.disks(), (4, 4));
+    machine.files.sync_dir("/").expect("fsync");
+    assert_eq!(machine.disks(), (1, 1));
+}
+
+/// A file without a name is its contents and its size; a link adds the name.
+#[test]
+fn a_file_that_was_made_without_a_name() {
+    let mut machine = Machine::new();
+    let fd = machine.files.open_unnamed("/").expect("open");
+    machine.files.pwrite(fd, 0, &[1; 4096]).expect("write");
+    assert_eq!(machine.disks(), (4, 4));
+    machine.files.link_open(fd, "/f").expect("link");
+    assert_eq!(machine.disks(), (8, 8));
+    machine.files.fsync(fd).expect("fsync");
+    assert_eq!(machine.disks(), (2, 2));
+}
+
+/// A hole is a write of zeroes.
+#[test]
+fn a_hole_is_there_or_not() {
+    let mut machine = Machine::new();
+    machine.durable("/f");
+    let fd = machine.files.open("/f", OpenFlags::EXISTING).expect("open");
+    machine.files.fallocate(fd, Fallocate::PunchHole, 0, 4096).expect("fallocate");
+    assert_eq!(machine.disks(), (2, 2));
+    machine.files.fdatasync(fd).expect("fdatasync");
+    assert_eq!(machine.disks(), (1, 1));
 }

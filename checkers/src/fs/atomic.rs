@@ -209,6 +209,7 @@ fn read(files: &dyn Files, directory: &str, tree: &mut Tree) -> FilesResult<()> 
         let path = format!("{directory}/{name}");
         let contents = match kind {
             Kind::File => Some(read_file(files, &path)?),
+            Kind::Symlink => None,
             Kind::Directory => {
                 if path.matches('/').count() < DEEPEST {
                     read(files, &path, tree)?;

@@ -4,6 +4,7 @@ pub mod atomic;
 pub mod basic;
 pub mod failures;
 pub(crate) mod kernel;
+pub(crate) mod more;
 pub(crate) mod questions;
 pub mod reasonable;
 pub mod sync;

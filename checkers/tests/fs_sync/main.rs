@@ -3,6 +3,7 @@
 
 mod broken_files;
 mod counts;
+mod more;
 mod mounted_directory;
 mod reasonable;
 mod ways;

@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use explode_ramdisk::files::{Ability, Fd, Files, Kind, OpenFlags, Result, Stat, Synced};
+use explode_ramdisk::files::{
+    Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Stat, Synced,
+};
 use explode_runtime::recover::{Below, Component, Fault, Surface};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 
@@ -19,7 +21,11 @@ pub const DEF: ComponentDef = ComponentDef {
         about: "which sync does nothing: none, files (fsync, fdatasync), directories (fsync of one), growth (fdatasync of a file \
                 that has grown since its last), subdirectories (sync below the root), sync, syncfs, fsync, fdatasync, o-sync, \
                 o-dsync, msync, mount-sync (it looks mounted with -o sync, and is not), moved (fsync of a directory while what has \
-                got another name was not synced itself since), removals (sync, of a directory that has lost a name)",
+                got another name was not synced itself since), removals (sync, of a directory that has lost a name), attributes
+                (fsync, of the mode and the extended attributes); and what no sync makes durable: modes, xattrs, targets (of symbolic
+                links), exchanged (the second directory of an exchange), held (the directory of a file that was removed while it was
+                open), holes (a file in which one was punched), shifted (a file from which a range was taken, or into which one was
+                put), unnamed (a file that was made without a name), clones (a file that is one)",
         default: "none",
     }],
     build,
@@ -42,6 +48,16 @@ enum Lies {
     MountSync,
     Moved,
     Removals,
+    Attributes,
+    Modes,
+    Xattrs,
+    Targets,
+    Exchanged,
+    Held,
+    Holes,
+    Shifted,
+    Unnamed,
+    Clones,
 }
 
 struct LyingSync {
@@ -66,14 +82,33 @@ fn build(options: &Options) -> std::result::Result<Box<dyn Component>, UsageErro
         ("mount-sync", Lies::MountSync),
         ("moved", Lies::Moved),
         ("removals", Lies::Removals),
+        ("attributes", Lies::Attributes),
+        ("modes", Lies::Modes),
+        ("xattrs", Lies::Xattrs),
+        ("targets", Lies::Targets),
+        ("exchanged", Lies::Exchanged),
+        ("held", Lies::Held),
+        ("holes", Lies::Holes),
+        ("shifted", Lies::Shifted),
+        ("unnamed", Lies::Unnamed),
+        ("clones", Lies::Clones),
     ];
     Ok(Box::new(LyingSync { lies: options.one_of("lies", &words)?, files: None }))
 }
 
 impl Component for LyingSync {
     fn mount(&mut self, below: &Below<'_>) -> std::result::Result<(), Fault> {
-        let (sizes, moved, shrunk) = Default::default();
-        self.files = Some(Rc::new(Liar { lies: self.lies, files: below.files()?, sizes, moved, shrunk }));
+        self.files = Some(Rc::new(Liar {
+            lies: self.lies,
+            files: below.files()?,
+            sizes: RefCell::default(),
+            moved: RefCell::default(),
+            shrunk: RefCell::default(),
+            skipped: RefCell::default(),
+            open: RefCell::default(),
+            modes: RefCell::default(),
+            xattrs: RefCell::default(),
+        }));
         Ok(())
     }
 
@@ -96,7 +131,17 @@ struct Liar {
     moved: RefCell<BTreeSet<u32>>,
     /// The directories that have lost a name and were not synced since.
     shrunk: RefCell<BTreeSet<u32>>,
+    /// The files and directories that no sync makes durable any more.
+    skipped: RefCell<BTreeSet<u32>>,
+    /// The inode of each open file.
+    open: RefCell<BTreeMap<Fd, u32>>,
+    /// The modes that were set and the attributes that were set or removed, which are nowhere but here.
+    modes: RefCell<BTreeMap<u32, u32>>,
+    xattrs: RefCell<BTreeMap<u32, Attributes>>,
 }
+
+/// Extended attributes, by their names.
+type Attributes = BTreeMap<String, Vec<u8>>;
 
 impl Liar {
     /// Notes a file's size; has it grown since the last time?
@@ -111,25 +156,70 @@ impl Liar {
         Ok(())
     }
 
+    /// The directory that a path stands in.
+    fn parent(&self, path: &str) -> Result<u32> {
+        let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+        Ok(self.files.stat(if parent.is_empty() { "/" } else { parent })?.inode)
+    }
+
     /// Notes that a path leads nowhere any more.
     fn loses(&self, path: &str) -> Result<()> {
-        let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
-        let parent = if parent.is_empty() { "/" } else { parent };
-        self.shrunk.borrow_mut().insert(self.files.stat(parent)?.inode);
+        self.shrunk.borrow_mut().insert(self.parent(path)?);
         Ok(())
     }
 
-    /// Syncs everything below a directory but the names of those that have lost one.
-    fn sync_but_removals(&self, directory: &str) -> Result<()> {
+    /// From now on no sync makes it durable, if that is the lie.
+    fn skips(&self, lie: Lies, inode: u32) {
+        if self.lies == lie {
+            self.skipped.borrow_mut().insert(inode);
+        }
+    }
+
+    fn skips_file(&self, lie: Lies, fd: Fd) -> Result<()> {
+        self.skips(lie, self.files.fstat(fd)?.inode);
+        Ok(())
+    }
+
+    fn is_skipped(&self, inode: u32) -> bool {
+        self.skipped.borrow().contains(&inode)
+    }
+
+    /// Syncs everything, if there is nothing to be skipped.
+    fn sync_but_skipped(&self, sync: impl FnOnce() -> Result<()>) -> Result<()> {
+        if self.lies != Lies::Targets && self.skipped.borrow().is_empty() {
+            return sync();
+        }
+        self.sync_but("/", &self.skipped.borrow())
+    }
+
+    fn attributes(&self, path: &str) -> Result<Attributes> {
+        let inode = self.files.stat(path)?.inode;
+        match self.xattrs.borrow().get(&inode) {
+            Some(known) => Ok(known.clone()),
+            None => Ok(self.files.xattrs(path)?.into_iter().collect()),
+        }
+    }
+
+    fn change_attributes(&self, path: &str, change: impl FnOnce(&mut Attributes)) -> Result<()> {
+        let mut attributes = self.attributes(path)?;
+        change(&mut attributes);
+        self.xattrs.borrow_mut().insert(self.files.stat(path)?.inode, attributes);
+        Ok(())
+    }
+
+    /// Syncs everything below a directory but these inodes and the targets of symbolic links.
+    fn sync_but(&self, directory: &str, skipped: &BTreeSet<u32>) -> Result<()> {
         for (name, kind) in self.files.readdir(directory)? {
             let path = format!("{}/{name}", directory.trim_end_matches('/'));
             match kind {
-                Kind::Directory => self.sync_but_removals(&path)?,
+                Kind::Directory => self.sync_but(&path, skipped)?,
+                Kind::File if skipped.contains(&self.files.stat(&path)?.inode) => {}
                 Kind::File => self.fsync_path(&path)?,
+                Kind::Symlink => {}
             }
         }
         let inode = self.files.stat(directory)?.inode;
-        if self.shrunk.borrow().contains(&inode) { Ok(()) } else { self.files.sync_dir(directory) }
+        if skipped.contains(&inode) { Ok(()) } else { self.files.sync_dir(directory) }
     }
 
     fn fsync_path(&self, path: &str) -> Result<()> {
@@ -150,13 +240,19 @@ impl Liar {
 impl Files for Liar {
     fn fsync(&self, fd: Fd) -> Result<()> {
         self.has_grown(fd)?;
-        self.moved.borrow_mut().remove(&self.files.fstat(fd)?.inode);
-        if matches!(self.lies, Lies::Files | Lies::Fsync) { Ok(()) } else { self.files.fsync(fd) }
+        let inode = self.files.fstat(fd)?.inode;
+        self.moved.borrow_mut().remove(&inode);
+        match self.lies {
+            Lies::Files | Lies::Fsync => Ok(()),
+            Lies::Attributes => self.files.fdatasync(fd),
+            _ if self.is_skipped(inode) => Ok(()),
+            _ => self.files.fsync(fd),
+        }
     }
     fn fdatasync(&self, fd: Fd) -> Result<()> {
         let grown = self.has_grown(fd)?;
         let lies = matches!(self.lies, Lies::Files | Lies::Fdatasync) || self.lies == Lies::Growth && grown;
-        if lies { Ok(()) } else { self.files.fdatasync(fd) }
+        if lies || self.is_skipped(self.files.fstat(fd)?.inode) { Ok(()) } else { self.files.fdatasync(fd) }
     }
     fn sync_dir(&self, path: &str) -> Result<()> {
         let inode = self.files.stat(path)?.inode;
@@ -166,14 +262,14 @@ impl Files for Liar {
             return Ok(());
         }
         self.shrunk.borrow_mut().remove(&inode);
-        self.files.sync_dir(path)
+        if self.is_skipped(inode) { Ok(()) } else { self.files.sync_dir(path) }
     }
     fn sync(&self) -> Result<()> {
         match self.lies {
             Lies::Subdirectories => self.sync_root(),
             Lies::Sync => Ok(()),
-            Lies::Removals => self.sync_but_removals("/"),
-            _ => self.files.sync(),
+            Lies::Removals => self.sync_but("/", &self.shrunk.borrow()),
+            _ => self.sync_but_skipped(|| self.files.sync()),
         }
     }
     fn can(&self, ability: Ability) -> bool {
@@ -183,11 +279,11 @@ impl Files for Liar {
     fn sync_machine(&self) -> Result<()> {
         match self.lies {
             Lies::Sync | Lies::Removals | Lies::Subdirectories => self.sync(),
-            _ => self.files.sync_machine(),
+            _ => self.sync_but_skipped(|| self.files.sync_machine()),
         }
     }
     fn syncfs(&self) -> Result<()> {
-        if self.lies == Lies::Syncfs { Ok(()) } else { self.files.syncfs() }
+        if self.lies == Lies::Syncfs { Ok(()) } else { self.sync_but_skipped(|| self.files.syncfs()) }
     }
     fn open_synced(&self, path: &str, flags: OpenFlags, synced: Synced) -> Result<Fd> {
         match (self.lies, synced) {
@@ -202,9 +298,12 @@ impl Files for Liar {
         self.files.pwrite(fd, offset, data)
     }
     fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
-        self.files.open(path, flags)
+        let fd = self.files.open(path, flags)?;
+        self.open.borrow_mut().insert(fd, self.files.fstat(fd)?.inode);
+        Ok(fd)
     }
     fn close(&self, fd: Fd) -> Result<()> {
+        self.open.borrow_mut().remove(&fd);
         self.files.close(fd)
     }
     fn pread(&self, fd: Fd, offset: u64, buf: &mut [u8]) -> Result<usize> {
@@ -237,12 +336,77 @@ impl Files for Liar {
         self.moves(to)
     }
     fn unlink(&self, path: &str) -> Result<()> {
+        let inode = self.files.stat(path)?.inode;
         self.files.unlink(path)?;
+        if self.open.borrow().values().any(|open| *open == inode) {
+            self.skips(Lies::Held, self.parent(path)?);
+        }
         self.loses(path)
     }
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         self.files.rename(from, to)?;
         self.loses(from)?;
         self.moves(to)
+    }
+    fn symlink(&self, target: &str, path: &str) -> Result<()> {
+        self.files.symlink(target, path)
+    }
+    fn readlink(&self, path: &str) -> Result<String> {
+        self.files.readlink(path)
+    }
+    fn chmod(&self, path: &str, mode: u32) -> Result<()> {
+        if self.lies != Lies::Modes {
+            return self.files.chmod(path, mode);
+        }
+        self.modes.borrow_mut().insert(self.files.stat(path)?.inode, mode);
+        Ok(())
+    }
+    fn mode(&self, path: &str) -> Result<u32> {
+        let known = self.modes.borrow().get(&self.files.stat(path)?.inode).copied();
+        known.map_or_else(|| self.files.mode(path), Ok)
+    }
+    fn setxattr(&self, path: &str, name: &str, value: &[u8]) -> Result<()> {
+        if self.lies != Lies::Xattrs {
+            return self.files.setxattr(path, name, value);
+        }
+        self.change_attributes(path, |all| drop(all.insert(name.to_owned(), value.to_owned())))
+    }
+    fn removexattr(&self, path: &str, name: &str) -> Result<()> {
+        if self.lies != Lies::Xattrs {
+            return self.files.removexattr(path, name);
+        }
+        self.change_attributes(path, |all| drop(all.remove(name)))
+    }
+    fn xattrs(&self, path: &str) -> Result<Vec<(String, Vec<u8>)>> {
+        Ok(self.attributes(path)?.into_iter().collect())
+    }
+    fn rename_with(&self, from: &str, to: &str, how: Renaming) -> Result<()> {
+        self.files.rename_with(from, to, how)?;
+        if how == Renaming::Exchange {
+            self.skips(Lies::Exchanged, self.parent(to)?);
+            return Ok(());
+        }
+        self.loses(from)?;
+        self.moves(to)
+    }
+    fn open_unnamed(&self, directory: &str) -> Result<Fd> {
+        let fd = self.files.open_unnamed(directory)?;
+        self.skips_file(Lies::Unnamed, fd)?;
+        Ok(fd)
+    }
+    fn link_open(&self, fd: Fd, to: &str) -> Result<()> {
+        self.files.link_open(fd, to)
+    }
+    fn fallocate(&self, fd: Fd, how: Fallocate, offset: u64, len: u64) -> Result<()> {
+        self.files.fallocate(fd, how, offset, len)?;
+        match how {
+            Fallocate::PunchHole => self.skips_file(Lies::Holes, fd),
+            Fallocate::CollapseRange | Fallocate::InsertRange => self.skips_file(Lies::Shifted, fd),
+            _ => Ok(()),
+        }
+    }
+    fn clone_file(&self, from: Fd, to: Fd) -> Result<()> {
+        self.files.clone_file(from, to)?;
+        self.skips_file(Lies::Clones, to)
     }
 }

@@ -1,5 +1,6 @@
 //! File systems.
 
+mod attributes;
 pub mod kernel;
 pub mod mounted;
 

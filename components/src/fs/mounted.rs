@@ -11,16 +11,24 @@ use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use explode_ramdisk::files::{Ability, Fd, Files, Kind, OpenFlags, Result, Stat, Synced};
+use explode_ramdisk::files::{
+    Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Stat, Synced,
+};
 use nix::dir::{Dir, Type};
 use nix::errno::Errno;
-use nix::fcntl::{AtFlags, OFlag, open, openat, renameat};
+use nix::fcntl::{
+    AtFlags, FallocateFlags, OFlag, RenameFlags, fallocate, open, openat, readlinkat, renameat, renameat2,
+};
 use nix::libc::{SYNC_FILE_RANGE_WRITE, off_t, sync_file_range};
 use nix::sys::mman::{MapFlags, MsFlags, ProtFlags, mmap, msync, munmap};
-use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat, mkdirat, umask};
+use nix::sys::stat::{FileStat, Mode, SFlag, fchmod, fstat, fstatat, mkdirat, umask};
 use nix::sys::statvfs::{FsFlags, fstatvfs};
 use nix::sys::uio::{pread, pwrite};
-use nix::unistd::{UnlinkatFlags, close, fdatasync, fsync, ftruncate, linkat, sync, syncfs, unlinkat};
+use nix::unistd::{
+    UnlinkatFlags, close, fdatasync, fsync, ftruncate, linkat, symlinkat, sync, syncfs, unlinkat,
+};
+
+use super::attributes;
 
 /// Bytes of a page, of which the offset of a mapping is a multiple.
 const PAGE: u64 = 4096;
@@ -127,13 +135,25 @@ impl MountedFiles {
         how.set(OFlag::O_TRUNC, flags.truncate);
         let open = || openat(at.directory(), at.name, how, Mode::from_bits_truncate(0o644));
         let file = if flags.create { unmasked(open)? } else { open()? };
+        Ok(self.hold(file))
+    }
+
+    /// A handle of an open file, by the smallest number that is free.
+    fn hold(&self, file: OwnedFd) -> Fd {
         let mut open = self.open.borrow_mut();
         let fd = open.iter().position(Option::is_none).unwrap_or(open.len());
         if fd == open.len() {
             open.push(None);
         }
         open[fd] = Some(file);
-        Ok(Fd(fd as u32))
+        Fd(fd as u32)
+    }
+
+    /// A file or directory, to read or to change what it has besides its contents.
+    fn open_either(&self, path: &str) -> Result<OwnedFd> {
+        let at = self.place(path)?;
+        let how = OFlag::O_RDONLY | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+        openat(at.directory(), at.name, how, Mode::empty())
     }
 
     fn open_directory(&self, path: &str) -> Result<OwnedFd> {
@@ -162,6 +182,7 @@ fn stat_of(found: &FileStat) -> Result<Stat> {
     let (kind, size) = match SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT {
         SFlag::S_IFREG => (Kind::File, found.st_size as u64),
         SFlag::S_IFDIR => (Kind::Directory, 0),
+        SFlag::S_IFLNK => (Kind::Symlink, 0),
         _ => return Err(Errno::EUCLEAN),
     };
     let inode = u32::try_from(found.st_ino).map_err(|_| Errno::EOVERFLOW)?;
@@ -239,6 +260,7 @@ impl Files for MountedFiles {
             let kind = match entry.file_type() {
                 Some(Type::File) => Kind::File,
                 Some(Type::Directory) => Kind::Directory,
+                Some(Type::Symlink) => Kind::Symlink,
                 Some(_) => return Err(Errno::EUCLEAN),
                 None => self.stat(&format!("{}/{name}", path.trim_end_matches('/')))?.kind,
             };
@@ -334,5 +356,76 @@ impl Files for MountedFiles {
             let synced = msync(mapped, len.get(), MsFlags::MS_SYNC);
             munmap(mapped, len.get()).and(synced)
         }
+    }
+
+    fn symlink(&self, target: &str, path: &str) -> Result<()> {
+        let at = self.place(path)?;
+        symlinkat(target, at.directory(), at.name)
+    }
+
+    fn readlink(&self, path: &str) -> Result<String> {
+        let at = self.place(path)?;
+        readlinkat(at.directory(), at.name)?.into_string().map_err(|_| Errno::EILSEQ)
+    }
+
+    fn chmod(&self, path: &str, mode: u32) -> Result<()> {
+        fchmod(&self.open_either(path)?, Mode::from_bits_truncate(mode))
+    }
+
+    fn mode(&self, path: &str) -> Result<u32> {
+        let at = self.place(path)?;
+        Ok(fstatat(at.directory(), at.name, AtFlags::AT_SYMLINK_NOFOLLOW)?.st_mode & 0o7777)
+    }
+
+    fn setxattr(&self, path: &str, name: &str, value: &[u8]) -> Result<()> {
+        attributes::set(&self.open_either(path)?, name, value)
+    }
+
+    fn removexattr(&self, path: &str, name: &str) -> Result<()> {
+        attributes::remove(&self.open_either(path)?, name)
+    }
+
+    fn xattrs(&self, path: &str) -> Result<Vec<(String, Vec<u8>)>> {
+        attributes::all(&self.open_either(path)?)
+    }
+
+    fn rename_with(&self, from: &str, to: &str, how: Renaming) -> Result<()> {
+        let flags = match how {
+            Renaming::NoReplace => RenameFlags::RENAME_NOREPLACE,
+            Renaming::Exchange => RenameFlags::RENAME_EXCHANGE,
+        };
+        let (from, to) = (self.place(from)?, self.place(to)?);
+        self.settled(renameat2(from.directory(), from.name, to.directory(), to.name, flags))
+    }
+
+    fn open_unnamed(&self, directory: &str) -> Result<Fd> {
+        let at = self.place(directory)?;
+        let how = OFlag::O_TMPFILE | OFlag::O_RDWR | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW;
+        let open = || openat(at.directory(), at.name, how, Mode::from_bits_truncate(0o644));
+        Ok(self.hold(unmasked(open)?))
+    }
+
+    fn link_open(&self, fd: Fd, to: &str) -> Result<()> {
+        let (file, to) = (self.file(fd)?, self.place(to)?);
+        linkat(&*file, "", to.directory(), to.name, AtFlags::AT_EMPTY_PATH)
+    }
+
+    fn fallocate(&self, fd: Fd, how: Fallocate, offset: u64, len: u64) -> Result<()> {
+        let flags = match how {
+            Fallocate::Allocate => FallocateFlags::empty(),
+            Fallocate::KeepSize => FallocateFlags::FALLOC_FL_KEEP_SIZE,
+            Fallocate::PunchHole => {
+                FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE
+            }
+            Fallocate::ZeroRange => FallocateFlags::FALLOC_FL_ZERO_RANGE,
+            Fallocate::CollapseRange => FallocateFlags::FALLOC_FL_COLLAPSE_RANGE,
+            Fallocate::InsertRange => FallocateFlags::FALLOC_FL_INSERT_RANGE,
+        };
+        let signed = |number| off_t::try_from(number).map_err(|_| Errno::EFBIG);
+        fallocate(&*self.file(fd)?, flags, signed(offset)?, signed(len)?)
+    }
+
+    fn clone_file(&self, from: Fd, to: Fd) -> Result<()> {
+        attributes::clone(&*self.file(from)?, &*self.file(to)?)
     }
 }

@@ -15,6 +15,20 @@ pub trait Checker {
         None
     }
 
+    /// Does it want to [`probe`](Checker::probe)?
+    fn probes(&self) -> bool {
+        false
+    }
+
+    /// Tries what not every stack has, on one that nobody else will ever see, and says in words what this one does not have. The run
+    /// says so, and goes on without it.
+    fn probe(&self, _stack: &Stack) -> Result<Vec<String>, Fault> {
+        Ok(Vec::new())
+    }
+
+    /// Every checker of the run is told what the probe has come to, before anything else.
+    fn leave_out(&mut self, _what: &[String]) {}
+
     /// Prepares the checker's own state; the stack has just been mounted.
     fn init(&mut self, _stack: &Stack) -> Result<(), Fault> {
         Ok(())

@@ -104,6 +104,9 @@ impl<W: Write> Human<W> {
         for hidden in &run.hides {
             self.line("Hides", Colour::Plain, hidden)?;
         }
+        if !run.leaves_out.is_empty() {
+            self.line("Leaves out", Colour::Yellow, &format!("{}: not there", run.leaves_out.join(", ")))?;
+        }
         self.line("Folder", Colour::Plain, &run.out)
     }
 

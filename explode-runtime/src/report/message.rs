@@ -51,6 +51,9 @@ pub struct RunInfo {
     pub versions: BTreeMap<String, String>,
     /// What the components keep where no event shows it.
     pub hides: Vec<String>,
+    /// What the stack does not have, and the checker does without.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leaves_out: Vec<String>,
     /// Are checks skipped whose verdict is known?
     #[serde(default)]
     pub skipping: bool,

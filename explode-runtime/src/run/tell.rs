@@ -157,6 +157,7 @@ pub(super) fn run_info(plan: &Plan, started: &Started, out: &Path) -> RunInfo {
         options: plan.settings.clone(),
         versions: started.origin.versions.clone(),
         hides: started.hides.clone(),
+        leaves_out: started.leaves_out.clone(),
         skipping: started.not_skipping.is_none(),
         not_skipping: started.not_skipping.clone(),
         out: out.display().to_string(),

@@ -35,6 +35,7 @@ pub struct Runner<'a> {
     pristine: Image,
     profile: Option<Profile>,
     hides: Vec<(String, &'static str)>,
+    leaves_out: Vec<String>,
     not_skipping: Option<String>,
     origin: Origin,
     keep_events: bool,
@@ -196,6 +197,16 @@ impl<'a> Runner<'a> {
         }
         let versions = versions(stack.versions());
         let pristine = stack.devices().image().map_err(broken)?;
+        drop(stack);
+        let leaves_out = if checker.probes() {
+            let mut stack = build(registry, plan, lab, pristine.clone(), Recording::Off)?;
+            stack.start().map_err(broken)?;
+            let probed = checker.probe(&stack).map_err(broken)?;
+            stack.stop().map_err(broken)?;
+            probed
+        } else {
+            Vec::new()
+        };
         let origin = Origin { versions, pristine: pristine.identity().to_string() };
         let (chops, chopped) = (Chops::of(plan.settings.chop), RefCell::default());
         Ok(Runner {
@@ -205,6 +216,7 @@ impl<'a> Runner<'a> {
             pristine,
             profile,
             hides,
+            leaves_out,
             not_skipping,
             origin,
             keep_events: false,
@@ -221,6 +233,11 @@ impl<'a> Runner<'a> {
     /// What the stack keeps where no event shows it.
     pub fn hides(&self) -> &[(String, &'static str)] {
         &self.hides
+    }
+
+    /// What the stack does not have, and the checker does without.
+    pub fn leaves_out(&self) -> &[String] {
+        &self.leaves_out
     }
 
     /// Why every check has to be made; none if one can stand for another.
@@ -295,6 +312,7 @@ impl<'a> Runner<'a> {
                 let stack = self.start_on(self.pristine.clone(), mounts).map_err(|error| broken(&error))?;
                 let def = self.registry.checker_of(self.plan).map_err(|error| broken(&error))?;
                 let mut checker = def.make(&self.plan.checker_options).map_err(|error| broken(&error))?;
+                checker.leave_out(&self.leaves_out);
                 go_on()?;
                 about_to(Step::Init, &[], 0, place);
                 checker.init(&stack).map_err(|fault| broken(&fault))?;

@@ -14,7 +14,7 @@ pub type Number = u32;
 /// The sector of a file's device that holds its size; contents end before it.
 pub const SIZE_SECTOR: u64 = 1 << 40;
 
-/// A file or a directory.
+/// A file, a directory or a symbolic link.
 #[derive(Debug)]
 pub struct Inode {
     /// What it is, and what is remembered of it.
@@ -29,6 +29,8 @@ pub struct Inode {
     pub dirty: Runs,
     /// Was the size changed, and not synced since?
     pub dirty_size: bool,
+    /// The sectors of its mode and extended attributes that were changed and not synced since.
+    pub dirty_attributes: BTreeSet<u64>,
 }
 
 /// What only one kind of inode has.
@@ -38,6 +40,8 @@ pub enum Body {
     File { size: u64 },
     /// A directory.
     Directory(Directory),
+    /// A symbolic link; what it holds is on its device.
+    Symlink,
 }
 
 /// The names of a directory.
@@ -68,6 +72,7 @@ impl Inode {
         let body = match kind {
             Kind::File => Body::File { size: 0 },
             Kind::Directory => Body::Directory(Directory::default()),
+            Kind::Symlink => Body::Symlink,
         };
         Inode {
             body,
@@ -76,37 +81,45 @@ impl Inode {
             lingers_in: BTreeSet::new(),
             dirty: Runs::default(),
             dirty_size: false,
+            dirty_attributes: BTreeSet::new(),
         }
     }
 
-    /// File or directory.
+    /// What it is.
     pub fn kind(&self) -> Kind {
         match self.body {
             Body::File { .. } => Kind::File,
             Body::Directory(_) => Kind::Directory,
+            Body::Symlink => Kind::Symlink,
         }
     }
 
-    /// Bytes of a file; 0 for a directory.
+    /// Bytes of a file; 0 for anything else.
     pub fn size(&self) -> u64 {
         match self.body {
             Body::File { size } => size,
-            Body::Directory(_) => 0,
+            Body::Directory(_) | Body::Symlink => 0,
         }
     }
 
     /// Is anything not synced?
     pub fn is_dirty(&self) -> bool {
-        self.dirty_size || !self.dirty.is_empty()
+        self.dirty_size || !self.dirty.is_empty() || !self.dirty_attributes.is_empty()
     }
 
-    /// Takes what is not synced, in order, as ranges of sectors that are written at a time: a run of contents, the size, or one
-    /// slot. Slots that touch stay apart, for a crash keeps or loses each by itself.
+    /// Takes what is not synced, in order, as ranges of sectors that are written at a time: a run of contents, the size, one
+    /// slot, the mode, or one extended attribute. Slots that touch stay apart, for a crash keeps or loses each by itself.
     pub fn take_dirty(&mut self) -> Vec<Range<u64>> {
+        let attributes = std::mem::take(&mut self.dirty_attributes);
+        self.take_dirty_data().into_iter().chain(attributes.into_iter().map(|at| at..at + 1)).collect()
+    }
+
+    /// The same without mode and extended attributes.
+    pub fn take_dirty_data(&mut self) -> Vec<Range<u64>> {
         let runs = std::mem::take(&mut self.dirty);
         let size = std::mem::take(&mut self.dirty_size).then_some(SIZE_SECTOR..SIZE_SECTOR + 1);
         match self.kind() {
-            Kind::File => runs.iter().chain(size).collect(),
+            Kind::File | Kind::Symlink => runs.iter().chain(size).collect(),
             Kind::Directory => runs.iter().flatten().map(|slot| slot..slot + 1).collect(),
         }
     }

@@ -16,6 +16,7 @@ impl Tree {
             let mut next = Vec::new();
             for (path, number) in level {
                 match &self.inode(number).body {
+                    Body::Symlink => {}
                     Body::File { size } => files.push((path, self.device(number), *size)),
                     Body::Directory(directory) => {
                         let there =

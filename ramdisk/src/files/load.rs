@@ -37,6 +37,7 @@ impl Tree {
                 inode.links += 1;
                 match &mut inode.body {
                     _ if inode.links > 1 => {}
+                    Body::Symlink => {}
                     Body::Directory(_) => unread.push(target),
                     Body::File { size } => {
                         storage.note_sector(base + target, SIZE_SECTOR);
@@ -57,7 +58,7 @@ fn read_directory(disk: Option<&Disk>) -> Result<(Directory, Vec<(Kind, Number)>
     let mut directory = Directory::default();
     let mut targets = Vec::new();
     let Some(disk) = disk else { return Ok((directory, targets)) };
-    for sector in disk.used_sectors(0..u64::MAX) {
+    for sector in disk.used_sectors(0..SIZE_SECTOR) {
         let (kind, number, name) = slot::decode(disk.sector(sector))?;
         let name_here = Name { slot: sector, leads_to: Some(number), led_to: Some(number) };
         if number >= INODES || directory.names.insert(name.to_owned(), name_here).is_some() {

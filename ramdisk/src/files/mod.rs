@@ -1,5 +1,7 @@
 //! Files: the calls that a checked system may make, and a simulated file system that promises no more than POSIX.
 
+mod allocate;
+mod attributes;
 mod contents;
 mod granule;
 mod inode;
@@ -72,16 +74,44 @@ pub enum Kind {
     File,
     /// A directory.
     Directory,
+    /// A symbolic link: the text that it holds leads nobody anywhere, for no path is resolved through one.
+    Symlink,
+}
+
+/// What `renameat2(2)` does besides giving a node another name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Renaming {
+    /// The other name must not be there (`RENAME_NOREPLACE`).
+    NoReplace,
+    /// Both are there, and change places (`RENAME_EXCHANGE`).
+    Exchange,
+}
+
+/// What `fallocate(2)` does with a range of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Fallocate {
+    /// It has blocks, and the file reaches at least to its end.
+    Allocate,
+    /// It has blocks (`FALLOC_FL_KEEP_SIZE`): nothing of that is seen.
+    KeepSize,
+    /// It is zeroes, as far as the file reaches (`FALLOC_FL_PUNCH_HOLE`).
+    PunchHole,
+    /// It is zeroes, and the file reaches at least to its end (`FALLOC_FL_ZERO_RANGE`).
+    ZeroRange,
+    /// It is gone, and what was behind it comes nearer (`FALLOC_FL_COLLAPSE_RANGE`); whole blocks, before the end of the file.
+    CollapseRange,
+    /// As many zeroes are put before it (`FALLOC_FL_INSERT_RANGE`); whole blocks, before the end of the file.
+    InsertRange,
 }
 
 /// What `stat(2)` says, as far as checkers ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
-    /// File or directory.
+    /// What it is.
     pub kind: Kind,
     /// The inode number.
     pub inode: u32,
-    /// Bytes of a file; 0 for a directory.
+    /// Bytes of a file; 0 for anything else.
     pub size: u64,
     /// Names that lead to it.
     pub links: u32,
@@ -145,6 +175,55 @@ pub trait Files {
     /// Stores `data` at a byte offset through a shared mapping, and `msync(2)` of what was stored with `MS_SYNC`. `EINVAL` beyond
     /// the end of the file.
     fn write_mapped(&self, _fd: Fd, _offset: u64, _data: &[u8]) -> Result<()> {
+        Err(Errno::EOPNOTSUPP)
+    }
+
+    /// `symlink(2)`: makes a symbolic link that holds `target`, which is text like any other.
+    fn symlink(&self, _target: &str, _path: &str) -> Result<()> {
+        Err(Errno::EOPNOTSUPP)
+    }
+    /// `readlink(2)`; nothing if a crash has left the name alone.
+    fn readlink(&self, _path: &str) -> Result<String> {
+        Err(Errno::EOPNOTSUPP)
+    }
+    /// `chmod(2)` of a file or directory: the bits 07777.
+    fn chmod(&self, _path: &str, _mode: u32) -> Result<()> {
+        Err(Errno::EOPNOTSUPP)
+    }
+    /// The bits 07777 of a mode; of a new file 0644, of a new directory 0755.
+    fn mode(&self, _path: &str) -> Result<u32> {
+        Err(Errno::EOPNOTSUPP)
+    }
+    /// `setxattr(2)` of a file or directory: a new attribute or a new value of one.
+    fn setxattr(&self, _path: &str, _name: &str, _value: &[u8]) -> Result<()> {
+        Err(Errno::EOPNOTSUPP)
+    }
+    /// `removexattr(2)`; `ENODATA` if it is not there.
+    fn removexattr(&self, _path: &str, _name: &str) -> Result<()> {
+        Err(Errno::EOPNOTSUPP)
+    }
+    /// The extended attributes of a file or directory whose names begin with `user.`, names in order, each with its value.
+    fn xattrs(&self, _path: &str) -> Result<Vec<(String, Vec<u8>)>> {
+        Err(Errno::EOPNOTSUPP)
+    }
+    /// `renameat2(2)`.
+    fn rename_with(&self, _from: &str, _to: &str, _how: Renaming) -> Result<()> {
+        Err(Errno::EOPNOTSUPP)
+    }
+    /// Makes a file without a name in a directory's file system, and opens it (`O_TMPFILE`).
+    fn open_unnamed(&self, _directory: &str) -> Result<Fd> {
+        Err(Errno::EOPNOTSUPP)
+    }
+    /// Gives an open file a name (`linkat(2)`, `AT_EMPTY_PATH`).
+    fn link_open(&self, _fd: Fd, _to: &str) -> Result<()> {
+        Err(Errno::EOPNOTSUPP)
+    }
+    /// `fallocate(2)`; `offset` and `len` in bytes.
+    fn fallocate(&self, _fd: Fd, _how: Fallocate, _offset: u64, _len: u64) -> Result<()> {
+        Err(Errno::EOPNOTSUPP)
+    }
+    /// `FICLONE`: a file that is empty shares the contents of another one.
+    fn clone_file(&self, _from: Fd, _to: Fd) -> Result<()> {
         Err(Errno::EOPNOTSUPP)
     }
 

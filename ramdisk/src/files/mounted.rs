@@ -46,30 +46,37 @@ impl Mounted {
         let there = place.map_or(Some(ROOT), |place| place.inode);
         let file = match (there, place) {
             (Some(_), _) if flags.create && flags.exclusive => return Err(Errno::EEXIST),
-            (Some(number), _) if self.tree.inode(number).kind() == Kind::Directory => {
-                return Err(Errno::EISDIR);
-            }
-            (Some(number), _) => number,
+            (Some(number), _) => match self.tree.inode(number).kind() {
+                Kind::File => number,
+                Kind::Directory => return Err(Errno::EISDIR),
+                Kind::Symlink => return Err(Errno::ELOOP),
+            },
             (None, Some(place)) if flags.create => self.tree.create(&place, Kind::File)?,
             (None, _) => return Err(Errno::ENOENT),
         };
         if flags.truncate {
             self.tree.resize(file, 0)?;
         }
+        Ok(self.hold(file, synced))
+    }
+
+    /// A handle of a file, by the smallest number that is free.
+    pub fn hold(&mut self, file: Number, synced: Option<Synced>) -> Fd {
         self.tree.inode_mut(file).handles += 1;
         let fd = self.open.iter().position(Option::is_none).unwrap_or(self.open.len());
         self.open.resize(self.open.len().max(fd + 1), None);
         self.open[fd] = Some(Handle { file, synced });
-        Ok(Fd(fd as u32))
+        Fd(fd as u32)
     }
 
     /// Writes through a handle, durably if it was opened so.
     pub fn write(&mut self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
         let Handle { file, synced } = self.handle(fd)?;
         self.tree.write(file, offset, data)?;
-        // Here the data and the size of a file become durable together, so that both kinds are one.
-        if synced.is_some() {
-            self.tree.sync(file);
+        match synced {
+            None => {}
+            Some(Synced::Data) => self.tree.sync_data(file),
+            Some(Synced::All) => self.tree.sync(file),
         }
         Ok(())
     }
@@ -112,15 +119,35 @@ impl Mounted {
         match new.inode {
             Some(same) if same == moved => return Ok(()),
             Some(replaced) => match (kind, self.tree.inode(replaced).kind()) {
-                (Kind::File, Kind::File) => {}
-                (Kind::File, Kind::Directory) => return Err(Errno::EISDIR),
-                (Kind::Directory, Kind::File) => return Err(Errno::ENOTDIR),
                 (Kind::Directory, Kind::Directory) => self.must_be_empty(replaced)?,
+                (Kind::Directory, _) => return Err(Errno::ENOTDIR),
+                (_, Kind::Directory) => return Err(Errno::EISDIR),
+                _ => {}
             },
             None => {}
         }
         self.tree.point(&new, Some(moved))?;
         self.tree.point(&old, None)
+    }
+
+    /// Has two names change places: each is written, the first one first.
+    pub fn exchange(&mut self, one: &str, other: &str) -> Result<()> {
+        let (first, node, _) = self.existing(one, Errno::EBUSY)?;
+        let (second, opposite, _) = self.existing(other, Errno::EBUSY)?;
+        if node == opposite {
+            return Ok(());
+        }
+        if self.tree.passes(other, node)? || self.tree.passes(one, opposite)? {
+            return Err(Errno::EINVAL);
+        }
+        self.tree.point(&first, Some(opposite))?;
+        self.tree.point(&second, Some(node))
+    }
+
+    /// A path's inode, if it is a file or directory; symbolic links have no attributes (`EPERM`, as xattr(7) has it).
+    pub fn with_attributes(&self, path: &str) -> Result<Number> {
+        let number = self.tree.lookup(path)?;
+        if self.tree.inode(number).kind() == Kind::Symlink { Err(Errno::EPERM) } else { Ok(number) }
     }
 
     /// `ENOTEMPTY` for a directory with names, `ENOTDIR` for a file.

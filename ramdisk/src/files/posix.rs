@@ -10,7 +10,7 @@ use nix::errno::Errno;
 
 use super::granule::Granule;
 use super::mounted::Mounted;
-use super::{Ability, Fd, Files, Kind, OpenFlags, Result, Stat, Synced};
+use super::{Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Stat, Synced};
 use crate::Storage;
 
 /// A simulated file system. Its clones are the same one, with the same open files.
@@ -106,8 +106,12 @@ impl Files for SimFiles {
         Ok(())
     }
 
+    /// Contents and size; not the mode, and no extended attribute.
     fn fdatasync(&self, fd: Fd) -> Result<()> {
-        self.fsync(fd)
+        let mut mounted = self.0.borrow_mut();
+        let file = mounted.file(fd)?;
+        mounted.tree.sync_data(file);
+        Ok(())
     }
 
     fn stat(&self, path: &str) -> Result<Stat> {
@@ -194,6 +198,94 @@ impl Files for SimFiles {
             return Err(Errno::EINVAL);
         }
         self.pwrite(fd, offset, data)?;
-        self.fsync(fd)
+        self.fdatasync(fd)
+    }
+
+    /// `ENAMETOOLONG` for a target of more than 510 bytes.
+    fn symlink(&self, target: &str, path: &str) -> Result<()> {
+        self.operation("symlink", |mounted| {
+            let place = mounted.vacant(path)?;
+            mounted.tree.create_symlink(&place, target)
+        })
+    }
+
+    fn readlink(&self, path: &str) -> Result<String> {
+        let mounted = self.0.borrow();
+        mounted.tree.target(mounted.tree.lookup(path)?)
+    }
+
+    fn chmod(&self, path: &str, mode: u32) -> Result<()> {
+        self.operation("chmod", |mounted| {
+            let number = mounted.with_attributes(path)?;
+            mounted.tree.set_mode(number, mode);
+            Ok(())
+        })
+    }
+
+    fn mode(&self, path: &str) -> Result<u32> {
+        let mounted = self.0.borrow();
+        mounted.tree.mode(mounted.with_attributes(path)?)
+    }
+
+    /// `ENOSPC` for a name and a value of more than 509 bytes together.
+    fn setxattr(&self, path: &str, name: &str, value: &[u8]) -> Result<()> {
+        self.operation("setxattr", |mounted| {
+            let number = mounted.with_attributes(path)?;
+            mounted.tree.set_attribute(number, name, value)
+        })
+    }
+
+    fn removexattr(&self, path: &str, name: &str) -> Result<()> {
+        self.operation("removexattr", |mounted| {
+            let number = mounted.with_attributes(path)?;
+            mounted.tree.remove_attribute(number, name)
+        })
+    }
+
+    fn xattrs(&self, path: &str) -> Result<Vec<(String, Vec<u8>)>> {
+        let mounted = self.0.borrow();
+        mounted.tree.attributes(mounted.with_attributes(path)?)
+    }
+
+    fn rename_with(&self, from: &str, to: &str, how: Renaming) -> Result<()> {
+        self.operation("rename", |mounted| match how {
+            Renaming::Exchange => mounted.exchange(from, to),
+            Renaming::NoReplace => {
+                mounted.existing(from, Errno::EBUSY)?;
+                mounted.vacant(to)?;
+                mounted.rename(from, to)
+            }
+        })
+    }
+
+    fn open_unnamed(&self, directory: &str) -> Result<Fd> {
+        let mut mounted = self.0.borrow_mut();
+        let number = mounted.tree.lookup(directory)?;
+        mounted.tree.directory(number)?;
+        let file = mounted.tree.make(Kind::File)?;
+        Ok(mounted.hold(file, None))
+    }
+
+    fn link_open(&self, fd: Fd, to: &str) -> Result<()> {
+        self.operation("link", |mounted| {
+            let file = mounted.file(fd)?;
+            let place = mounted.vacant(to)?;
+            mounted.tree.point(&place, Some(file))
+        })
+    }
+
+    fn fallocate(&self, fd: Fd, how: Fallocate, offset: u64, len: u64) -> Result<()> {
+        self.operation("fallocate", |mounted| {
+            let file = mounted.file(fd)?;
+            mounted.tree.fallocate(file, how, offset, len)
+        })
+    }
+
+    /// What is shared lies there twice. `EINVAL` if the other file is not empty.
+    fn clone_file(&self, from: Fd, to: Fd) -> Result<()> {
+        self.operation("clone", |mounted| {
+            let (from, to) = (mounted.file(from)?, mounted.file(to)?);
+            mounted.tree.clone_file(from, to)
+        })
     }
 }

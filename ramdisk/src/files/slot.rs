@@ -2,7 +2,7 @@
 //!
 //! | bytes | meaning |
 //! | --- | --- |
-//! | 0 | 1 for a file, 2 for a directory |
+//! | 0 | 1 for a file, 2 for a directory, 3 for a symbolic link |
 //! | 1 | length of the name in bytes |
 //! | 2 - 5 | inode number, little endian |
 //! | 6 - | the name, UTF-8; zeroes behind it |
@@ -28,6 +28,7 @@ pub fn encode(kind: Kind, inode: u32, name: &str) -> Bytes {
     sector[0] = match kind {
         Kind::File => 1,
         Kind::Directory => 2,
+        Kind::Symlink => 3,
     };
     sector[1] = name.len() as u8;
     sector[2..NAME_AT].copy_from_slice(&inode.to_le_bytes());
@@ -45,6 +46,7 @@ pub fn decode(sector: &[u8]) -> Result<(Kind, u32, &str)> {
     let kind = match sector[0] {
         1 => Kind::File,
         2 => Kind::Directory,
+        3 => Kind::Symlink,
         _ => return Err(Errno::EIO),
     };
     let inode = u32::from_le_bytes([sector[2], sector[3], sector[4], sector[5]]);

@@ -2,7 +2,8 @@
 //!
 //! Inode i is device `base + i` of the storage. A file's contents begin at byte 0 of its device and its size is one sector far
 //! behind them ([`SIZE_SECTOR`](super::inode::SIZE_SECTOR)); each name that ever stood in a directory has one sector of the
-//! directory's device, a [`slot`]. A device of zeroes is an empty file or directory.
+//! directory's device, a [`slot`]. A symbolic link's device has its target, and behind the size's sector each has those of its
+//! [`attributes`](super::attributes). A device of zeroes is an empty file or directory.
 //!
 //! Invariants: every change goes through [`Storage::dirty`] and is remembered in [`Inode::dirty`]; an inode number or a slot is
 //! never used again for something else, for a crash may bring back what it was; an inode is forgotten as soon as nobody can
@@ -90,23 +91,30 @@ impl Tree {
         self.inodes.get_mut(&number).expect("a name, a handle or an unsynced directory keeps the inode")
     }
 
-    /// The names of a directory; `ENOTDIR` for a file.
+    /// The names of a directory; `ENOTDIR` for anything else.
     pub fn directory(&self, number: Number) -> Result<&Directory> {
         match &self.inode(number).body {
             Body::Directory(directory) => Ok(directory),
-            Body::File { .. } => Err(Errno::ENOTDIR),
+            Body::File { .. } | Body::Symlink => Err(Errno::ENOTDIR),
         }
     }
 
     fn directory_mut(&mut self, number: Number) -> Result<&mut Directory> {
         match &mut self.inode_mut(number).body {
             Body::Directory(directory) => Ok(directory),
-            Body::File { .. } => Err(Errno::ENOTDIR),
+            Body::File { .. } | Body::Symlink => Err(Errno::ENOTDIR),
         }
     }
 
     /// Makes an inode with a name; `ENOSPC` if there are no more numbers.
     pub fn create(&mut self, place: &Place<'_>, kind: Kind) -> Result<Number> {
+        let number = self.make(kind)?;
+        self.point(place, Some(number))?;
+        Ok(number)
+    }
+
+    /// Makes an inode that nothing leads to; `ENOSPC` if there are no more numbers.
+    pub fn make(&mut self, kind: Kind) -> Result<Number> {
         self.storage.note(Read::Highest { first: self.base, last: self.base + (INODES - 1) });
         if self.next >= INODES {
             return Err(Errno::ENOSPC);
@@ -114,7 +122,6 @@ impl Tree {
         let number = self.next;
         self.next += 1;
         self.inodes.insert(number, Inode::new(kind));
-        self.point(place, Some(number))?;
         Ok(number)
     }
 
@@ -153,10 +160,25 @@ impl Tree {
         self.storage.dirty(self.device(number), sector, bytes);
     }
 
-    /// Makes an inode's contents and size, or its names, durable.
+    /// Makes an inode's contents and size, or its names, and its attributes durable.
     pub fn sync(&mut self, number: Number) {
+        let dirty = self.inode_mut(number).take_dirty();
+        self.write_back(number, dirty);
+        if let Body::Directory(directory) = &mut self.inode_mut(number).body {
+            let removed = std::mem::take(&mut directory.removed);
+            self.settle(number, removed);
+        }
+    }
+
+    /// Makes a file's contents and size durable.
+    pub fn sync_data(&mut self, file: Number) {
+        let dirty = self.inode_mut(file).take_dirty_data();
+        self.write_back(file, dirty);
+    }
+
+    fn write_back(&mut self, number: Number, runs: Vec<std::ops::Range<u64>>) {
         let device = self.device(number);
-        for run in self.inode_mut(number).take_dirty() {
+        for run in runs {
             let mut bytes = vec![0; (run.end - run.start) as usize * SECTOR_BYTES];
             self.storage.read(device, run.start * SECTOR_BYTES as u64, &mut bytes);
             let id = self.storage.submit(device, run.start, Payload::Data(bytes.into()), Flags::NONE);
@@ -164,10 +186,6 @@ impl Tree {
         }
         let id = self.storage.flush(device);
         self.storage.complete(id, false);
-        if let Body::Directory(directory) = &mut self.inode_mut(number).body {
-            let removed = std::mem::take(&mut directory.removed);
-            self.settle(number, removed);
-        }
     }
 
     /// Makes every change durable, device by device.

@@ -1,16 +1,25 @@
 //! What stands in a sector of a device, in words.
 
+use super::attributes;
 use super::inode::{Body, Name, Number, SIZE_SECTOR};
 use super::tree::{ROOT, Tree};
 use crate::SECTOR_BYTES;
 
 impl Tree {
-    /// What stands in a sector of an inode's device: contents of a file, its size, or a name; none for what nothing is known of.
+    /// What stands in a sector of an inode's device: contents of a file, its size, a name, its mode, or an attribute; none for what nothing is known of.
     pub fn whose(&self, number: Number, sector: u64) -> Option<String> {
         let inode = self.inodes.get(&number)?;
         let removed = || self.path_of(number, |name| name.led_to).map(|path| path + " (removed)");
         let path = self.path_of(number, |name| name.leads_to).or_else(removed);
+        if let Some(what) = attributes::what(sector) {
+            let path = path.unwrap_or_else(|| format!("inode {number}"));
+            return Some(format!("{what} of {path}"));
+        }
         match &inode.body {
+            Body::Symlink => {
+                let link = path.unwrap_or_else(|| format!("a symbolic link without a name, inode {number}"));
+                Some(format!("the target of {link}"))
+            }
             Body::Directory(directory) => {
                 let (name, _) = directory.names.iter().find(|(_, name)| name.slot == sector)?;
                 let folder = path.unwrap_or_else(|| format!("(directory {number})"));

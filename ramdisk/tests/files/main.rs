@@ -1,5 +1,6 @@
 //! The simulated files against the table of `docs/fault-model.md`, section 7, and against a model too simple to be wrong.
 
+mod attributes;
 mod contents;
 mod crash_images;
 mod errors;

@@ -33,6 +33,7 @@ impl Tree {
                 let failed = |errno| format!("{path} cannot be read: {errno}");
                 let node = match kind {
                     Kind::Directory => Node::Directory,
+                    Kind::Symlink => return Err(format!("{path} is a symbolic link, which nobody has made")),
                     Kind::File => Node::File {
                         links: files.stat(&path).map_err(failed)?.links,
                         contents: files.read_file(&path).map_err(failed)?,

@@ -69,24 +69,31 @@ fn in_directory(
 /// Why what was found is not this inode.
 fn misfit(search: &Search<'_>, path: &str, inode: u32, id: Id) -> Violation {
     let written = search.history.file(id);
-    match (search.tree.nodes.get(&inode), written) {
+    let kind = |what: &str| Violation::new(Verdict::Corrupt, "kind", what);
+    let attributes_or = |what: &str| search.attributes(inode, id).err().unwrap_or_else(|| kind(what));
+    let violation = match (search.tree.nodes.get(&inode), written) {
         (Some(Node::File { bytes, .. }), Some(written)) => {
             match contents::judge(written, bytes, search.garbage) {
-                Err(violation) => Violation { message: format!("{path} {}", violation.message), ..violation },
-                Ok(()) => Violation::new(Verdict::Corrupt, "kind", format!("{path} is a file")),
+                Err(violation) => violation,
+                Ok(()) => attributes_or("is a file"),
             }
         }
-        (Some(Node::Directory(_)), _) => {
-            Violation::new(Verdict::Corrupt, "kind", format!("{path} is a directory"))
+        (Some(Node::Symlink { target, .. }), _) => {
+            search.target(id, target).err().unwrap_or_else(|| kind("is a symbolic link"))
         }
-        _ => Violation::new(Verdict::Corrupt, "kind", format!("{path} is a file")),
-    }
+        (Some(Node::Directory(_)), _) if search.fs.is_directory(id) => attributes_or("is a directory"),
+        (Some(Node::Directory(_)), _) => kind("is a directory"),
+        _ => kind("is a file"),
+    };
+    Violation { message: format!("{path} {}", violation.message), ..violation }
 }
 
 /// A file that has not as many links as names.
 pub fn links(tree: &Tree) -> Option<Violation> {
     tree.nodes.values().find_map(|node| match node {
-        Node::File { path, links, names, .. } if links != names => {
+        Node::File { path, links, names, .. } | Node::Symlink { path, links, names, .. }
+            if links != names =>
+        {
             let text = format!("{path} has {names} names, and says {links}");
             Some(Violation::new(Verdict::Corrupt, "link-count", text))
         }
@@ -103,7 +110,7 @@ mod tests {
     #[test]
     fn links_are_counted() {
         let file = |links, names| Node::File { path: "/a".into(), links, names, bytes: Vec::new() };
-        let tree = |node| Tree { root: 0, nodes: BTreeMap::from([(1, node)]) };
+        let tree = |node| Tree { root: 0, nodes: BTreeMap::from([(1, node)]), attributes: BTreeMap::new() };
         assert_eq!(links(&tree(file(2, 2))), None);
         let found = links(&tree(file(2, 1))).unwrap();
         assert_eq!(

@@ -1,5 +1,5 @@
 //! What was done, as operations that a crash keeps or loses one by one (EX-103): a call is taken apart into making an inode, leading a
-//! name to it, leading a name nowhere, and writing or resizing a file.
+//! name to it, leading a name nowhere, writing or resizing a file, and setting a mode or an extended attribute.
 //!
 //! An operation is *stable* once something has forced it, and *volatile* before: on disk, or not. Operations on different names are
 //! independent of each other, and so are those on different files; of those on one name the newest on disk is seen. So it is enough
@@ -7,17 +7,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use explode_runtime::check::Violation;
+
 use crate::fs::sync::Call as By;
 use crate::fs::sync::file::File;
-use crate::fs::topology::{Abstract, Call, Id, split};
+use crate::fs::topology::{Abstract, BLOCK, Call, Id, Seen, split};
+
+use super::attributes::Past;
 
 /// All that may be on disk.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct History {
     names: BTreeMap<(Id, String), Name>,
     files: BTreeMap<Id, Written>,
+    /// Of what has them not as it had them when it was new.
+    attributes: BTreeMap<Id, Past>,
     /// The inodes whose making is stable.
     made: BTreeSet<Id>,
+    /// Those that nothing was done to since, and before which neither name had led where it leads now.
+    exchanges: Vec<[(Id, String); 2]>,
 }
 
 /// A name in a directory.
@@ -49,10 +57,16 @@ impl History {
                 self.lead(fs, path, Some(fs.next()));
                 self.files.insert(fs.next(), Written::default());
             }
-            Call::Mkdir { path } => self.lead(fs, path, Some(fs.next())),
-            Call::Unlink { path } | Call::Rmdir { path } => self.lead(fs, path, None),
+            Call::Mkdir { path } | Call::Symlink { path, .. } => self.lead(fs, path, Some(fs.next())),
+            Call::Tmpfile { path } => {
+                self.lead(fs, path, Some(fs.next()));
+                self.write(fs.next(), call, bytes);
+            }
+            Call::Unlink { path } | Call::Rmdir { path } | Call::UnlinkHeld { path } => {
+                self.lead(fs, path, None);
+            }
             Call::Link { from, to } => self.lead(fs, to, Some(at(from))),
-            Call::Rename { from, to } => {
+            Call::Rename { from, to } | Call::RenameNoReplace { from, to } => {
                 // Nobody promises that what is replaced is not gone before; that a rename is atomic is nowhere demanded.
                 if fs.find(to).is_some() {
                     self.lead(fs, to, None);
@@ -60,24 +74,68 @@ impl History {
                 self.lead(fs, to, Some(at(from)));
                 self.lead(fs, from, None);
             }
-            Call::Ftruncate { path, size } => {
-                let file = self.files.entry(at(path)).or_default();
-                file.forced.truncate(*size);
-                file.largest = file.largest.max(*size);
+            // Nor that an exchange is, in a manual page.
+            Call::Exchange { one, other } => {
+                let (first, second) = (at(one), at(other));
+                let (place, opposite) = (self.place(fs, one), self.place(fs, other));
+                let led = |place: &(Id, String), id| self.leads(place.0, &place.1).contains(&Some(id));
+                let is_first = !led(&place, second) && !led(&opposite, first);
+                self.lead(fs, one, Some(second));
+                self.lead(fs, other, Some(first));
+                self.exchanges.extend(is_first.then_some([place, opposite]));
             }
-            Call::Pwrite { path, at: offset } => {
-                let file = self.files.entry(at(path)).or_default();
-                file.forced.write(*offset, bytes);
-                file.writes.push((*offset, bytes.to_vec()));
-                file.largest = file.largest.max(file.forced.size());
+            Call::Ftruncate { path, .. }
+            | Call::Pwrite { path, .. }
+            | Call::Fallocate { path, .. }
+            | Call::Store { path }
+            | Call::Clone { to: path, .. } => {
+                let id = at(path);
+                let mut after = fs.clone();
+                call.apply(&mut after, bytes);
+                self.write(id, call, after.bytes(id));
+            }
+            Call::Chmod { path, .. } | Call::Setxattr { path, .. } | Call::Removexattr { path } => {
+                let id = at(path);
+                let mut after = fs.clone();
+                call.apply(&mut after, bytes);
+                let past = self.attributes.entry(id).or_insert_with(|| Past::new(fs.is_directory(id)));
+                past.follow(after.attributes(id));
             }
         }
     }
 
+    /// A call writes or resizes a file, which holds `after` then.
+    fn write(&mut self, id: Id, call: &Call, after: &[u8]) {
+        let file = self.files.entry(id).or_default();
+        let written = call.change(&mut file.forced, after);
+        file.writes.extend(written.map(|(at, bytes)| (at, bytes.to_vec())));
+        file.largest = file.largest.max(file.forced.size());
+    }
+
+    /// A call has returned: what it has forced itself is stable. `fs` is the tree then.
+    pub fn end(&mut self, fs: &Abstract, call: &Call) {
+        if let Call::Store { path } = call
+            && let Some(file) = fs.find(path).and_then(|id| self.files.get_mut(&id))
+        {
+            file.forced.sync_range(By::Msync, 0..BLOCK);
+        }
+    }
+
     fn lead(&mut self, fs: &Abstract, path: &str, to: Option<Id>) {
+        let place = self.place(fs, path);
+        self.exchanges.retain(|names| !names.contains(&place));
+        self.names.entry(place).or_default().volatile.push(to);
+    }
+
+    /// A directory, and a name in it.
+    fn place(&self, fs: &Abstract, path: &str) -> (Id, String) {
         let (parent, name) = split(path);
-        let parent = fs.find(parent).expect("its directory is there");
-        self.names.entry((parent, name.to_owned())).or_default().volatile.push(to);
+        (fs.find(parent).expect("its directory is there"), name.to_owned())
+    }
+
+    /// The names that have changed places, and were left alone since: they have never led to the same inode.
+    pub fn exchanges(&self) -> impl Iterator<Item = &[(Id, String); 2]> {
+        self.exchanges.iter()
     }
 
     /// sync(2): all that was done is stable.
@@ -89,6 +147,7 @@ impl History {
     /// fsync(2) of a file or directory.
     pub fn fsync(&mut self, fs: &Abstract, id: Id, by: By) {
         self.made.insert(id);
+        self.attributes.get_mut(&id).into_iter().for_each(Past::force);
         if fs.is_directory(id) {
             for (_, name) in self.names.iter_mut().filter(|((directory, _), _)| *directory == id) {
                 name.stable = name.volatile.pop().unwrap_or(name.stable);
@@ -105,8 +164,9 @@ impl History {
         let of =
             |((directory, _), name): (&(Id, String), &Name)| *directory != id || name.volatile.is_empty();
         let contents = || self.files.get(&id).is_none_or(|file| file.forced.is_synced());
+        let attributes = self.attributes.get(&id).is_none_or(Past::is_forced);
         let made = id == Abstract::ROOT || self.made.contains(&id);
-        made && if fs.is_directory(id) { self.names.iter().all(of) } else { contents() }
+        made && attributes && if fs.is_directory(id) { self.names.iter().all(of) } else { contents() }
     }
 
     /// The names that were ever in a directory.
@@ -127,6 +187,17 @@ impl History {
     /// Is the making of an inode stable?
     pub fn is_made(&self, id: Id) -> bool {
         self.made.contains(&id)
+    }
+
+    /// Can a file or directory have this mode and these extended attributes?
+    ///
+    /// # Errors
+    /// Why not, without its path.
+    pub fn judge(&self, fs: &Abstract, id: Id, seen: &Seen) -> Result<(), Violation> {
+        match self.attributes.get(&id) {
+            Some(past) => past.judge(seen),
+            None => Past::new(fs.is_directory(id)).judge(seen),
+        }
     }
 
     /// What may be in a file.

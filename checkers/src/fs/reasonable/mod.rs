@@ -1,7 +1,7 @@
 //! A recovered file system is reasonable (EX-102, EX-103): what was forced is there unless it was deleted, and nothing is there that
 //! was never made.
 //!
-//! mutate makes one of the eight system calls on one node of the tree ([`topology`](super::topology)), or forces something: sync(2), or
+//! mutate makes one of the system calls on one node of the tree ([`topology`](super::topology)), or forces something: sync(2), or
 //! fsync(2) of one file or directory. Every disk that a crash could leave meanwhile and right then is checked: some of the operations
 //! that are volatile then, with all that are stable, must build what is there. After `mkdir /a`, `mkdir /a/b` that may be `/`, `/a` or
 //! `/a/b`; if fsync of `/` and of `/a` came between, `/` alone is wrong.
@@ -13,8 +13,10 @@
 //! | `flushed-name` | a name whose directory was forced, and its inode, is there: it leads to what it did, or where a later call has led it (fsync(2), DESCRIPTION) |
 //! | `deleted-name` | a name that was taken away is not there once its directory was forced |
 //! | `created-name` | a name that no call has made is not there; but in `lost+found`, and as `FSCK....REC`, where a repair sets aside what it finds |
-//! | `flushed-contents` | what was forced of a file, and not changed since, is there; and its size (fsync(2)) |
+//! | `flushed-contents` | what was forced of a file, or of what a symbolic link holds, and not changed since, is there; and its size (fsync(2)) |
 //! | `unsynced-contents` | the rest of a file is zeroes, or what was written there at some time, and no longer than it ever was since; with `unsynced=any` it may hold anything |
+//! | `flushed-attributes` | once a file or directory is forced it has the mode and the extended attributes that it had then, or those of a later call (fsync(2): "also flushes the metadata information associated with the file (see inode(7))"; xattr(7)) |
+//! | `unsynced-attributes` | before that, those that it had when it was new or at some time since |
 //! | `kind` | a name leads to a file or a directory as it did |
 //! | `one-sequence` | all of it at once: a name is not missing whose file is there by another, names that were forced and lead to one file do so, and those of two files do not; with `copies=false` no file is there twice |
 //! | `link-count` | a file has as many links as names (stat(2), st_nlink) |
@@ -23,9 +25,13 @@
 //! POSIX and the manual pages promise nothing of what was not forced, and nothing here asks for it: of volatile operations any may be
 //! there, in any combination, that a rename is atomic included; what replaces a name may be missing together with what it replaces.
 //! What has lost its last name may be anything while its name can come back, for its inode and its blocks may be another's by then.
+//! So it is with an exchange, unless `exchange=whole` says that it is there whole or not at all, as a journal does it (Linux,
+//! Documentation/filesystems/ext4/journal.rst: "guaranteeing the atomicity of whatever gets written through the journal"). A symbolic link cannot be opened, so only
+//! sync forces it; before that it may hold nothing. msync forces what was stored (POSIX, msync), in a file that is there.
 //! That unsynced contents are not somebody else's is written down for some file systems only (ext4's data=ordered), so
 //! `unsynced-contents` is the one line that asks for more than POSIX; `unsynced=any` takes it back.
 
+mod attributes;
 mod contents;
 mod explain;
 mod history;
@@ -42,11 +48,11 @@ use std::panic::Location;
 use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::Stack;
+use explode_runtime::recover::{Fault, Stack};
 use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::topology::{Abstract, CALLS, DIRS, FAR, FILES, Limits};
+use super::topology::{Abstract, CALLS, DIRS, FAR, FILES, Limits, probe};
 use contents::Garbage;
 use history::History;
 use search::Search;
@@ -74,6 +80,11 @@ pub const DEF: CheckerDef = CheckerDef {
             about: "may a rename or link that is not forced leave a file as two, as FAT does: true, false",
             default: "true",
         },
+        OptionDef {
+            name: "exchange",
+            about: "what a crash may leave of an exchange: half (one file under both names), whole",
+            default: "half",
+        },
     ],
     build,
 };
@@ -84,6 +95,8 @@ struct Reasonable {
     limits: Limits,
     garbage: Garbage,
     copies: bool,
+    /// Is an exchange there whole or not at all?
+    whole: bool,
     fs: Abstract,
     /// How many writes there were.
     writes: u32,
@@ -100,6 +113,7 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
         limits: Limits::of(options)?,
         garbage: options.one_of("unsynced", &[("own", Garbage::Own), ("any", Garbage::Any)])?,
         copies: options.bool("copies", true)?,
+        whole: options.one_of("exchange", &[("half", false), ("whole", true)])?,
         fs,
         writes: 0,
         during: now.clone(),
@@ -110,7 +124,7 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 impl Reasonable {
     /// Is a tree reasonable?
     fn judge(&self, tree: &Tree, history: &History) -> Result<(), Violation> {
-        let mut search = Search::new(&self.fs, history, tree, self.garbage, self.copies);
+        let mut search = Search::new(&self.fs, history, tree, self.garbage, (self.copies, self.whole));
         if !search.is_legal() {
             return Err(explain::why(&mut search));
         }
@@ -119,6 +133,19 @@ impl Reasonable {
 }
 
 impl Checker for Reasonable {
+    fn probes(&self) -> bool {
+        self.limits.calls.need_a_probe()
+    }
+
+    fn probe(&self, stack: &Stack) -> Result<Vec<String>, Fault> {
+        let missing = probe(stack.files()?.as_ref(), self.limits.calls)?;
+        Ok(missing.into_iter().map(str::to_owned).collect())
+    }
+
+    fn leave_out(&mut self, what: &[String]) {
+        self.limits.calls = what.iter().fold(self.limits.calls, |calls, word| calls.without(word));
+    }
+
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let files = cx.stack().files()?;
         let steps = Step::possible(&self.fs, &self.now, &self.limits);
@@ -135,7 +162,7 @@ impl Checker for Reasonable {
             Epoch::Begin | Epoch::InBetween => &self.during,
             Epoch::End | Epoch::Now | Epoch::Soft => &self.now,
         };
-        match Tree::of(stack.files()?.as_ref()) {
+        match Tree::of(stack.files()?.as_ref(), self.limits.calls) {
             Ok(tree) => Ok(self.judge(&tree, history)?),
             Err(Unread::Damaged(text)) => Err(Violation::new(Verdict::Corrupt, "readable", text).into()),
             Err(Unread::Broken(failure)) => Err(failure),

@@ -9,10 +9,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use explode_runtime::check::{Verdict, Violation};
+
 use super::contents::{self, Garbage};
 use super::history::History;
-use super::tree::{Node, Tree};
-use crate::fs::topology::{Abstract, Id};
+use super::tree::{Node as Found, Tree};
+use crate::fs::topology::{Abstract, Id, Node};
 
 /// Looks at one tree.
 pub struct Search<'a> {
@@ -23,6 +25,8 @@ pub struct Search<'a> {
     pub garbage: Garbage,
     /// May one inode be found as two, where not both of their names are settled?
     pub copies: bool,
+    /// Is an exchange there whole or not at all?
+    pub whole: bool,
     /// The inodes that have a name.
     alive: BTreeSet<Id>,
     /// Whether an inode that was found can be one of the model's, by itself.
@@ -48,10 +52,11 @@ impl<'a> Search<'a> {
         history: &'a History,
         tree: &'a Tree,
         garbage: Garbage,
-        copies: bool,
+        (copies, whole): (bool, bool),
     ) -> Search<'a> {
         let alive = fs.paths().into_iter().map(|(_, id)| id).chain([Abstract::ROOT]).collect();
-        Search { fs, history, tree, garbage, copies, alive, fits: BTreeMap::new(), unmade: Vec::new() }
+        let (fits, unmade) = Default::default();
+        Search { fs, history, tree, garbage, copies, whole, alive, fits, unmade }
     }
 
     /// Is there a way to build the tree?
@@ -64,13 +69,29 @@ impl<'a> Search<'a> {
     fn assign(&mut self, waiting: &mut Vec<Lead>, assigned: &mut Assigned) -> bool {
         let Some(lead) = waiting.pop() else {
             let is_found = |id: &Id| assigned.values().any(|(found, _)| found == id);
-            return self.unmade.iter().all(|ids| !ids.iter().all(is_found));
+            return self.unmade.iter().all(|ids| !ids.iter().all(is_found))
+                && self.are_exchanges_whole(assigned);
         };
         let done = self.assign_one(&lead, waiting, assigned);
         if !done {
             waiting.push(lead);
         }
         done
+    }
+
+    /// Do no two names that have changed places lead to the same inode?
+    fn are_exchanges_whole(&self, assigned: &Assigned) -> bool {
+        let is = |inode: &u32| assigned.get(inode).map(|(id, _)| *id);
+        let leads = |(directory, name): &(Id, String)| {
+            let there = self.tree.nodes.iter().filter(|(inode, _)| is(inode) == Some(*directory));
+            let mut leads = there.filter_map(|(_, node)| match node {
+                Found::Directory(names) => names.get(name).and_then(is),
+                _ => None,
+            });
+            leads.next()
+        };
+        let is_half = |[one, other]: &[(Id, String); 2]| leads(one).is_some() && leads(one) == leads(other);
+        !self.whole || !self.history.exchanges().any(is_half)
     }
 
     fn assign_one(&mut self, lead: &Lead, waiting: &mut Vec<Lead>, assigned: &mut Assigned) -> bool {
@@ -112,7 +133,7 @@ impl<'a> Search<'a> {
     /// The names in a directory that was found, if it is this one of the model's, and what those that are missing ask for; none if
     /// that cannot be: a name is not there that must be, or one is there that cannot be. A file has no names.
     fn leads(&self, inode: u32, id: Id) -> Option<(Vec<Lead>, Vec<Vec<Id>>)> {
-        let Some(Node::Directory(found)) = self.tree.nodes.get(&inode) else {
+        let Some(Found::Directory(found)) = self.tree.nodes.get(&inode) else {
             return Some(Default::default());
         };
         let missing = self.history.names(id).filter(|name| !found.contains_key(*name));
@@ -144,15 +165,43 @@ impl<'a> Search<'a> {
             return *known;
         }
         let fits = match self.tree.nodes.get(&inode) {
-            Some(Node::Directory(_)) => self.fs.is_directory(id),
-            Some(Node::File { bytes, .. }) => {
-                let written = self.history.file(id).filter(|_| !self.fs.is_directory(id));
+            Some(Found::Directory(_)) => self.fs.is_directory(id),
+            Some(Found::File { bytes, .. }) => {
+                let written = self.history.file(id).filter(|_| self.fs.is_file(id));
                 written.is_some_and(|written| contents::judge(written, bytes, self.garbage).is_ok())
             }
+            Some(Found::Symlink { target, .. }) => self.target(id, target).is_ok(),
             None => false,
         };
+        let fits = fits && self.attributes(inode, id).is_ok();
         self.fits.insert((inode, id), fits);
         fits
+    }
+
+    /// Can what was found have its mode and its extended attributes, if it is this inode?
+    ///
+    /// # Errors
+    /// Why not, without its path.
+    pub fn attributes(&self, inode: u32, id: Id) -> Result<(), Violation> {
+        let seen = self.tree.attributes.get(&inode).filter(|_| !self.fs.is_symlink(id));
+        seen.map_or(Ok(()), |seen| self.history.judge(self.fs, id, seen))
+    }
+
+    /// Can this inode, which was found as a symbolic link, hold this? It may hold nothing as long as it is not forced.
+    ///
+    /// # Errors
+    /// Why not, without its path.
+    pub fn target(&self, id: Id, found: &str) -> Result<(), Violation> {
+        let Node::Symlink(wanted) = self.fs.node(id) else {
+            return Err(Violation::new(Verdict::Corrupt, "kind", "is a symbolic link"));
+        };
+        let volatile = !self.history.is_made(id);
+        if wanted == found || volatile && (found.is_empty() || self.garbage == Garbage::Any) {
+            return Ok(());
+        }
+        let promise = if volatile { contents::UNSYNCED } else { contents::FLUSHED };
+        let verdict = if found.is_empty() { Verdict::Lost } else { Verdict::Corrupt };
+        Err(Violation::new(verdict, promise, format!("is a symbolic link to '{found}', not to '{wanted}'")))
     }
 
     /// Is it promised to nobody?

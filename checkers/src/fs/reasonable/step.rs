@@ -28,9 +28,9 @@ impl Step {
         if !left.is_empty() {
             steps.push(Step::Sync);
         }
-        // A file once, by its first name.
+        // A file once, by its first name; a symbolic link cannot be opened.
         let mut seen = BTreeSet::new();
-        left.retain(|(_, id)| seen.insert(*id));
+        left.retain(|(_, id)| seen.insert(*id) && !fs.is_symlink(*id));
         steps.extend(left.into_iter().map(|(path, id)| Step::Fsync(path, id)));
         steps
     }
@@ -52,7 +52,7 @@ impl Step {
         let failed = |errno: Errno| Failure::Broken(format!("{}: {errno}", self.name()));
         match self {
             Step::Call(call) => {
-                checker.writes += u32::from(matches!(call, Call::Pwrite { .. }));
+                checker.writes += u32::from(call.writes());
                 let bytes = call.bytes(&checker.fs, checker.writes);
                 match call.make(files, &bytes, Write::Plain) {
                     Ok(()) => {
@@ -64,8 +64,9 @@ impl Step {
                         if matches!(call, Call::Link { .. }) => {}
                     Err(errno) => return Err(failed(errno)),
                 }
-                is_as_expected(files, &checker.fs, call)?;
+                is_as_expected(files, &checker.fs, call, checker.limits.calls)?;
                 checker.during = checker.now.clone();
+                checker.now.end(&checker.fs, call);
             }
             Step::Sync => {
                 checker.during = checker.now.clone();

@@ -8,7 +8,7 @@ use super::history::History;
 use super::search::Search;
 use super::tree::{Node, Tree};
 use crate::fs::sync::Call as By;
-use crate::fs::topology::{Abstract, BLOCK, Call, Id, Limits, split};
+use crate::fs::topology::{Abstract, BLOCK, Call, Groups, Id, Limits, split};
 
 /// An operation, written down apart from [`History`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -111,7 +111,7 @@ impl Way {
 
     /// The tree of an outcome, as it would be found.
     fn tree(&self, names: &BTreeMap<(Id, char), Id>) -> Tree {
-        let mut tree = Tree { root: 0, nodes: BTreeMap::new() };
+        let mut tree = Tree { root: 0, nodes: BTreeMap::new(), attributes: BTreeMap::new() };
         let mut waiting = vec![Abstract::ROOT];
         while let Some(id) = waiting.pop() {
             if tree.nodes.contains_key(&(id as u32)) {
@@ -139,7 +139,7 @@ impl Way {
     }
 
     fn allows(&self, found: &Tree) -> bool {
-        Search::new(&self.fs, &self.history, found, Garbage::Own, false).is_legal()
+        Search::new(&self.fs, &self.history, found, Garbage::Own, (false, false)).is_legal()
     }
 }
 
@@ -194,7 +194,7 @@ fn ways(limits: &Limits, steps: usize) -> Vec<Way> {
 
 #[test]
 fn the_search_agrees_with_a_brute_force() {
-    let limits = Limits { files: 2, dirs: 2, far: BLOCK, contents: false };
+    let limits = Limits { files: 2, dirs: 2, far: BLOCK, calls: Groups::NONE };
     // Every tree that three steps can leave, once.
     let mut trees: BTreeMap<String, Tree> = BTreeMap::new();
     for way in ways(&limits, 3) {

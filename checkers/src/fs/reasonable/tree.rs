@@ -2,15 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use explode_ramdisk::files::{Files, Kind};
+use explode_ramdisk::files::{Files, Kind, Stat};
 use explode_runtime::check::Failure;
 use nix::errno::Errno;
+
+use crate::fs::topology::{Groups, Seen};
 
 /// The inodes that can be reached, by their numbers.
 #[derive(Clone, Debug)]
 pub struct Tree {
     pub root: u32,
     pub nodes: BTreeMap<u32, Node>,
+    /// What of each, but of the root and of symbolic links, is looked at besides.
+    pub attributes: BTreeMap<u32, Seen>,
 }
 
 /// One of them.
@@ -20,6 +24,8 @@ pub enum Node {
     Directory(BTreeMap<String, u32>),
     /// One of its paths, how many links it says it has, how many names there are, and what it holds.
     File { path: String, links: u32, names: u32, bytes: Vec<u8> },
+    /// The same of a symbolic link.
+    Symlink { path: String, links: u32, names: u32, target: String },
 }
 
 /// Why a tree could not be read.
@@ -32,13 +38,13 @@ pub enum Unread {
 }
 
 impl Tree {
-    /// Everything that can be reached.
+    /// Everything that can be reached, as far as these calls have anything to do with it.
     ///
     /// # Errors
     /// Where something cannot be read.
-    pub fn of(files: &dyn Files) -> Result<Tree, Unread> {
+    pub fn of(files: &dyn Files, calls: Groups) -> Result<Tree, Unread> {
         let root = files.stat("/").map_err(|errno| unread("/", errno))?.inode;
-        let mut tree = Tree { root, nodes: BTreeMap::new() };
+        let mut tree = Tree { root, nodes: BTreeMap::new(), attributes: BTreeMap::new() };
         let mut waiting = vec![("/".to_owned(), root)];
         while let Some((path, inode)) = waiting.pop() {
             if tree.nodes.contains_key(&inode) {
@@ -48,14 +54,22 @@ impl Tree {
             for (name, kind) in files.readdir(&path).map_err(|errno| unread(&path, errno))? {
                 let below = format!("{}/{name}", path.trim_end_matches('/'));
                 let stat = files.stat(&below).map_err(|errno| unread(&below, errno))?;
-                names.insert(name, stat.inode);
-                match (kind, tree.nodes.get_mut(&stat.inode)) {
-                    (Kind::Directory, _) => waiting.push((below, stat.inode)),
-                    (Kind::File, Some(Node::File { names, .. })) => *names += 1,
+                let Stat { inode, links, .. } = stat;
+                names.insert(name, inode);
+                if kind != Kind::Symlink && calls.are_of_attributes() {
+                    let seen = Seen::of(files, &below, calls).map_err(|errno| unread(&below, errno))?;
+                    tree.attributes.insert(inode, seen);
+                }
+                match (kind, tree.nodes.get_mut(&inode)) {
+                    (Kind::Directory, _) => waiting.push((below, inode)),
+                    (_, Some(Node::File { names, .. } | Node::Symlink { names, .. })) => *names += 1,
                     (Kind::File, _) => {
                         let bytes = files.read_file(&below).map_err(|errno| unread(&below, errno))?;
-                        let file = Node::File { path: below, links: stat.links, names: 1, bytes };
-                        tree.nodes.insert(stat.inode, file);
+                        tree.nodes.insert(inode, Node::File { path: below, links, names: 1, bytes });
+                    }
+                    (Kind::Symlink, _) => {
+                        let target = files.readlink(&below).map_err(|errno| unread(&below, errno))?;
+                        tree.nodes.insert(inode, Node::Symlink { path: below, links, names: 1, target });
                     }
                 }
             }

@@ -5,6 +5,7 @@ use explode_runtime::check::{Failure, Verdict, Violation};
 use nix::errno::Errno;
 
 use super::pattern::{CELL, Found, compare};
+use crate::fs::topology::Seen;
 
 /// What stands at a path after every crash. Whatever is in here is looked at, and nothing else is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -19,6 +20,10 @@ pub enum What {
     Directory(&'static str),
     /// It is there, and it holds this.
     File(&'static str, Contents),
+    /// A symbolic link that holds this.
+    Symlink(&'static str, String),
+    /// A file or directory that has this mode and these extended attributes, as far as they are said.
+    Attributes(&'static str, Seen),
     /// Nothing: it was taken away for good.
     Nothing(&'static str),
     /// Nothing, or a file that holds one of these.
@@ -63,17 +68,47 @@ impl Promise {
                 Err(Violation::new(Verdict::Resurrected, *promise, message).into())
             }
             (What::Perhaps(any), Ok(Kind::File)) => one_of(any, files, path),
-            (What::Perhaps(any), Ok(Kind::Directory)) => Err(corrupt(any[0].promise, path, "is a directory")),
-            (What::Directory(promise) | What::File(promise, _), Err(Errno::ENOENT | Errno::ENOTDIR)) => {
-                Err(lost(promise, path, "is gone"))
+            (What::Perhaps(any), Ok(Kind::Directory)) => Err(corrupt(any[0].promise, path, KINDS[1])),
+            (What::Symlink(promise, target), Ok(Kind::Symlink)) => judge_target(promise, files, path, target),
+            (What::Attributes(promise, seen), Ok(Kind::File | Kind::Directory)) => {
+                judge_attributes(promise, files, path, seen)
             }
-            (What::Directory(promise) | What::File(promise, _), Err(errno)) => {
-                Err(corrupt(promise, path, &format!("cannot be looked up: {errno}")))
-            }
-            (What::Directory(promise), Ok(Kind::File)) => Err(corrupt(promise, path, "is a file")),
-            (What::File(promise, _), Ok(Kind::Directory)) => Err(corrupt(promise, path, "is a directory")),
+            (What::Perhaps(any), Ok(Kind::Symlink)) => Err(corrupt(any[0].promise, path, KINDS[2])),
+            (
+                What::Directory(promise)
+                | What::File(promise, _)
+                | What::Symlink(promise, _)
+                | What::Attributes(promise, _),
+                found,
+            ) => Err(match found {
+                Err(Errno::ENOENT | Errno::ENOTDIR) => lost(promise, path, "is gone"),
+                Err(errno) => corrupt(promise, path, &format!("cannot be looked up: {errno}")),
+                Ok(kind) => corrupt(promise, path, KINDS[kind as usize]),
+            }),
         }
     }
+}
+
+/// What a path is, by its kind.
+const KINDS: [&str; 3] = ["is a file", "is a directory", "is a symbolic link"];
+
+fn judge_target(promise: &str, files: &dyn Files, path: &str, target: &str) -> Result<(), Failure> {
+    match files.readlink(path) {
+        Ok(found) if found == target => Ok(()),
+        Ok(found) if found.is_empty() => Err(lost(promise, path, "holds nothing")),
+        Ok(found) => Err(corrupt(promise, path, &format!("holds '{found}', not '{target}'"))),
+        Err(errno) if is_the_machines(errno) => Err(Failure::Broken(format!("readlink {path}: {errno}"))),
+        Err(errno) => Err(corrupt(promise, path, &format!("cannot be read: {errno}"))),
+    }
+}
+
+fn judge_attributes(promise: &str, files: &dyn Files, path: &str, wanted: &Seen) -> Result<(), Failure> {
+    let found = Seen::like(wanted, files, path).map_err(|errno| match errno {
+        errno if is_the_machines(errno) => Failure::Broken(format!("the attributes of {path}: {errno}")),
+        errno => corrupt(promise, path, &format!("has attributes that cannot be read: {errno}")),
+    })?;
+    let difference = wanted.difference(&found);
+    difference.map_or(Ok(()), |what| Err(lost(promise, path, &what)))
 }
 
 /// Does the file hold what one of these says? If not, the first of them, the newest, says what is wrong.

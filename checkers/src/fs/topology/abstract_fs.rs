@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use super::attributes::Attributes;
+
 /// An inode, by its place: never used twice.
 pub type Id = usize;
 
@@ -11,6 +13,8 @@ pub type Id = usize;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Abstract {
     nodes: Vec<Node>,
+    /// Of each node.
+    attributes: Vec<Attributes>,
 }
 
 /// What an inode is.
@@ -20,6 +24,8 @@ pub enum Node {
     File(Vec<u8>),
     /// The inode that each name leads to.
     Directory(BTreeMap<String, Id>),
+    /// What a symbolic link holds.
+    Symlink(String),
 }
 
 impl Abstract {
@@ -28,7 +34,7 @@ impl Abstract {
 
     /// An empty one.
     pub fn new() -> Abstract {
-        Abstract { nodes: vec![Node::Directory(BTreeMap::new())] }
+        Abstract { nodes: vec![Node::Directory(BTreeMap::new())], attributes: vec![Attributes::new(true)] }
     }
 
     /// An inode, with a name or without.
@@ -36,11 +42,21 @@ impl Abstract {
         &self.nodes[id]
     }
 
-    /// The names in a directory; none in a file.
+    /// The mode and the extended attributes of an inode; those of a symbolic link are never looked at.
+    pub fn attributes(&self, id: Id) -> &Attributes {
+        &self.attributes[id]
+    }
+
+    /// The same, to change them.
+    pub fn attributes_mut(&mut self, id: Id) -> &mut Attributes {
+        &mut self.attributes[id]
+    }
+
+    /// The names in a directory; none in anything else.
     pub fn names(&self, id: Id) -> impl Iterator<Item = (&str, Id)> {
         let names = match &self.nodes[id] {
             Node::Directory(names) => Some(names),
-            Node::File(_) => None,
+            Node::File(_) | Node::Symlink(_) => None,
         };
         names.into_iter().flatten().map(|(name, id)| (name.as_str(), *id))
     }
@@ -64,11 +80,19 @@ impl Abstract {
         matches!(self.nodes[id], Node::Directory(_))
     }
 
-    /// A file's bytes; none of a directory.
+    pub fn is_file(&self, id: Id) -> bool {
+        matches!(self.nodes[id], Node::File(_))
+    }
+
+    pub fn is_symlink(&self, id: Id) -> bool {
+        matches!(self.nodes[id], Node::Symlink(_))
+    }
+
+    /// A file's bytes; none of anything else.
     pub fn bytes(&self, id: Id) -> &[u8] {
         match &self.nodes[id] {
             Node::File(bytes) => bytes,
-            Node::Directory(_) => &[],
+            Node::Directory(_) | Node::Symlink(_) => &[],
         }
     }
 
@@ -77,7 +101,7 @@ impl Abstract {
         let mut names = path.split('/').filter(|name| !name.is_empty());
         names.try_fold(Abstract::ROOT, |at, name| match &self.nodes[at] {
             Node::Directory(names) => names.get(name).copied(),
-            Node::File(_) => None,
+            Node::File(_) | Node::Symlink(_) => None,
         })
     }
 
@@ -88,6 +112,7 @@ impl Abstract {
 
     /// Makes an inode with a name, in a directory that is there.
     pub fn add(&mut self, path: &str, node: Node) -> Id {
+        self.attributes.push(Attributes::new(matches!(node, Node::Directory(_))));
         self.nodes.push(node);
         let id = self.nodes.len() - 1;
         self.point(path, Some(id));
@@ -111,11 +136,11 @@ impl Abstract {
     /// A file's bytes, to change them.
     ///
     /// # Panics
-    /// If it is a directory.
+    /// If it is no file.
     pub fn bytes_mut(&mut self, id: Id) -> &mut Vec<u8> {
         match &mut self.nodes[id] {
             Node::File(bytes) => bytes,
-            Node::Directory(_) => panic!("inode {id} is a directory"),
+            Node::Directory(_) | Node::Symlink(_) => panic!("inode {id} is no file"),
         }
     }
 }

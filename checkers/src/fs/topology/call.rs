@@ -1,28 +1,95 @@
-//! The eight system calls (EX-96), on every node of a topology.
+//! The system calls (EX-96), and how each is made.
 //!
-//! A new name is the first letter that is free in its directory. Sizes and offsets are few: a file is cut to nothing or to a part of
-//! a block, which may also make it longer, and a block is written at its beginning or far behind (EX-97).
+//! Sizes and offsets are few: a file is cut to nothing or to a part of a block, which may also make it longer, and a block is written
+//! at its beginning or far behind (EX-97). What fallocate changes is the first block.
 
-use explode_ramdisk::files::{Fd, Files, OpenFlags, Result as FilesResult, Synced};
+use explode_ramdisk::files::{Fallocate, Fd, Files, OpenFlags, Renaming, Result as FilesResult, Synced};
 
-use super::abstract_fs::{Abstract, Id, Node, split};
-use super::{BLOCK, Limits};
+use super::BLOCK;
+use super::abstract_fs::{Abstract, split};
 use crate::fs::sync::pattern;
 
-/// A size in the middle of a block.
-const MIDDLE: usize = 1000;
+/// The extended attribute that is set and removed.
+pub(super) const XATTR: &str = "user.a";
 
-/// One system call; paths are absolute.
+/// One system call, or a few that belong together; paths are absolute.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Call {
-    Ftruncate { path: String, size: usize },
-    Pwrite { path: String, at: usize },
-    Creat { path: String },
-    Mkdir { path: String },
-    Unlink { path: String },
-    Rmdir { path: String },
-    Link { from: String, to: String },
-    Rename { from: String, to: String },
+    Ftruncate {
+        path: String,
+        size: usize,
+    },
+    Pwrite {
+        path: String,
+        at: usize,
+    },
+    Creat {
+        path: String,
+    },
+    Mkdir {
+        path: String,
+    },
+    Unlink {
+        path: String,
+    },
+    Rmdir {
+        path: String,
+    },
+    Link {
+        from: String,
+        to: String,
+    },
+    Rename {
+        from: String,
+        to: String,
+    },
+    Symlink {
+        target: String,
+        path: String,
+    },
+    Chmod {
+        path: String,
+        mode: u32,
+    },
+    /// So many bytes.
+    Setxattr {
+        path: String,
+        len: usize,
+    },
+    Removexattr {
+        path: String,
+    },
+    Exchange {
+        one: String,
+        other: String,
+    },
+    /// To a name that must not be there.
+    RenameNoReplace {
+        from: String,
+        to: String,
+    },
+    Fallocate {
+        path: String,
+        how: Fallocate,
+        at: usize,
+    },
+    /// open with `O_TMPFILE`, pwrite, linkat, close.
+    Tmpfile {
+        path: String,
+    },
+    /// open, unlink, pwrite, close: of a file with one name.
+    UnlinkHeld {
+        path: String,
+    },
+    /// A store at the beginning through a shared mapping, and msync.
+    Store {
+        path: String,
+    },
+    /// A file is emptied, and shares then what another one holds.
+    Clone {
+        from: String,
+        to: String,
+    },
 }
 
 /// How pwrite writes.
@@ -37,42 +104,6 @@ pub enum Write {
 }
 
 impl Call {
-    /// Every call that succeeds and changes something, within the limits: node by node, in the order of [`Abstract::paths`].
-    pub fn possible(fs: &Abstract, limits: &Limits) -> Vec<Call> {
-        let paths = fs.paths();
-        let dirs = paths.iter().filter(|(_, id)| fs.is_directory(*id)).count();
-        let files = paths.len() - dirs;
-        let folders: Vec<(&str, Id)> = [("", Abstract::ROOT)]
-            .into_iter()
-            .chain(paths.iter().filter(|(_, id)| fs.is_directory(*id)).map(|(path, id)| (path.as_str(), *id)))
-            .collect();
-        let mut calls = Vec::new();
-        for (path, id) in &folders {
-            let fresh = || fresh(fs, path, *id);
-            if files < limits.files {
-                calls.extend(fresh().map(|path| Call::Creat { path }));
-            }
-            if dirs < limits.dirs {
-                calls.extend(fresh().map(|path| Call::Mkdir { path }));
-            }
-            if *id != Abstract::ROOT && fs.names(*id).next().is_none() {
-                calls.push(Call::Rmdir { path: (*path).to_owned() });
-            }
-        }
-        for (path, id) in &paths {
-            if !fs.is_directory(*id) {
-                calls.extend(of_file(fs, path, *id, limits));
-                if files < limits.files {
-                    let to = folders.iter().filter_map(|(folder, at)| fresh(fs, folder, *at));
-                    calls.extend(to.map(|to| Call::Link { from: path.clone(), to }));
-                }
-            }
-            let to = targets(fs, path, *id, &folders, &paths);
-            calls.extend(to.map(|to| Call::Rename { from: path.clone(), to }));
-        }
-        calls
-    }
-
     /// Its name in traces.
     pub fn name(&self) -> String {
         match self {
@@ -84,31 +115,55 @@ impl Call {
             Call::Rmdir { path } => format!("rmdir {path}"),
             Call::Link { from, to } => format!("link {from} {to}"),
             Call::Rename { from, to } => format!("rename {from} {to}"),
+            Call::Symlink { target, path } if target.len() < 20 => format!("symlink {target} {path}"),
+            Call::Symlink { target, path } => format!("symlink ({} bytes) {path}", target.len()),
+            Call::Chmod { path, mode } => format!("chmod {path} {mode:o}"),
+            Call::Setxattr { path, len } => format!("setxattr {path} {XATTR} ({len} bytes)"),
+            Call::Removexattr { path } => format!("removexattr {path} {XATTR}"),
+            Call::Exchange { one, other } => format!("exchange {one} {other}"),
+            Call::RenameNoReplace { from, to } => format!("rename-noreplace {from} {to}"),
+            Call::Fallocate { path, how, at } => format!("fallocate {path} {} {at} {BLOCK}", word(*how)),
+            Call::Tmpfile { path } => format!("tmpfile, pwrite, link {path}"),
+            Call::UnlinkHeld { path } => format!("open, unlink, pwrite {path}"),
+            Call::Store { path } => format!("mmap, store, msync {path}"),
+            Call::Clone { from, to } => format!("clone {from} {to}"),
         }
     }
 
-    /// What pwrite writes, the `version`th time that anything is written; it says of which inode it is, and holds no zero.
+    /// What it writes, the `version`th time that anything is written; it says of which inode it is, and holds no zero.
     pub fn bytes(&self, fs: &Abstract, version: u32) -> Vec<u8> {
-        match self {
-            Call::Pwrite { path, at } => {
-                let inode = fs.find(path).unwrap_or_default();
-                pattern::pattern(char::from(b'a' + (inode % 26) as u8), version, *at, BLOCK)
-            }
-            _ => Vec::new(),
-        }
+        let (inode, at) = match self {
+            Call::Pwrite { path, at } => (fs.find(path), *at),
+            Call::UnlinkHeld { path } | Call::Store { path } => (fs.find(path), 0),
+            Call::Tmpfile { .. } => (Some(fs.next()), 0),
+            _ => return Vec::new(),
+        };
+        pattern::pattern(char::from(b'a' + (inode.unwrap_or_default() % 26) as u8), version, at, BLOCK)
     }
 
-    /// Makes it; `bytes` are those of a pwrite.
+    /// Does it write bytes of its own?
+    pub fn writes(&self) -> bool {
+        use Call::{Pwrite, Store, Tmpfile, UnlinkHeld};
+        matches!(self, Pwrite { .. } | Store { .. } | Tmpfile { .. } | UnlinkHeld { .. })
+    }
+
+    /// Does it change what a file holds, and no name?
+    pub fn is_of_contents(&self) -> bool {
+        use Call::{Clone, Fallocate, Ftruncate, Pwrite, Store};
+        matches!(self, Pwrite { .. } | Ftruncate { .. } | Fallocate { .. } | Store { .. } | Clone { .. })
+    }
+
+    /// Makes it; `bytes` are those that it writes.
     pub fn make(&self, files: &dyn Files, bytes: &[u8], write: Write) -> FilesResult<()> {
-        let opened = |path: &str, flags| files.open(path, flags);
+        let open = |path: &str| files.open(path, OpenFlags::EXISTING);
         match self {
             Call::Ftruncate { path, size } => {
-                closing(files, opened(path, OpenFlags::EXISTING)?, |fd| files.ftruncate(fd, *size as u64))
+                closing(files, open(path)?, |fd| files.ftruncate(fd, *size as u64))
             }
             Call::Pwrite { path, at } => {
                 let fd = match write {
                     Write::Synced(synced) => files.open_synced(path, OpenFlags::EXISTING, synced)?,
-                    Write::Plain | Write::Mapped => opened(path, OpenFlags::EXISTING)?,
+                    Write::Plain | Write::Mapped => open(path)?,
                 };
                 closing(files, fd, |fd| match write {
                     Write::Plain | Write::Synced(_) => files.pwrite(fd, *at as u64, bytes),
@@ -122,114 +177,116 @@ impl Call {
                 })
             }
             Call::Creat { path } => {
-                files.close(opened(path, OpenFlags { exclusive: true, ..OpenFlags::CREATE })?)
+                files.close(files.open(path, OpenFlags { exclusive: true, ..OpenFlags::CREATE })?)
             }
             Call::Mkdir { path } => files.mkdir(path),
             Call::Unlink { path } => files.unlink(path),
             Call::Rmdir { path } => files.rmdir(path),
             Call::Link { from, to } => files.link(from, to),
             Call::Rename { from, to } => files.rename(from, to),
+            Call::Symlink { target, path } => files.symlink(target, path),
+            Call::Chmod { path, mode } => files.chmod(path, *mode),
+            Call::Setxattr { path, len } => files.setxattr(path, XATTR, &value(*len)),
+            Call::Removexattr { path } => files.removexattr(path, XATTR),
+            Call::Exchange { one, other } => files.rename_with(one, other, Renaming::Exchange),
+            Call::RenameNoReplace { from, to } => files.rename_with(from, to, Renaming::NoReplace),
+            Call::Fallocate { path, how, at } => {
+                closing(files, open(path)?, |fd| files.fallocate(fd, *how, *at as u64, BLOCK as u64))
+            }
+            Call::Tmpfile { path } => closing(files, files.open_unnamed(parent(path))?, |fd| {
+                files.pwrite(fd, 0, bytes)?;
+                files.link_open(fd, path)
+            }),
+            Call::UnlinkHeld { path } => closing(files, open(path)?, |fd| {
+                files.unlink(path)?;
+                files.pwrite(fd, 0, bytes)
+            }),
+            Call::Store { path } => closing(files, open(path)?, |fd| files.write_mapped(fd, 0, bytes)),
+            Call::Clone { from, to } => closing(files, open(from)?, |from| {
+                closing(files, open(to)?, |to| {
+                    files.ftruncate(to, 0)?;
+                    files.clone_file(from, to)
+                })
+            }),
         }
     }
 
-    /// Makes it to the abstract file system.
-    ///
-    /// # Panics
-    /// If it is none of [`possible`](Call::possible).
-    pub fn apply(&self, fs: &mut Abstract, bytes: &[u8]) {
-        let at = |fs: &Abstract, path: &str| fs.find(path).expect("it is there");
-        match self {
-            Call::Ftruncate { path, size } => {
-                let id = at(fs, path);
-                fs.bytes_mut(id).resize(*size, 0);
-            }
-            Call::Pwrite { path, at: offset } => {
-                let id = at(fs, path);
-                let file = fs.bytes_mut(id);
-                let end = offset + bytes.len();
-                file.resize(file.len().max(end), 0);
-                file[*offset..end].copy_from_slice(bytes);
-            }
-            Call::Creat { path } => drop(fs.add(path, Node::File(Vec::new()))),
-            Call::Mkdir { path } => drop(fs.add(path, Node::Directory(Default::default()))),
-            Call::Unlink { path } | Call::Rmdir { path } => fs.point(path, None),
-            Call::Link { from, to } => {
-                let id = at(fs, from);
-                fs.point(to, Some(id));
-            }
-            Call::Rename { from, to } => {
-                let id = at(fs, from);
-                fs.point(from, None);
-                fs.point(to, Some(id));
-            }
-        }
-    }
-
-    /// The directories whose names it changes, innermost names first; none for a call that changes a file.
+    /// The directories whose names it changes, innermost names first; none for a call that changes no name.
     pub fn directories(&self) -> Vec<&str> {
-        let of = |path| match split(path).0 {
-            "" => "/",
-            parent => parent,
-        };
         match self {
-            Call::Ftruncate { .. } | Call::Pwrite { .. } => Vec::new(),
-            Call::Creat { path } | Call::Mkdir { path } | Call::Unlink { path } | Call::Rmdir { path } => {
-                vec![of(path)]
+            Call::Creat { path }
+            | Call::Mkdir { path }
+            | Call::Unlink { path }
+            | Call::Rmdir { path }
+            | Call::Symlink { path, .. }
+            | Call::Tmpfile { path }
+            | Call::UnlinkHeld { path } => vec![parent(path)],
+            Call::Link { to, .. } => vec![parent(to)],
+            Call::Rename { from, to }
+            | Call::RenameNoReplace { from, to }
+            | Call::Exchange { one: from, other: to } => {
+                let mut both = vec![parent(to), parent(from)];
+                both.dedup();
+                both
             }
-            Call::Link { to, .. } => vec![of(to)],
-            Call::Rename { from, to } if split(from).0 == split(to).0 => vec![of(to)],
-            Call::Rename { from, to } => vec![of(to), of(from)],
+            Call::Ftruncate { .. }
+            | Call::Pwrite { .. }
+            | Call::Chmod { .. }
+            | Call::Setxattr { .. }
+            | Call::Removexattr { .. }
+            | Call::Fallocate { .. }
+            | Call::Store { .. }
+            | Call::Clone { .. } => Vec::new(),
         }
     }
 
-    /// The path at which its object is afterwards, if it is anywhere.
-    pub fn object(&self) -> Option<&str> {
+    /// The paths at which its objects are afterwards.
+    pub fn objects(&self) -> Vec<&str> {
         match self {
-            Call::Ftruncate { path, .. } | Call::Pwrite { path, .. } => Some(path),
-            Call::Creat { path } | Call::Mkdir { path } => Some(path),
-            Call::Unlink { .. } | Call::Rmdir { .. } => None,
-            Call::Link { to, .. } | Call::Rename { to, .. } => Some(to),
+            Call::Unlink { .. } | Call::Rmdir { .. } | Call::UnlinkHeld { .. } => Vec::new(),
+            Call::Exchange { one, other } => vec![one, other],
+            Call::Ftruncate { path, .. }
+            | Call::Pwrite { path, .. }
+            | Call::Creat { path }
+            | Call::Mkdir { path }
+            | Call::Symlink { path, .. }
+            | Call::Chmod { path, .. }
+            | Call::Setxattr { path, .. }
+            | Call::Removexattr { path }
+            | Call::Fallocate { path, .. }
+            | Call::Tmpfile { path }
+            | Call::Store { path }
+            | Call::Link { to: path, .. }
+            | Call::Rename { to: path, .. }
+            | Call::RenameNoReplace { to: path, .. }
+            | Call::Clone { to: path, .. } => vec![path],
         }
     }
 }
 
-/// The calls on one file by one name.
-fn of_file(fs: &Abstract, path: &str, id: Id, limits: &Limits) -> Vec<Call> {
-    let mut calls = Vec::new();
-    if limits.contents {
-        let size = fs.bytes(id).len();
-        let sizes = [0, MIDDLE].into_iter().filter(|wanted| *wanted != size);
-        calls.extend(sizes.map(|size| Call::Ftruncate { path: path.to_owned(), size }));
-        calls.extend([0, limits.far].map(|at| Call::Pwrite { path: path.to_owned(), at }));
+/// The directory that a path stands in.
+fn parent(path: &str) -> &str {
+    match split(path).0 {
+        "" => "/",
+        parent => parent,
     }
-    calls.push(Call::Unlink { path: path.to_owned() });
-    calls
 }
 
-/// The paths that a node can be renamed to: a new name in each directory, and each name that it can replace.
-fn targets<'a>(
-    fs: &'a Abstract,
-    path: &'a str,
-    id: Id,
-    folders: &'a [(&str, Id)],
-    paths: &'a [(String, Id)],
-) -> impl Iterator<Item = String> {
-    let below = format!("{path}/");
-    let inside = move |other: &str| fs.is_directory(id) && (other == path || other.starts_with(&below));
-    let apart = inside.clone();
-    let outside = folders.iter().filter(move |(folder, _)| !inside(folder));
-    let new = outside.filter_map(|(folder, at)| fresh(fs, folder, *at));
-    let replaced = paths.iter().filter(move |(path, other)| {
-        let empty = !fs.is_directory(*other) || fs.names(*other).next().is_none();
-        *other != id && empty && fs.is_directory(*other) == fs.is_directory(id) && !apart(path)
-    });
-    new.chain(replaced.map(|(path, _)| path.clone()))
+/// The value of so many bytes of the extended attribute.
+pub(super) fn value(len: usize) -> Vec<u8> {
+    (b'a'..=b'z').cycle().take(len).collect()
 }
 
-/// The path of the first letter that is free in a directory.
-fn fresh(fs: &Abstract, folder: &str, id: Id) -> Option<String> {
-    let used = |letter: &char| fs.names(id).any(|(name, _)| name == letter.to_string());
-    ('a'..='z').find(|letter| !used(letter)).map(|letter| format!("{folder}/{letter}"))
+/// What fallocate does, by its flag.
+fn word(how: Fallocate) -> &'static str {
+    match how {
+        Fallocate::Allocate => "allocate",
+        Fallocate::KeepSize => "keep-size",
+        Fallocate::PunchHole => "punch-hole",
+        Fallocate::ZeroRange => "zero-range",
+        Fallocate::CollapseRange => "collapse-range",
+        Fallocate::InsertRange => "insert-range",
+    }
 }
 
 /// Works on an open file and closes it.

@@ -1,8 +1,9 @@
 //! The canonical form of an abstract file system (EX-99): two have the same one if and only if one becomes the other by giving other
 //! names. Of a file count its size and where it has been written, not what: every write writes something of its own. Of names that
-//! lead to one file counts that they do.
+//! lead to one file counts that they do. Modes and extended attributes count as they are, and what a symbolic link holds.
 
 use super::abstract_fs::{Abstract, Id, Node};
+use super::attributes::Attributes;
 
 /// The canonical form.
 pub fn signature(fs: &Abstract) -> Vec<u8> {
@@ -20,10 +21,13 @@ pub(super) struct Regard {
     pub unordered: bool,
     /// Files that have several names have no order either.
     pub renumbered: bool,
+    /// Modes and extended attributes.
+    pub attributes: bool,
 }
 
 impl Regard {
-    pub const ALL: Regard = Regard { links: true, contents: true, unordered: true, renumbered: true };
+    pub const ALL: Regard =
+        Regard { links: true, contents: true, unordered: true, renumbered: true, attributes: true };
 }
 
 pub(super) fn form(fs: &Abstract, regard: Regard) -> Vec<u8> {
@@ -60,12 +64,14 @@ fn permute(ids: &mut Vec<Id>, fixed: usize, all: bool, each: &mut dyn FnMut(&[Id
 }
 
 fn form_of(fs: &Abstract, id: Id, several: &[Id], regard: Regard) -> Vec<u8> {
+    let number = several.iter().position(|other| *other == id);
+    let number = number.map_or_else(String::new, |number| format!("#{number}"));
+    let attributes = if regard.attributes { changed(fs, id) } else { String::new() };
     match fs.node(id) {
+        Node::Symlink(target) => format!("l{number}{target};").into_bytes(),
         Node::File(bytes) => {
-            let number = several.iter().position(|other| *other == id);
-            let number = number.map_or_else(String::new, |number| format!("#{number}"));
             let contents = if regard.contents { runs(bytes) } else { String::new() };
-            format!("f{number}{contents};").into_bytes()
+            format!("f{number}{contents}{attributes};").into_bytes()
         }
         Node::Directory(_) => {
             let mut children: Vec<Vec<u8>> =
@@ -73,9 +79,18 @@ fn form_of(fs: &Abstract, id: Id, several: &[Id], regard: Regard) -> Vec<u8> {
             if regard.unordered {
                 children.sort_unstable();
             }
-            [b"(".as_slice(), &children.concat(), b")"].concat()
+            [b"(".as_slice(), &children.concat(), attributes.as_bytes(), b")"].concat()
         }
     }
+}
+
+/// What a node has that a new one has not.
+fn changed(fs: &Abstract, id: Id) -> String {
+    let attributes = fs.attributes(id);
+    let new = Attributes::new(fs.is_directory(id));
+    let mode = (attributes.mode != new.mode).then(|| format!("m{:o}", attributes.mode));
+    let xattrs = attributes.xattrs.iter().map(|(name, value)| format!("x{name}={}", value.escape_ascii()));
+    mode.into_iter().chain(xattrs).collect()
 }
 
 /// Where a file changes between zeroes and what was written, up to its end.

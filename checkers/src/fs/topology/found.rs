@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use explode_ramdisk::files::{Files, Kind};
+use explode_ramdisk::files::{Files, Kind, Result as FilesResult, Stat};
 
 use super::abstract_fs::{Abstract, Node};
+use super::attributes::Seen;
+use super::groups::Groups;
 
 /// Every path, and what it leads to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -12,25 +14,35 @@ pub struct Found(BTreeMap<String, Entry>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Entry {
-    Directory,
+    Directory(Seen),
     /// `first` is the first path that leads to the same file; `links` is how many the file system says there are.
     File {
         first: String,
         links: u32,
         bytes: Vec<u8>,
+        seen: Seen,
+    },
+    /// The same, and what it holds.
+    Symlink {
+        first: String,
+        links: u32,
+        target: String,
     },
 }
 
 impl Found {
-    /// What should be there.
-    pub fn expected(fs: &Abstract) -> Found {
+    /// What should be there, as far as these calls have anything to do with it.
+    pub fn expected(fs: &Abstract, calls: Groups) -> Found {
         let paths = fs.paths();
-        let entry = |id| match fs.node(id) {
-            Node::Directory(_) => Entry::Directory,
-            Node::File(bytes) => {
-                let mut same = paths.iter().filter(|(_, other)| *other == id).map(|(path, _)| path.clone());
-                let first = same.next().unwrap_or_default();
-                Entry::File { first, links: 1 + same.count() as u32, bytes: bytes.clone() }
+        let entry = |id| {
+            let mut same = paths.iter().filter(|(_, other)| *other == id).map(|(path, _)| path.clone());
+            let first = same.next().unwrap_or_default();
+            let links = 1 + same.count() as u32;
+            let seen = fs.attributes(id).seen(calls);
+            match fs.node(id) {
+                Node::Directory(_) => Entry::Directory(seen),
+                Node::File(bytes) => Entry::File { first, links, bytes: bytes.clone(), seen },
+                Node::Symlink(target) => Entry::Symlink { first, links, target: target.clone() },
             }
         };
         Found(paths.iter().map(|(path, id)| (path.clone(), entry(*id))).collect())
@@ -40,10 +52,10 @@ impl Found {
     ///
     /// # Errors
     /// What cannot be read, and why.
-    pub fn of(files: &dyn Files) -> Result<Found, String> {
+    pub fn of(files: &dyn Files, calls: Groups) -> Result<Found, String> {
         let mut found = Found(BTreeMap::new());
         let mut inodes = BTreeMap::new();
-        found.read(files, "", &mut inodes)?;
+        found.read(files, calls, "", &mut inodes)?;
         if !found.0.keys().any(|path| path.starts_with("/lost+found/")) {
             found.0.remove("/lost+found");
         }
@@ -53,6 +65,7 @@ impl Found {
     fn read(
         &mut self,
         files: &dyn Files,
+        calls: Groups,
         folder: &str,
         inodes: &mut BTreeMap<u32, String>,
     ) -> Result<(), String> {
@@ -60,18 +73,10 @@ impl Found {
         let at = if folder.is_empty() { "/" } else { folder };
         for (name, kind) in files.readdir(at).map_err(|errno| failed(at, errno))? {
             let path = format!("{folder}/{name}");
-            let entry = match kind {
-                Kind::Directory => Entry::Directory,
-                Kind::File => {
-                    let stat = files.stat(&path).map_err(|errno| failed(&path, errno))?;
-                    let bytes = files.read_file(&path).map_err(|errno| failed(&path, errno))?;
-                    let first = inodes.entry(stat.inode).or_insert_with(|| path.clone()).clone();
-                    Entry::File { first, links: stat.links, bytes }
-                }
-            };
+            let entry = entry(files, calls, kind, &path, inodes).map_err(|errno| failed(&path, errno))?;
             self.0.insert(path.clone(), entry);
             if kind == Kind::Directory {
-                self.read(files, &path, inodes)?;
+                self.read(files, calls, &path, inodes)?;
             }
         }
         Ok(())
@@ -92,12 +97,35 @@ impl Found {
     }
 }
 
+/// What a path leads to.
+fn entry(
+    files: &dyn Files,
+    calls: Groups,
+    kind: Kind,
+    path: &str,
+    inodes: &mut BTreeMap<u32, String>,
+) -> FilesResult<Entry> {
+    if kind == Kind::Directory {
+        return Ok(Entry::Directory(Seen::of(files, path, calls)?));
+    }
+    let Stat { inode, links, .. } = files.stat(path)?;
+    let first = inodes.entry(inode).or_insert_with(|| path.to_owned()).clone();
+    if kind == Kind::Symlink {
+        return Ok(Entry::Symlink { first, links, target: files.readlink(path)? });
+    }
+    let (bytes, seen) = (files.read_file(path)?, Seen::of(files, path, calls)?);
+    Ok(Entry::File { first, links, bytes, seen })
+}
+
 fn said(entry: Option<&Entry>) -> String {
     match entry {
         None => "not there".to_owned(),
-        Some(Entry::Directory) => "a directory".to_owned(),
-        Some(Entry::File { first, links, bytes }) => {
-            format!("a file of {} bytes and {links} links, the same as {first}", bytes.len())
+        Some(Entry::Directory(seen)) => format!("a directory{}", seen.said()),
+        Some(Entry::File { first, links, bytes, seen }) => {
+            format!("a file of {} bytes and {links} links, the same as {first}{}", bytes.len(), seen.said())
+        }
+        Some(Entry::Symlink { first, links, target }) => {
+            format!("a symbolic link to '{target}', {links} links, the same as {first}")
         }
     }
 }

@@ -4,14 +4,21 @@
 //! | | |
 //! | --- | --- |
 //! | [`Abstract`] | the abstract file system: what the calls have made, which the real one must equal |
-//! | [`Call`] | eight system calls on each node of it; the same tree has the same ones, in the same order |
+//! | [`Call`] | the system calls on each node of it; the same tree has the same ones, in the same order |
+//! | [`Groups`] | which ones there are; [`probe`] leaves out what a file system does not have |
 //! | [`signature`] | its canonical form: two that differ in names only have the same |
 //! | [`is_as_expected`] | compares a real one with it |
 
 mod abstract_fs;
+mod apply;
+mod attributes;
 mod call;
 mod canonical;
+mod change;
 mod found;
+mod groups;
+mod possible;
+mod probe;
 #[cfg(test)]
 mod tests;
 
@@ -19,10 +26,13 @@ use explode_ramdisk::files::Files;
 use explode_runtime::check::{Failure, Verdict, Violation};
 use explode_runtime::run::{OptionDef, Options, UsageError};
 
-pub use abstract_fs::{Abstract, Id, split};
+pub use abstract_fs::{Abstract, Id, Node, split};
+pub use attributes::{Attributes, Seen};
 pub use call::{Call, Write};
 pub use canonical::signature;
 use found::Found;
+pub use groups::{Group, Groups};
+pub use probe::probe;
 
 /// How large a topology grows, and where its files are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +43,8 @@ pub struct Limits {
     pub dirs: usize,
     /// The byte that a write behind a hole begins at.
     pub far: usize,
-    /// Are files written and resized? Else the calls are those that change names.
-    pub contents: bool,
+    /// Which calls there are besides those that change names.
+    pub calls: Groups,
 }
 
 /// What is written at a time: a block, as file systems have them.
@@ -53,7 +63,9 @@ pub const FAR: OptionDef = OptionDef {
 };
 pub const CALLS: OptionDef = OptionDef {
     name: "calls",
-    about: "which system calls: all, names (without ftruncate and pwrite)",
+    about: "which system calls: all (the eight of the paper), names (without ftruncate and pwrite), more; or these, with commas between \
+            them: contents, symlink, chmod, xattr, exchange, noreplace, fallocate, allocate, punch, zero, shift, tmpfile, held, mmap, \
+            reflink",
     default: "all",
 };
 
@@ -69,16 +81,16 @@ impl Limits {
         if far == 0 || far > FARTHEST || !far.is_multiple_of(BLOCK as u64) {
             return Err(UsageError(format!("far is {far}; use a multiple of {BLOCK}, up to {FARTHEST}")));
         }
-        let contents = options.one_of(CALLS.name, &[("all", true), ("names", false)])?;
-        Ok(Limits { files: files as usize, dirs: dirs as usize, far: far as usize, contents })
+        let calls = Groups::given(options)?;
+        Ok(Limits { files: files as usize, dirs: dirs as usize, far: far as usize, calls })
     }
 }
 
 /// Is a file system like the abstract one (EX-98), when a call has just succeeded? If not, that is a broken promise,
 /// `call-has-its-effect`.
-pub fn is_as_expected(files: &dyn Files, fs: &Abstract, call: &Call) -> Result<(), Failure> {
-    let difference = match Found::of(files) {
-        Ok(found) => found.difference(&Found::expected(fs)),
+pub fn is_as_expected(files: &dyn Files, fs: &Abstract, call: &Call, calls: Groups) -> Result<(), Failure> {
+    let difference = match Found::of(files, calls) {
+        Ok(found) => found.difference(&Found::expected(fs, calls)),
         Err(unreadable) => Some(unreadable),
     };
     difference.map_or(Ok(()), |difference| {

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use explode_ramdisk::files::{Granule, SimFiles};
 use explode_ramdisk::{Image, Recording, Storage};
+use explode_runtime::run::Options;
 
 use super::canonical::{Regard, form};
-use super::{Abstract, BLOCK, Call, Found, Limits, Write, signature};
+use super::{Abstract, BLOCK, Call, Found, Group, Groups, Limits, Write, signature};
 
 fn limits(files: usize, dirs: usize, contents: bool) -> Limits {
-    Limits { files, dirs, far: 2 * BLOCK, contents }
+    let calls = if contents { Groups::of(&[Group::Contents]) } else { Groups::NONE };
+    Limits { files, dirs, far: 2 * BLOCK, calls }
 }
 
 /// The distinct forms of all that the calls can make.
@@ -56,12 +58,13 @@ fn lists(len: usize, bound: &dyn Fn(usize, &[usize]) -> usize) -> Vec<Vec<usize>
     })
 }
 
-/// What two structures have in common if they differ in names: (directory, its parent), and (directory, file) of each name.
-type Plain = (Vec<(usize, usize)>, Vec<(usize, usize, usize)>);
+/// What two structures have in common if they differ in names: (directory, its parent, its colour), and (directory, file, what it is) of
+/// each name.
+type Plain = (Vec<(usize, usize, usize)>, Vec<(usize, usize, usize)>);
 
 /// How many topologies there are: all labelled ones, each as the least of its relabellings. `shapes` is how many things a file can
-/// hold.
-fn brute_force(files: usize, dirs: usize, shapes: usize) -> usize {
+/// be, `colours` how many a directory can.
+fn brute_force(files: usize, dirs: usize, shapes: usize, colours: usize) -> usize {
     let mut found: BTreeSet<Plain> = BTreeSet::new();
     for d in 0..=dirs {
         for f in 0..=files {
@@ -73,7 +76,9 @@ fn brute_force(files: usize, dirs: usize, shapes: usize) -> usize {
                     for leads in lists(f, &|_, list| new(list)) {
                         let inodes = new(&leads) - 1;
                         for holds in lists(inodes, &|_, _| shapes) {
-                            found.insert(least(&parents, &places, &leads, &holds));
+                            for colours in lists(d, &|_, _| colours) {
+                                found.insert(least(&parents, &colours, &places, &leads, &holds));
+                            }
                         }
                     }
                 }
@@ -83,11 +88,12 @@ fn brute_force(files: usize, dirs: usize, shapes: usize) -> usize {
     found.len()
 }
 
-fn least(parents: &[usize], places: &[usize], leads: &[usize], holds: &[usize]) -> Plain {
+fn least(parents: &[usize], colours: &[usize], places: &[usize], leads: &[usize], holds: &[usize]) -> Plain {
     let mut least: Option<Plain> = None;
     for order in orders(parents.len()) {
         let dir = |i: usize| if i == 0 { 0 } else { order[i - 1] + 1 };
-        let mut tree: Vec<_> = parents.iter().enumerate().map(|(i, at)| (dir(i + 1), dir(*at))).collect();
+        let node = |(i, at): (usize, &usize)| (dir(i + 1), dir(*at), colours[i]);
+        let mut tree: Vec<_> = parents.iter().enumerate().map(node).collect();
         tree.sort_unstable();
         for numbers in orders(holds.len()) {
             let names = places.iter().zip(leads);
@@ -130,7 +136,7 @@ fn shapes() -> usize {
 fn as_many_topologies_as_a_brute_force_finds() {
     let sizes = [(1, 0), (3, 0), (0, 3), (1, 1), (2, 1), (2, 2), (1, 3), (3, 2), (4, 1)];
     let counts: Vec<usize> = sizes.iter().map(|(files, dirs)| count(*files, *dirs, false)).collect();
-    let brute: Vec<usize> = sizes.iter().map(|(files, dirs)| brute_force(*files, *dirs, 1)).collect();
+    let brute: Vec<usize> = sizes.iter().map(|(files, dirs)| brute_force(*files, *dirs, 1, 1)).collect();
     assert_eq!(counts, brute);
     // One file or none; three names of up to three files: 1 + 1 + 2 + 3; unordered trees of up to four nodes: 1 + 1 + 2 + 4.
     assert_eq!(counts[..3], [2, 7, 8]);
@@ -141,8 +147,81 @@ fn as_many_contents_as_a_brute_force_finds() {
     // Nothing; a part of a block, zeroes or not; a block; a block behind a hole, after nothing, a part of a block, or a block.
     assert_eq!(shapes(), 1 + 2 + 1 + 3);
     for (files, dirs) in [(1, 0), (2, 0), (1, 1), (2, 1)] {
-        assert_eq!(count(files, dirs, true), brute_force(files, dirs, shapes()), "{files} {dirs}");
+        assert_eq!(count(files, dirs, true), brute_force(files, dirs, shapes(), 1), "{files} {dirs}");
     }
+}
+
+/// The groups of these words alone.
+fn with(files: usize, dirs: usize, words: &str) -> Limits {
+    let calls = Groups::given(&Options::none().with("calls", words)).unwrap();
+    Limits { calls, ..limits(files, dirs, false) }
+}
+
+#[test]
+fn as_many_topologies_with_more_calls_as_a_brute_force_finds() {
+    let count = |files, dirs, words: &str| forms(&with(files, dirs, words), Regard::ALL).len();
+    for (files, dirs) in [(1, 0), (2, 0), (1, 1), (2, 1), (2, 2)] {
+        let brute = |shapes, colours| brute_force(files, dirs, shapes, colours);
+        // A file, or one of two symbolic links.
+        assert_eq!(count(files, dirs, "names,symlink"), brute(3, 1), "{files} {dirs}");
+        // Two modes; no extended attribute, or one of two values.
+        assert_eq!(count(files, dirs, "names,chmod"), brute(2, 2), "{files} {dirs}");
+        assert_eq!(count(files, dirs, "names,xattr"), brute(3, 3), "{files} {dirs}");
+        // These make no other trees.
+        assert_eq!(count(files, dirs, "names,exchange,noreplace,held"), brute(1, 1), "{files} {dirs}");
+        assert_eq!(count(files, dirs, "names,tmpfile,reflink"), brute(2, 1), "{files} {dirs}");
+    }
+    for (files, dirs) in [(1, 0), (2, 0), (1, 1)] {
+        let count = count(files, dirs, "names,symlink,chmod,xattr,exchange");
+        assert_eq!(count, brute_force(files, dirs, 2 * 3 + 2, 2 * 3), "{files} {dirs}");
+    }
+}
+
+/// Blocks that are written and zeroes, moved by whole blocks: each file is so many of them and a part of one.
+#[test]
+fn as_many_contents_with_more_calls_as_a_brute_force_finds() {
+    for (files, dirs) in [(1, 0), (2, 0), (1, 1)] {
+        let count = forms(&with(files, dirs, "contents,mmap,fallocate,reflink"), Regard::ALL).len();
+        assert_eq!(count, brute_force(files, dirs, more_shapes(), 1), "{files} {dirs}");
+    }
+}
+
+/// What a file can hold then: for each byte, whether it was written.
+fn more_shapes() -> usize {
+    let far = 2 * BLOCK;
+    let mut seen: BTreeSet<Vec<bool>> = BTreeSet::from([Vec::new()]);
+    let mut waiting = vec![Vec::new()];
+    while let Some(file) = waiting.pop() {
+        let mut next: Vec<Vec<bool>> = Vec::new();
+        let mut add = |change: &dyn Fn(&mut Vec<bool>)| {
+            let mut file = file.clone();
+            change(&mut file);
+            next.push(file);
+        };
+        let write = |file: &mut Vec<bool>, at: usize, what: bool| {
+            file.resize(file.len().max(at + BLOCK), false);
+            file[at..at + BLOCK].fill(what);
+        };
+        add(&|file| file.clear());
+        add(&|file| file.resize(1000, false));
+        add(&|file| write(file, 0, true));
+        add(&|file| write(file, far, true));
+        add(&|file| write(file, 0, false));
+        add(&|file| file.resize(file.len().max(BLOCK), false));
+        add(&|file| file.iter_mut().take(BLOCK).for_each(|byte| *byte = false));
+        if file.len() > BLOCK {
+            add(&|file| *file = file.split_off(BLOCK));
+        }
+        if !file.is_empty() && file.len() <= far {
+            add(&|file| *file = [vec![false; BLOCK], file.clone()].concat());
+        }
+        for file in next {
+            if seen.insert(file.clone()) {
+                waiting.push(file);
+            }
+        }
+    }
+    seen.len()
 }
 
 /// A canonical form that is not one is noticed: it takes different topologies for one, or one for several.
@@ -155,6 +234,8 @@ fn a_form_that_is_wrong_gives_other_counts() {
     assert!(count(Regard { unordered: false, ..Regard::ALL }) > right(&names));
     assert!(count(Regard { renumbered: false, ..Regard::ALL }) > right(&names));
     assert!(forms(&all, Regard { contents: false, ..Regard::ALL }).len() < right(&all));
+    let modes = with(2, 1, "names,chmod");
+    assert!(forms(&modes, Regard { attributes: false, ..Regard::ALL }).len() < right(&modes));
 }
 
 /// Two trees with other names are equal; which name leads to which file counts.
@@ -179,15 +260,20 @@ fn names_do_not_count() {
 /// Real files do with every call what the abstract file system does, on the way to every topology of a size.
 #[test]
 fn files_do_as_the_abstract_file_system_does() {
-    let limits = limits(2, 2, true);
+    assert_eq!(all_ways(&limits(2, 2, true), 4), 108);
+    assert_eq!(all_ways(&with(2, 1, "more"), 3), 0);
+}
+
+/// Goes every way of so many calls to another topology, on simulated files; returns how many topologies there are.
+fn all_ways(limits: &Limits, longest: usize) -> usize {
     let mut seen = BTreeMap::from([(signature(&Abstract::new()), Vec::<Call>::new())]);
     let mut waiting = VecDeque::from([(Abstract::new(), Vec::new())]);
     while let Some((fs, way)) = waiting.pop_front() {
-        for call in Call::possible(&fs, &limits) {
+        for call in Call::possible(&fs, limits) {
             let way = [way.as_slice(), std::slice::from_ref(&call)].concat();
             let mut next = fs.clone();
             call.apply(&mut next, &call.bytes(&fs, way.len() as u32));
-            if way.len() <= 4 && seen.insert(signature(&next), way.clone()).is_none() {
+            if way.len() <= longest && seen.insert(signature(&next), way.clone()).is_none() {
                 waiting.push_back((next, way));
             }
         }
@@ -200,9 +286,9 @@ fn files_do_as_the_abstract_file_system_does() {
             let bytes = call.bytes(&fs, version);
             call.make(&files, &bytes, Write::Plain).unwrap_or_else(|errno| panic!("{call:?}: {errno}"));
             call.apply(&mut fs, &bytes);
-            let found = Found::of(&files).unwrap();
-            assert_eq!(found.difference(&Found::expected(&fs)), None, "{way:?}");
+            let found = Found::of(&files, limits.calls).unwrap();
+            assert_eq!(found.difference(&Found::expected(&fs, limits.calls)), None, "{way:?}");
         }
     }
-    assert_eq!(seen.len(), 108);
+    seen.len()
 }

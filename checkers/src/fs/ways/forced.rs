@@ -6,7 +6,7 @@ use super::way::Way;
 use crate::fs::sync::Call as By;
 use crate::fs::sync::file::File;
 use crate::fs::sync::promise::{Contents, Promise, What};
-use crate::fs::topology::{Abstract, Call, Id};
+use crate::fs::topology::{Abstract, BLOCK, Call, Groups, Id, Node, Seen};
 
 /// What of each file is durable, and which paths were there and are gone for good. All names are durable after each call.
 #[derive(Clone, Debug, Default)]
@@ -16,32 +16,32 @@ pub struct Forced {
 }
 
 impl Forced {
-    /// A call was made, and forced; `fs` is the tree after it, `bytes` what it has written.
-    pub fn follow(&mut self, way: Way, fs: &Abstract, call: &Call, bytes: &[u8]) {
+    /// A call was made, and forced; `fs` is the tree after it.
+    pub fn follow(&mut self, way: Way, fs: &Abstract, call: &Call) {
         self.seen.extend(fs.paths().into_iter().map(|(path, _)| path));
-        let object = call.object().and_then(|path| fs.find(path)).filter(|id| !fs.is_directory(*id));
-        let Some(id) = object else { return };
+        for id in call.objects().into_iter().filter_map(|path| fs.find(path)).filter(|id| fs.is_file(*id)) {
+            self.follow_file(id, way, fs, call);
+        }
+    }
+
+    fn follow_file(&mut self, id: Id, way: Way, fs: &Abstract, call: &Call) {
         let file = self.files.entry(id).or_default();
         let mut range = None;
-        match call {
-            Call::Pwrite { at, .. } => {
-                let end = at + bytes.len();
-                if way == Way::Msync && file.size() < end {
-                    file.truncate(end);
-                }
-                file.write(*at, bytes);
-                range = Some(*at..end);
+        if let Call::Pwrite { at, .. } = call {
+            let end = at + BLOCK;
+            if way == Way::Msync && file.size() < end {
+                file.truncate(end);
             }
-            Call::Ftruncate { size, .. } => file.truncate(*size),
-            _ => {}
+            range = Some(*at..end);
         }
-        let of_contents = matches!(call, Call::Pwrite { .. } | Call::Ftruncate { .. });
+        call.change(file, fs.bytes(id));
+        let of_contents = call.is_of_contents();
         match (way, range) {
             (Way::Sync, _) => file.sync(By::Sync),
             (Way::Syncfs, _) => file.sync(By::Syncfs),
             (Way::Fsync, _) => file.sync(By::Fsync),
-            (Way::MountSync, Some(_)) => file.sync(By::WriteByMount),
-            (Way::MountSync, None) => file.sync(By::MetadataByMount),
+            (Way::MountSync, _) if call.writes() => file.sync(By::WriteByMount),
+            (Way::MountSync, _) => file.sync(By::MetadataByMount),
             (Way::Fdatasync, _) if of_contents => file.sync(By::Fdatasync),
             (Way::OSync, Some(_)) => file.sync(By::OSync),
             (Way::ODsync, Some(_)) => file.sync(By::ODsync),
@@ -55,12 +55,14 @@ impl Forced {
     }
 
     /// All that must be there, a directory before what is in it.
-    pub fn promises(&self, way: Way, fs: &Abstract) -> Vec<Promise> {
+    pub fn promises(&self, way: Way, fs: &Abstract, calls: Groups) -> Vec<Promise> {
         let name = way.of_names().synced();
         let mut promises = Vec::new();
         for (path, id) in fs.paths() {
             let what = if fs.is_directory(id) {
                 (!way.is_of_contents()).then_some(What::Directory(name))
+            } else if let Node::Symlink(target) = fs.node(id) {
+                way.is_of_symlinks().then(|| What::Symlink(name, target.clone()))
             } else if way == Way::FsyncDir {
                 let any = Contents { promise: name, whole: true, least: 0, most: None, parts: Vec::new() };
                 Some(What::File(name, any))
@@ -70,7 +72,11 @@ impl Forced {
                     What::File(if contents.whole { name } else { contents.promise }, contents)
                 })
             };
-            promises.extend(what.map(|what| Promise { path, what }));
+            promises.extend(what.map(|what| Promise { path: path.clone(), what }));
+            let seen = fs.attributes(id).seen(calls);
+            if seen != Seen::default() && !fs.is_symlink(id) {
+                promises.push(Promise { path, what: What::Attributes(name, seen) });
+            }
         }
         if !way.is_of_contents() {
             let gone = self.seen.iter().filter(|path| fs.find(path).is_none());

@@ -16,6 +16,11 @@
 //! | `msync` | what is written is stored through a shared mapping; msync of it with `MS_SYNC` | what was stored (POSIX, msync) |
 //! | `mount-sync` | nothing: the file system is mounted with `-o sync` | everything (mount(8), sync); by mount(2) what is written |
 //!
+//! Modes and extended attributes are part of everything (fsync(2): "also flushes the metadata information associated with the file";
+//! inode(7), xattr(7)), and fdatasync leaves them out. Nobody can open a symbolic link to fsync it, so only `sync`, `syncfs` and
+//! `mount-sync` promise one. What fallocate and clones have made of contents is part of them; `o-sync`, `o-dsync` and `msync` are not
+//! about that. A group of calls that a way is not about is left out, and said to be.
+//!
 //! With `fdatasync`, `o-sync`, `o-dsync` and `msync`, which are about contents, names are made durable as `fsync` does it, and only
 //! files are looked at. Nothing is said of link counts and times, of what stands in `lost+found`, and of names that were never made:
 //! `fs-reasonable` is about those.
@@ -34,13 +39,15 @@ use std::panic::Location;
 use explode_runtime::check::{Checker, Cx, Failure};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::Stack;
+use explode_runtime::recover::{Fault, Stack};
 use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
 use nix::errno::Errno;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::sync::promise::Promise;
-use super::topology::{Abstract, CALLS, Call, DIRS, FAR, FILES, Limits, is_as_expected, signature};
+use super::topology::{
+    Abstract, CALLS, Call, DIRS, FAR, FILES, Groups, Limits, is_as_expected, probe, signature,
+};
 use forced::Forced;
 use way::Way;
 
@@ -68,6 +75,8 @@ pub const DEF: CheckerDef = CheckerDef {
 #[derive(Clone, Debug)]
 struct Ways {
     way: Way,
+    /// The calls that were asked for.
+    asked: Groups,
     limits: Limits,
     fs: Abstract,
     /// How many writes there were.
@@ -79,10 +88,11 @@ struct Ways {
 fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     let way = options.one_of("way", &Way::ALL)?;
     let mut limits = Limits::of(options)?;
-    // It says nothing of contents.
-    limits.contents &= way != Way::FsyncDir;
+    let asked = limits.calls;
+    limits.calls = limits.calls & way.groups();
     Ok(Box::new(Ways {
         way,
+        asked,
         limits,
         fs: Abstract::new(),
         writes: 0,
@@ -97,6 +107,22 @@ impl Checker for Ways {
         self.way.unsupported(files.as_ref())
     }
 
+    fn probes(&self) -> bool {
+        self.asked.need_a_probe()
+    }
+
+    fn probe(&self, stack: &Stack) -> Result<Vec<String>, Fault> {
+        let calls = self.asked;
+        let words = calls.each().map(|(word, _)| word);
+        let not_its = words.filter(|word| self.limits.calls.without(word) == self.limits.calls);
+        let missing = probe(stack.files()?.as_ref(), self.limits.calls)?;
+        Ok(not_its.chain(missing).map(str::to_owned).collect())
+    }
+
+    fn leave_out(&mut self, what: &[String]) {
+        self.limits.calls = what.iter().fold(self.limits.calls, |calls, word| calls.without(word));
+    }
+
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let files = cx.stack().files()?;
         let calls = Call::possible(&self.fs, &self.limits);
@@ -106,7 +132,7 @@ impl Checker for Ways {
         let names: Vec<String> = calls.iter().map(Call::name).collect();
         let point = Point::action(calls.len() as u32, Label::at(Location::caller()));
         let call = &calls[cx.choose_at(&Point { names: &names, ..point }) as usize];
-        self.writes += u32::from(matches!(call, Call::Pwrite { .. }));
+        self.writes += u32::from(call.writes());
         let bytes = call.bytes(&self.fs, self.writes);
         match call.make(files.as_ref(), &bytes, self.way.write()) {
             Ok(()) => call.apply(&mut self.fs, &bytes),
@@ -116,10 +142,10 @@ impl Checker for Ways {
             }
             Err(errno) => return Err(Failure::Broken(format!("{}: {errno}", call.name()))),
         }
-        cx.undisturbed(|_| is_as_expected(files.as_ref(), &self.fs, call))?;
+        cx.undisturbed(|_| is_as_expected(files.as_ref(), &self.fs, call, self.limits.calls))?;
         self.way.force(files.as_ref(), &self.fs, call)?;
-        self.forced.follow(self.way, &self.fs, call, &bytes);
-        self.promises = self.forced.promises(self.way, &self.fs);
+        self.forced.follow(self.way, &self.fs, call);
+        self.promises = self.forced.promises(self.way, &self.fs, self.limits.calls);
         if self.promises.is_empty() { Ok(()) } else { cx.check_crashes_now(self, &[]) }
     }
 
@@ -130,7 +156,7 @@ impl Checker for Ways {
 
     /// Where something is left that was not forced, that is part of the state too.
     fn get_sig(&self) -> Option<Vec<u8>> {
-        self.way.forces_everything().then(|| signature(&self.fs))
+        self.way.forces_everything(self.limits.calls).then(|| signature(&self.fs))
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {

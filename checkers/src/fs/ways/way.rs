@@ -5,7 +5,7 @@ use explode_runtime::check::Failure;
 use nix::errno::Errno;
 
 use crate::fs::sync::Call as By;
-use crate::fs::topology::{Abstract, Call, Write};
+use crate::fs::topology::{Abstract, Call, Group, Groups, Write};
 
 /// A way to make changes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,9 +55,28 @@ impl Way {
         matches!(self, Way::Fdatasync | Way::OSync | Way::ODsync | Way::Msync)
     }
 
-    /// Is nothing left that a crash could lose, after each call? (`fsync-dir` goes with calls that change names.)
-    pub fn forces_everything(self) -> bool {
-        !self.is_of_contents()
+    /// The calls that it is about: `fsync-dir` is about names; the ways of contents, but fdatasync, are about what is written that way.
+    pub fn groups(self) -> Groups {
+        use Group::{Contents, Exchange, Held, NoReplace, Symlink, Tmpfile};
+        let all = Group::ALL.map(|(_, group)| group);
+        match self {
+            Way::FsyncDir => Groups::of(&[Symlink, Exchange, NoReplace, Held]),
+            Way::OSync | Way::ODsync | Way::Msync => {
+                Groups::of(&[Contents, Symlink, Exchange, NoReplace, Held, Tmpfile])
+            }
+            Way::Fdatasync => Groups::of(&all).without("chmod").without("xattr"),
+            Way::Sync | Way::Syncfs | Way::Fsync | Way::MountSync => Groups::of(&all),
+        }
+    }
+
+    /// Does it make symbolic links durable? Nobody can open one to fsync it.
+    pub fn is_of_symlinks(self) -> bool {
+        matches!(self, Way::Sync | Way::Syncfs | Way::MountSync)
+    }
+
+    /// Is nothing left that a crash could lose, after each of these calls?
+    pub fn forces_everything(self, calls: Groups) -> bool {
+        !self.is_of_contents() && (self.is_of_symlinks() || !calls.has(Group::Symlink))
     }
 
     /// How pwrite writes.
@@ -99,13 +118,12 @@ impl Way {
             Way::MountSync => Ok(()),
             Way::Fsync => fsync_with_directories(files, fs, call),
             Way::FsyncDir => fsync_directories(files, fs, call),
-            Way::Fdatasync | Way::OSync | Way::ODsync | Way::Msync => match call {
-                Call::Pwrite { path, .. } | Call::Ftruncate { path, .. } if self == Way::Fdatasync => {
-                    with_open(files, path, |fd| files.fdatasync(fd))
-                }
-                Call::Pwrite { .. } | Call::Ftruncate { .. } => Ok(()),
-                _ => fsync_with_directories(files, fs, call),
-            },
+            Way::Fdatasync if call.is_of_contents() => {
+                let sync = |path: &str| with_open(files, path, |fd| files.fdatasync(fd));
+                call.objects().into_iter().try_for_each(sync)
+            }
+            Way::OSync | Way::ODsync | Way::Msync if call.is_of_contents() => Ok(()),
+            Way::Fdatasync | Way::OSync | Way::ODsync | Way::Msync => fsync_with_directories(files, fs, call),
         };
         forced.map_err(|errno| {
             let (call, way) = (call.name(), self.name());
@@ -129,23 +147,21 @@ fn with_open(
     files.close(fd).and(worked)
 }
 
-/// fsync of a file or directory.
+/// fsync of a file or directory; of a symbolic link there is none.
 fn fsync(files: &dyn Files, fs: &Abstract, path: &str) -> FilesResult<()> {
-    if fs.find(path).is_some_and(|id| fs.is_directory(id)) {
-        files.sync_dir(path)
-    } else {
-        with_open(files, path, |fd| files.fsync(fd))
+    match fs.find(path) {
+        Some(id) if fs.is_directory(id) => files.sync_dir(path),
+        Some(id) if fs.is_symlink(id) => Ok(()),
+        _ => with_open(files, path, |fd| files.fsync(fd)),
     }
 }
 
 /// fsync of what a call was about, and of every directory on its paths, from the inside out: a file's fsync does not make its name
 /// durable.
 fn fsync_with_directories(files: &dyn Files, fs: &Abstract, call: &Call) -> FilesResult<()> {
-    if let Some(path) = call.object() {
-        fsync(files, fs, path)?;
-    }
+    call.objects().into_iter().try_for_each(|path| fsync(files, fs, path))?;
     let mut synced = Vec::new();
-    let of_file = call.object().map(parent).into_iter().filter(|_| call.directories().is_empty());
+    let of_file = call.objects().into_iter().map(parent).filter(|_| call.directories().is_empty());
     for directory in call.directories().into_iter().chain(of_file) {
         let mut at = directory;
         while !synced.contains(&at) {
@@ -159,7 +175,7 @@ fn fsync_with_directories(files: &dyn Files, fs: &Abstract, call: &Call) -> File
 
 /// fsync of the directories whose names a call has changed, and before that of what is new.
 fn fsync_directories(files: &dyn Files, fs: &Abstract, call: &Call) -> FilesResult<()> {
-    if let Call::Creat { path } | Call::Mkdir { path } = call {
+    if let Call::Creat { path } | Call::Mkdir { path } | Call::Tmpfile { path } = call {
         fsync(files, fs, path)?;
     }
     call.directories().into_iter().try_for_each(|directory| files.sync_dir(directory))

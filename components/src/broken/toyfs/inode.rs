@@ -68,6 +68,7 @@ impl Inode {
             None => 0,
             Some(Kind::File) => 1,
             Some(Kind::Directory) => 2,
+            Some(Kind::Symlink) => unreachable!("nothing makes one"),
         };
         bytes[2..4].copy_from_slice(&self.links.to_le_bytes());
         bytes[4..8].copy_from_slice(&self.version.to_le_bytes());

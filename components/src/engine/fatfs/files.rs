@@ -201,7 +201,7 @@ impl Files for Mounted {
     fn sync_dir(&self, path: &str) -> Result<()> {
         match self.stat(path)?.kind {
             Kind::Directory => self.sync(),
-            Kind::File => Err(Errno::ENOTDIR),
+            Kind::File | Kind::Symlink => Err(Errno::ENOTDIR),
         }
     }
 

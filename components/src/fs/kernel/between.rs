@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::os::fd::AsFd as _;
 use std::rc::Rc;
 
-use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result, Stat};
+use explode_ramdisk::files::{Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Stat};
 use explode_runtime::between::{Between, Own};
 use explode_runtime::devices::KernelDisks;
 use explode_runtime::recover::Fault;
@@ -78,6 +78,7 @@ impl BetweenCalls {
             match kind {
                 Kind::File => files.push(path),
                 Kind::Directory => self.find(path, files)?,
+                Kind::Symlink => {}
             }
         }
         Ok(())
@@ -132,6 +133,37 @@ impl Files for BetweenCalls {
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         self.after("rename", self.files.rename(from, to))
     }
+    fn symlink(&self, target: &str, path: &str) -> Result<()> {
+        self.after("symlink", self.files.symlink(target, path))
+    }
+    fn chmod(&self, path: &str, mode: u32) -> Result<()> {
+        self.after("chmod", self.files.chmod(path, mode))
+    }
+    fn setxattr(&self, path: &str, name: &str, value: &[u8]) -> Result<()> {
+        self.after("setxattr", self.files.setxattr(path, name, value))
+    }
+    fn removexattr(&self, path: &str, name: &str) -> Result<()> {
+        self.after("removexattr", self.files.removexattr(path, name))
+    }
+    fn rename_with(&self, from: &str, to: &str, how: Renaming) -> Result<()> {
+        self.after("renameat2", self.files.rename_with(from, to, how))
+    }
+    fn open_unnamed(&self, directory: &str) -> Result<Fd> {
+        let opened = self.files.open_unnamed(directory);
+        opened.iter().for_each(|fd| _ = self.changed.borrow_mut().insert(fd.0));
+        self.after("open of a file without a name", opened)
+    }
+    fn link_open(&self, fd: Fd, to: &str) -> Result<()> {
+        self.after("linkat", self.files.link_open(fd, to))
+    }
+    fn fallocate(&self, fd: Fd, how: Fallocate, offset: u64, len: u64) -> Result<()> {
+        self.changed.borrow_mut().insert(fd.0);
+        self.after("fallocate", self.files.fallocate(fd, how, offset, len))
+    }
+    fn clone_file(&self, from: Fd, to: Fd) -> Result<()> {
+        self.changed.borrow_mut().insert(to.0);
+        self.after("clone", self.files.clone_file(from, to))
+    }
     fn sync_dir(&self, path: &str) -> Result<()> {
         self.after("fsync of a directory", self.files.sync_dir(path))
     }
@@ -155,5 +187,14 @@ impl Files for BetweenCalls {
     }
     fn readdir(&self, path: &str) -> Result<Vec<(String, Kind)>> {
         self.files.readdir(path)
+    }
+    fn readlink(&self, path: &str) -> Result<String> {
+        self.files.readlink(path)
+    }
+    fn mode(&self, path: &str) -> Result<u32> {
+        self.files.mode(path)
+    }
+    fn xattrs(&self, path: &str) -> Result<Vec<(String, Vec<u8>)>> {
+        self.files.xattrs(path)
     }
 }

@@ -50,7 +50,8 @@ impl<'a> InThread<'a> {
         }
         let hides = runner.hides().iter().map(|(name, what)| format!("{name}: {what}")).collect();
         let not_skipping = runner.not_skipping().map(str::to_owned);
-        let started = Started { origin: runner.origin().clone(), hides, not_skipping };
+        let leaves_out = runner.leaves_out().to_vec();
+        let started = Started { origin: runner.origin().clone(), hides, leaves_out, not_skipping };
         self.working = Some(Working { runner, checks: Checks::default(), trail: Trail::default() });
         Ok(started)
     }

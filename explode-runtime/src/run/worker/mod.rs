@@ -116,6 +116,8 @@ pub struct Started {
     pub origin: Origin,
     /// What the components keep where no event shows it.
     pub hides: Vec<String>,
+    /// What the stack does not have, and the checker does without.
+    pub leaves_out: Vec<String>,
     /// Why every check is made; none if those are skipped whose verdict is known.
     pub not_skipping: Option<String>,
 }

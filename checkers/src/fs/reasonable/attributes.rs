@@ -1,0 +1,115 @@
+//! Modes and extended attributes: of each, all that it may be on disk.
+//!
+//! Each is a version of its own (inode(7), xattr(7)): once its file or directory is forced, the newest is there (fsync(2): "flushes
+//! the metadata information associated with the file"); before that, any that it has had since.
+
+use std::collections::BTreeMap;
+
+use explode_runtime::check::{Verdict, Violation};
+
+use crate::fs::topology::{Attributes, Seen};
+
+/// Something that was forced is not there.
+pub const FLUSHED: &str = "flushed-attributes";
+/// Something is there that it never was.
+pub const UNSYNCED: &str = "unsynced-attributes";
+
+/// What something may be.
+#[derive(Clone, Debug, Hash)]
+struct Versions<T> {
+    /// What the stable changes have left.
+    stable: T,
+    /// What the volatile ones make of it, oldest first.
+    volatile: Vec<T>,
+}
+
+impl<T: Clone + PartialEq> Versions<T> {
+    fn of(stable: T) -> Versions<T> {
+        Versions { stable, volatile: Vec::new() }
+    }
+
+    fn force(&mut self) {
+        if let Some(last) = self.volatile.drain(..).next_back() {
+            self.stable = last;
+        }
+    }
+
+    fn may_be(&self, found: &T) -> bool {
+        self.stable == *found || self.volatile.contains(found)
+    }
+
+    /// The word for what is broken.
+    fn promise(&self) -> &'static str {
+        if self.volatile.is_empty() { FLUSHED } else { UNSYNCED }
+    }
+}
+
+/// The mode of one file or directory, and its extended attributes.
+#[derive(Clone, Debug, Hash)]
+pub struct Past {
+    mode: Versions<u32>,
+    xattrs: BTreeMap<String, Versions<Option<Vec<u8>>>>,
+}
+
+impl Past {
+    /// Of what is new.
+    pub fn new(is_directory: bool) -> Past {
+        Past { mode: Versions::of(Attributes::new(is_directory).mode), xattrs: BTreeMap::new() }
+    }
+
+    /// Takes over what has become of it.
+    pub fn follow(&mut self, now: &Attributes) {
+        if self.mode.volatile.last().unwrap_or(&self.mode.stable) != &now.mode {
+            self.mode.volatile.push(now.mode);
+        }
+        for name in now.xattrs.keys() {
+            self.xattrs.entry(name.clone()).or_insert_with(|| Versions::of(None));
+        }
+        for (name, versions) in &mut self.xattrs {
+            let value = now.xattrs.get(name).cloned();
+            if *versions.volatile.last().unwrap_or(&versions.stable) != value {
+                versions.volatile.push(value);
+            }
+        }
+    }
+
+    /// It is forced.
+    pub fn force(&mut self) {
+        self.mode.force();
+        self.xattrs.values_mut().for_each(Versions::force);
+    }
+
+    pub fn is_forced(&self) -> bool {
+        self.mode.volatile.is_empty() && self.xattrs.values().all(|versions| versions.volatile.is_empty())
+    }
+
+    /// Can it be this?
+    ///
+    /// # Errors
+    /// Why not, without the path.
+    pub fn judge(&self, found: &Seen) -> Result<(), Violation> {
+        if let Some(mode) = found.mode.filter(|mode| !self.mode.may_be(mode)) {
+            let text = format!("has mode {mode:o}, not {:o}", self.mode.stable);
+            return Err(Violation::new(Verdict::Lost, self.mode.promise(), text));
+        }
+        let Some(found) = &found.xattrs else { return Ok(()) };
+        let unknown = found.keys().find(|name| !self.xattrs.contains_key(*name));
+        if let Some(name) = unknown {
+            let text = format!("has the extended attribute {name}, which was never set");
+            return Err(Violation::new(Verdict::Resurrected, UNSYNCED, text));
+        }
+        let wrong = self.xattrs.iter().find(|(name, versions)| !versions.may_be(&found.get(*name).cloned()));
+        let Some((name, versions)) = wrong else { return Ok(()) };
+        let (verdict, text) = match (found.get(name), &versions.stable) {
+            (None, _) => (Verdict::Lost, format!("has no extended attribute {name}")),
+            (Some(_), None) if versions.volatile.is_empty() => {
+                (Verdict::Resurrected, format!("has the extended attribute {name}, which was removed"))
+            }
+            (Some(value), _) => (
+                Verdict::Corrupt,
+                format!("has a value of {name}, {} bytes, that is not its own", value.len()),
+            ),
+        };
+        Err(Violation::new(verdict, versions.promise(), text))
+    }
+}

@@ -1,0 +1,85 @@
+//! What a file or directory has besides names and contents: a mode, and extended attributes.
+
+use std::collections::BTreeMap;
+
+use explode_ramdisk::files::{Files, Result as FilesResult};
+
+use super::groups::{Group, Groups};
+
+/// All of it, as the abstract file system has it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Attributes {
+    /// The bits 07777.
+    pub mode: u32,
+    /// Each attribute's value.
+    pub xattrs: BTreeMap<String, Vec<u8>>,
+}
+
+/// As much of it as is looked at: none of what is there no call to change.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Seen {
+    pub mode: Option<u32>,
+    pub xattrs: Option<BTreeMap<String, Vec<u8>>>,
+}
+
+impl Attributes {
+    /// Those of what is new.
+    pub fn new(is_directory: bool) -> Attributes {
+        Attributes { mode: if is_directory { 0o755 } else { 0o644 }, xattrs: BTreeMap::new() }
+    }
+
+    /// What is looked at with these calls.
+    pub fn seen(&self, calls: Groups) -> Seen {
+        Seen {
+            mode: calls.has(Group::Chmod).then_some(self.mode),
+            xattrs: calls.has(Group::Xattr).then(|| self.xattrs.clone()),
+        }
+    }
+}
+
+impl Seen {
+    /// What a real file or directory has.
+    pub fn of(files: &dyn Files, path: &str, calls: Groups) -> FilesResult<Seen> {
+        let mode = calls.has(Group::Chmod).then(|| files.mode(path)).transpose()?;
+        let xattrs = calls.has(Group::Xattr).then(|| files.xattrs(path)).transpose()?;
+        Ok(Seen { mode, xattrs: xattrs.map(|all| all.into_iter().collect()) })
+    }
+
+    /// As much of what a real file or directory has as another one says.
+    pub fn like(other: &Seen, files: &dyn Files, path: &str) -> FilesResult<Seen> {
+        let mode = other.mode.map(|_| files.mode(path)).transpose()?;
+        let xattrs = other.xattrs.as_ref().map(|_| files.xattrs(path)).transpose()?;
+        Ok(Seen { mode, xattrs: xattrs.map(|all| all.into_iter().collect()) })
+    }
+
+    /// How another one differs, if it does, in words behind its path.
+    pub fn difference(&self, found: &Seen) -> Option<String> {
+        if let (Some(wanted), Some(mode)) = (self.mode, found.mode)
+            && wanted != mode
+        {
+            return Some(format!("has mode {mode:o}, not {wanted:o}"));
+        }
+        let (wanted, found) = (self.xattrs.as_ref()?, found.xattrs.as_ref()?);
+        let mut names = wanted.keys().chain(found.keys());
+        let name = names.find(|name| wanted.get(*name) != found.get(*name))?;
+        Some(match (wanted.get(name), found.get(name)) {
+            (None, _) => format!("has the extended attribute {name}, which was removed or never set"),
+            (_, None) => format!("has no extended attribute {name}"),
+            (Some(wanted), Some(found)) => {
+                let (is, was) = (found.len(), wanted.len());
+                format!("has another value of {name}: {is} bytes, not the {was} that were set")
+            }
+        })
+    }
+
+    /// In words, to stand behind others; nothing for nothing.
+    pub fn said(&self) -> String {
+        let mode = self.mode.map_or_else(String::new, |mode| format!(", mode {mode:o}"));
+        let xattrs = self.xattrs.iter().flatten().map(|(name, value)| said(name, value));
+        std::iter::once(mode).chain(xattrs).collect()
+    }
+}
+
+fn said(name: &str, value: &[u8]) -> String {
+    format!(", {name} of {} bytes", value.len())
+}

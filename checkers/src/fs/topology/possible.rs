@@ -1,0 +1,178 @@
+//! Which calls there are on a topology.
+//!
+//! A new name is the first letter that is free in its directory. A file is found by each of its names, but a clone is made of files,
+//! each by its first name.
+
+use explode_ramdisk::files::Fallocate;
+
+use super::abstract_fs::{Abstract, Id};
+use super::attributes::Attributes;
+use super::call::{Call, XATTR};
+use super::groups::Group;
+use super::{BLOCK, Limits};
+
+/// A size in the middle of a block.
+const MIDDLE: usize = 1000;
+/// What a symbolic link holds: file systems keep a short one in its inode, and a long one in a block.
+const TARGETS: [&str; 2] =
+    ["a", concat!("a-long-target/", "that-does-not-fit-into-an-inode/", "of-ext2-ext4-or-anybody-else")];
+/// Bytes of an extended attribute: file systems keep few in the inode, and many in a block.
+const VALUES: [usize; 2] = [5, 300];
+
+impl Call {
+    /// Every call that succeeds, within the limits: node by node, in the order of [`Abstract::paths`]. Each changes something but the
+    /// fallocate that keeps the size.
+    pub fn possible(fs: &Abstract, limits: &Limits) -> Vec<Call> {
+        let paths = fs.paths();
+        let dirs = paths.iter().filter(|(_, id)| fs.is_directory(*id)).count();
+        let files = paths.len() - dirs;
+        let folders: Vec<(&str, Id)> = [("", Abstract::ROOT)]
+            .into_iter()
+            .chain(paths.iter().filter(|(_, id)| fs.is_directory(*id)).map(|(path, id)| (path.as_str(), *id)))
+            .collect();
+        let mut calls = Vec::new();
+        for (path, id) in &folders {
+            let fresh = || fresh(fs, path, *id);
+            if files < limits.files {
+                calls.extend(fresh().map(|path| Call::Creat { path }));
+                calls.extend(fresh().into_iter().flat_map(|path| other_files(&path, limits)));
+            }
+            if dirs < limits.dirs {
+                calls.extend(fresh().map(|path| Call::Mkdir { path }));
+            }
+            if *id != Abstract::ROOT && fs.names(*id).next().is_none() {
+                calls.push(Call::Rmdir { path: (*path).to_owned() });
+            }
+        }
+        for (at, (path, id)) in paths.iter().enumerate() {
+            if !fs.is_directory(*id) {
+                calls.extend(of_file(fs, path, *id, limits));
+                if files < limits.files {
+                    let to = folders.iter().filter_map(|(folder, at)| fresh(fs, folder, *at));
+                    calls.extend(to.map(|to| Call::Link { from: path.clone(), to }));
+                }
+            }
+            let to = targets(fs, path, *id, &folders, &paths);
+            calls.extend(to.map(|to| Call::Rename { from: path.clone(), to }));
+            calls.extend(of_node(fs, path, *id, limits));
+            if limits.calls.has(Group::NoReplace) {
+                let folder = &path[..path.rfind('/').unwrap_or_default()];
+                let to = fs.find(folder).and_then(|id| fresh(fs, folder, id));
+                calls.extend(to.map(|to| Call::RenameNoReplace { from: path.clone(), to }));
+            }
+            if limits.calls.has(Group::Exchange) {
+                let inside = |outer: &str, inner: &str| inner.starts_with(&format!("{outer}/"));
+                let apart = |other: &str| !inside(path, other) && !inside(other, path);
+                let others = paths[at + 1..].iter().filter(|(other, node)| node != id && apart(other));
+                calls.extend(
+                    others.map(|(other, _)| Call::Exchange { one: path.clone(), other: other.clone() }),
+                );
+            }
+            let is_first = |at: usize| paths[..at].iter().all(|(_, id)| *id != paths[at].1);
+            if limits.calls.has(Group::Reflink) && is_first(at) && !fs.bytes(*id).is_empty() {
+                let others = paths.iter().enumerate().filter(|(other, (_, node))| {
+                    fs.is_file(*node) && node != id && is_first(*other) && fs.bytes(*node) != fs.bytes(*id)
+                });
+                calls.extend(
+                    others.map(|(_, (other, _))| Call::Clone { from: path.clone(), to: other.clone() }),
+                );
+            }
+        }
+        calls
+    }
+}
+
+/// The calls but creat that make something that is no directory.
+fn other_files(path: &str, limits: &Limits) -> Vec<Call> {
+    let mut calls = Vec::new();
+    if limits.calls.has(Group::Symlink) {
+        let link = |target: &str| Call::Symlink { target: target.to_owned(), path: path.to_owned() };
+        calls.extend(TARGETS.map(link));
+    }
+    if limits.calls.has(Group::Tmpfile) {
+        calls.push(Call::Tmpfile { path: path.to_owned() });
+    }
+    calls
+}
+
+/// The calls on one file or symbolic link by one name.
+fn of_file(fs: &Abstract, path: &str, id: Id, limits: &Limits) -> Vec<Call> {
+    let path = || path.to_owned();
+    let mut calls = Vec::new();
+    if fs.is_file(id) {
+        let bytes = fs.bytes(id);
+        let size = bytes.len();
+        if limits.calls.has(Group::Contents) {
+            let sizes = [0, MIDDLE].into_iter().filter(|wanted| *wanted != size);
+            calls.extend(sizes.map(|size| Call::Ftruncate { path: path(), size }));
+            calls.extend([0, limits.far].map(|at| Call::Pwrite { path: path(), at }));
+        }
+        let written = bytes.iter().take(BLOCK).any(|byte| *byte != 0);
+        let ways = [
+            (Group::Allocate, Fallocate::Allocate, 0, size < BLOCK),
+            (Group::Allocate, Fallocate::KeepSize, limits.far, size < limits.far),
+            (Group::Punch, Fallocate::PunchHole, 0, written),
+            (Group::Zero, Fallocate::ZeroRange, 0, written || size < BLOCK),
+            (Group::Shift, Fallocate::CollapseRange, 0, size > BLOCK),
+            (Group::Shift, Fallocate::InsertRange, 0, size > 0 && size <= limits.far),
+        ];
+        let there = ways.into_iter().filter(|(group, .., changes)| *changes && limits.calls.has(*group));
+        calls.extend(there.map(|(_, how, at, _)| Call::Fallocate { path: path(), how, at }));
+        if limits.calls.has(Group::Mmap) && size >= BLOCK {
+            calls.push(Call::Store { path: path() });
+        }
+        if limits.calls.has(Group::Held) && fs.paths().iter().filter(|(_, other)| *other == id).count() == 1 {
+            calls.push(Call::UnlinkHeld { path: path() });
+        }
+    }
+    calls.push(Call::Unlink { path: path() });
+    calls
+}
+
+/// The calls on one file or directory that change neither names nor contents.
+fn of_node(fs: &Abstract, path: &str, id: Id, limits: &Limits) -> Vec<Call> {
+    let path = || path.to_owned();
+    let mut calls = Vec::new();
+    if fs.is_symlink(id) {
+        return calls;
+    }
+    let has = fs.attributes(id);
+    if limits.calls.has(Group::Chmod) {
+        let new = Attributes::new(fs.is_directory(id)).mode;
+        let mode = if has.mode == new { new & 0o700 } else { new };
+        calls.push(Call::Chmod { path: path(), mode });
+    }
+    if limits.calls.has(Group::Xattr) {
+        let len = has.xattrs.get(XATTR).map(Vec::len);
+        let others = VALUES.into_iter().filter(|other| Some(*other) != len);
+        calls.extend(others.map(|len| Call::Setxattr { path: path(), len }));
+        calls.extend(len.map(|_| Call::Removexattr { path: path() }));
+    }
+    calls
+}
+
+/// The paths that a node can be renamed to: a new name in each directory, and each name that it can replace.
+fn targets<'a>(
+    fs: &'a Abstract,
+    path: &'a str,
+    id: Id,
+    folders: &'a [(&str, Id)],
+    paths: &'a [(String, Id)],
+) -> impl Iterator<Item = String> {
+    let below = format!("{path}/");
+    let inside = move |other: &str| fs.is_directory(id) && (other == path || other.starts_with(&below));
+    let apart = inside.clone();
+    let outside = folders.iter().filter(move |(folder, _)| !inside(folder));
+    let new = outside.filter_map(|(folder, at)| fresh(fs, folder, *at));
+    let replaced = paths.iter().filter(move |(path, other)| {
+        let empty = !fs.is_directory(*other) || fs.names(*other).next().is_none();
+        *other != id && empty && fs.is_directory(*other) == fs.is_directory(id) && !apart(path)
+    });
+    new.chain(replaced.map(|(path, _)| path.clone()))
+}
+
+/// The path of the first letter that is free in a directory.
+fn fresh(fs: &Abstract, folder: &str, id: Id) -> Option<String> {
+    let used = |letter: &char| fs.names(id).any(|(name, _)| name == letter.to_string());
+    ('a'..='z').find(|letter| !used(letter)).map(|letter| format!("{folder}/{letter}"))
+}

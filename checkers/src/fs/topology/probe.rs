@@ -1,0 +1,113 @@
+//! Which groups of calls a file system has: each is tried on it once, and everything is taken away again.
+
+use explode_ramdisk::files::{Fallocate, Files, Kind, Result as FilesResult};
+use explode_runtime::recover::Fault;
+use nix::errno::Errno;
+
+use super::abstract_fs::{Abstract, Id};
+use super::call::{Call, Write};
+use super::groups::{Group, Groups};
+
+/// The words of those that an empty file system does not have; it is empty afterwards, and synced.
+///
+/// # Errors
+/// Any other error of a call.
+pub fn probe(files: &dyn Files, groups: Groups) -> Result<Vec<&'static str>, Fault> {
+    let mut missing = Vec::new();
+    for (word, group) in groups.each() {
+        let calls = calls(group);
+        let tried = try_calls(files, &calls).map(|fs| keeps(files, group, &fs));
+        let failed = |what: &str, errno: Errno| Fault::new(format!("trying '{word}': {what}: {errno}"));
+        clear(files, "").map_err(|errno| failed("taking it away", errno))?;
+        match tried {
+            Ok(true) => {}
+            Ok(false) => missing.push(word),
+            Err((_, errno)) if is_missing(errno) => missing.push(word),
+            Err((call, errno)) => return Err(failed(&call.name(), errno)),
+        }
+    }
+    files.sync()?;
+    Ok(missing)
+}
+
+/// Every call of a group, with what it needs before.
+fn calls(group: Group) -> Vec<Call> {
+    let path = || "/f".to_owned();
+    let mut calls = vec![
+        Call::Creat { path: path() },
+        Call::Pwrite { path: path(), at: 0 },
+        Call::Pwrite { path: path(), at: super::BLOCK },
+        Call::Mkdir { path: "/d".to_owned() },
+    ];
+    let fallocate = |how| Call::Fallocate { path: path(), how, at: 0 };
+    calls.extend(match group {
+        Group::Contents => Vec::new(),
+        Group::Symlink => {
+            let link = |name: &str, target: String| Call::Symlink { target, path: name.to_owned() };
+            vec![link("/s", path()), link("/t", "t".repeat(100))]
+        }
+        Group::Chmod => vec![
+            Call::Chmod { path: path(), mode: 0o600 },
+            Call::Chmod { path: "/d".to_owned(), mode: 0o700 },
+        ],
+        Group::Xattr => ["/f", "/d"].map(of_xattr).concat(),
+        Group::Exchange => vec![Call::Exchange { one: path(), other: "/d".to_owned() }],
+        Group::NoReplace => vec![Call::RenameNoReplace { from: path(), to: "/g".to_owned() }],
+        Group::Allocate => [Fallocate::Allocate, Fallocate::KeepSize].map(fallocate).to_vec(),
+        Group::Punch => vec![fallocate(Fallocate::PunchHole)],
+        Group::Zero => vec![fallocate(Fallocate::ZeroRange)],
+        Group::Shift => [Fallocate::CollapseRange, Fallocate::InsertRange].map(fallocate).to_vec(),
+        Group::Tmpfile => vec![Call::Tmpfile { path: "/g".to_owned() }],
+        Group::Held => vec![Call::UnlinkHeld { path: path() }],
+        Group::Mmap => vec![Call::Store { path: path() }],
+        Group::Reflink => {
+            vec![Call::Creat { path: "/g".to_owned() }, Call::Clone { from: path(), to: "/g".to_owned() }]
+        }
+    });
+    calls
+}
+
+fn of_xattr(path: &str) -> Vec<Call> {
+    let set = |len| Call::Setxattr { path: path.to_owned(), len };
+    vec![set(5), set(300), Call::Removexattr { path: path.to_owned() }]
+}
+
+/// Makes them; returns what should be there then.
+fn try_calls<'c>(files: &dyn Files, calls: &'c [Call]) -> Result<Abstract, (&'c Call, Errno)> {
+    let mut fs = Abstract::new();
+    for call in calls {
+        let bytes = call.bytes(&fs, 1);
+        call.make(files, &bytes, Write::Plain).map_err(|errno| (call, errno))?;
+        call.apply(&mut fs, &bytes);
+    }
+    Ok(fs)
+}
+
+/// Has it done anything? Linux's FAT has no modes, and its chmod succeeds all the same (fat_setattr: "We don't return -EPERM here").
+fn keeps(files: &dyn Files, group: Group, fs: &Abstract) -> bool {
+    let is_kept =
+        |(path, id): &(String, Id)| files.mode(path).is_ok_and(|mode| mode == fs.attributes(*id).mode);
+    group != Group::Chmod || fs.paths().iter().all(is_kept)
+}
+
+/// Removes what is in a directory, but a `lost+found`.
+fn clear(files: &dyn Files, folder: &str) -> FilesResult<()> {
+    for (name, kind) in files.readdir(if folder.is_empty() { "/" } else { folder })? {
+        let path = format!("{folder}/{name}");
+        match kind {
+            Kind::Directory if path == "/lost+found" => {}
+            Kind::Directory => {
+                clear(files, &path)?;
+                files.rmdir(&path)?;
+            }
+            Kind::File | Kind::Symlink => files.unlink(&path)?,
+        }
+    }
+    Ok(())
+}
+
+/// What a file system says that does not have a call, or not this flag of it (the manual pages' ERRORS).
+fn is_missing(errno: Errno) -> bool {
+    use Errno::{EINVAL, EISDIR, ENAMETOOLONG, ENOSYS, ENOTTY, EOPNOTSUPP, EPERM, EXDEV};
+    matches!(errno, EINVAL | EISDIR | ENAMETOOLONG | ENOSYS | ENOTTY | EOPNOTSUPP | EPERM | EXDEV)
+}

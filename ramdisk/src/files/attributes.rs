@@ -1,0 +1,158 @@
+//! What an inode has besides contents and names: its mode, its extended attributes, and the target of a symbolic link.
+//!
+//! They lie on the inode's device and nowhere else: the mode in the sector behind the size's ([`MODE_SECTOR`]), each extended
+//! attribute in one of the sectors behind that ([`XATTR_SECTORS`]), chosen by its name. So each is a version of its own, which a
+//! crash keeps or loses by itself. A sector of zeroes is the mode that a new inode has, or no attribute. The target of a symbolic
+//! link is in the first sector.
+//!
+//! | sector | bytes |
+//! | --- | --- |
+//! | mode | 2, little endian, with the highest bit set |
+//! | attribute | length of the name, 1; of the value, 2, little endian; the name, UTF-8; the value |
+//! | target | its length, 2, little endian; the target, UTF-8 |
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use nix::errno::Errno;
+
+use super::inode::{Number, SIZE_SECTOR};
+use super::tree::{Place, Tree};
+use super::{Kind, Result};
+use crate::{Read, SECTOR_BYTES, ZERO_SECTOR};
+
+/// The sector of an inode's device that holds its mode.
+pub const MODE_SECTOR: u64 = SIZE_SECTOR + 1;
+/// The sectors that hold extended attributes.
+pub const XATTR_SECTORS: Range<u64> = MODE_SECTOR + 1..MODE_SECTOR + 1 + (1 << 32);
+
+/// That a mode was set.
+const SET: u16 = 1 << 15;
+/// The bits of a mode.
+const MODE: u16 = 0o7777;
+
+/// What stands in a sector, if it is one of these.
+pub fn what(sector: u64) -> Option<&'static str> {
+    match sector {
+        MODE_SECTOR => Some("the mode"),
+        _ if XATTR_SECTORS.contains(&sector) => Some("an extended attribute"),
+        _ => None,
+    }
+}
+
+impl Tree {
+    /// Makes a symbolic link: its name, and what it holds. `ENAMETOOLONG` if that is more than 510 bytes, `ENOENT` for nothing.
+    pub fn create_symlink(&mut self, place: &Place<'_>, target: &str) -> Result<()> {
+        if target.is_empty() {
+            return Err(Errno::ENOENT);
+        }
+        let sector = sector(&[&(target.len() as u16).to_le_bytes(), target.as_bytes()]);
+        let sector = sector.ok_or(Errno::ENAMETOOLONG)?;
+        let number = self.create(place, Kind::Symlink)?;
+        self.dirty(number, 0, sector);
+        Ok(())
+    }
+
+    /// What a symbolic link holds; `EINVAL` for anything else, `EIO` for what [`create_symlink`](Tree::create_symlink) has not made.
+    pub fn target(&self, number: Number) -> Result<String> {
+        if self.inode(number).kind() != Kind::Symlink {
+            return Err(Errno::EINVAL);
+        }
+        let sector = self.sector(number, 0)?;
+        let end = 2 + usize::from(u16::from_le_bytes([sector[0], sector[1]]));
+        let target = sector.get(2..end).ok_or(Errno::EIO)?;
+        String::from_utf8(target.to_vec()).map_err(|_| Errno::EIO)
+    }
+
+    /// Sets a mode.
+    pub fn set_mode(&mut self, number: Number, mode: u32) {
+        let mode = mode as u16 & MODE | SET;
+        self.dirty_attribute(number, MODE_SECTOR, &[&mode.to_le_bytes()]);
+    }
+
+    /// A mode: what was set, or that of a new inode.
+    pub fn mode(&self, number: Number) -> Result<u32> {
+        let sector = self.sector(number, MODE_SECTOR)?;
+        let mode = u16::from_le_bytes([sector[0], sector[1]]);
+        Ok(match (mode & SET, self.inode(number).kind()) {
+            (0, Kind::Directory) => 0o755,
+            (0, Kind::File) => 0o644,
+            (0, Kind::Symlink) => 0o777,
+            _ => (mode & MODE).into(),
+        })
+    }
+
+    /// Sets an extended attribute. `ENOSPC` if it does not fit into a sector, or if another name has the same one.
+    pub fn set_attribute(&mut self, number: Number, name: &str, value: &[u8]) -> Result<()> {
+        let at = sector_of(name);
+        let other = self.sector(number, at)?;
+        if other != ZERO_SECTOR && decode(&other)?.0 != name {
+            return Err(Errno::ENOSPC);
+        }
+        let lengths = u8::try_from(name.len()).ok().zip(u16::try_from(value.len()).ok());
+        let (name_bytes, value_bytes) = lengths.ok_or(Errno::ENOSPC)?;
+        let parts = [&[name_bytes][..], &value_bytes.to_le_bytes(), name.as_bytes(), value];
+        if sector(&parts).is_none() {
+            return Err(Errno::ENOSPC);
+        }
+        self.dirty_attribute(number, at, &parts);
+        Ok(())
+    }
+
+    /// Takes an extended attribute away; `ENODATA` if it is not there.
+    pub fn remove_attribute(&mut self, number: Number, name: &str) -> Result<()> {
+        if self.attributes(number)?.iter().all(|(other, _)| other != name) {
+            return Err(Errno::ENODATA);
+        }
+        self.dirty_attribute(number, sector_of(name), &[]);
+        Ok(())
+    }
+
+    /// The extended attributes, names in order.
+    pub fn attributes(&self, number: Number) -> Result<Vec<(String, Vec<u8>)>> {
+        let dev = self.device(number);
+        self.storage.note(Read::Device { dev });
+        let image = self.storage.peek();
+        let Some(disk) = image.disk(dev) else { return Ok(Vec::new()) };
+        let found = disk.used_sectors(XATTR_SECTORS).map(|at| decode(&self.sector(number, at)?));
+        let mut found = found.collect::<Result<Vec<_>>>()?;
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    fn sector(&self, number: Number, at: u64) -> Result<[u8; SECTOR_BYTES]> {
+        let mut sector = ZERO_SECTOR;
+        self.storage.try_read(self.device(number), at * SECTOR_BYTES as u64, &mut sector)?;
+        Ok(sector)
+    }
+
+    /// Changes a sector, to what is known to fit.
+    fn dirty_attribute(&mut self, number: Number, at: u64, parts: &[&[u8]]) {
+        self.inode_mut(number).dirty_attributes.insert(at);
+        self.storage.dirty(self.device(number), at, sector(parts).expect("it fits"));
+    }
+}
+
+/// The sector of an attribute: by the FNV-1a of its name, 32 bits.
+fn sector_of(name: &str) -> u64 {
+    let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    XATTR_SECTORS.start + u64::from(name.bytes().fold(0x811c_9dc5, step))
+}
+
+/// The parts, one after the other, and zeroes behind them, if they fit.
+fn sector(parts: &[&[u8]]) -> Option<Bytes> {
+    let mut bytes = parts.concat();
+    (bytes.len() <= SECTOR_BYTES).then(|| {
+        bytes.resize(SECTOR_BYTES, 0);
+        bytes.into()
+    })
+}
+
+/// The name and the value that a sector holds; `EIO` if nobody has written that.
+fn decode(sector: &[u8; SECTOR_BYTES]) -> Result<(String, Vec<u8>)> {
+    let name_end = 3 + usize::from(sector[0]);
+    let end = name_end + usize::from(u16::from_le_bytes([sector[1], sector[2]]));
+    let (name, value) = sector.get(3..name_end).zip(sector.get(name_end..end)).ok_or(Errno::EIO)?;
+    let name = String::from_utf8(name.to_vec()).map_err(|_| Errno::EIO)?;
+    Ok((name, value.to_vec()))
+}
