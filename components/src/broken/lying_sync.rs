@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use explode_ramdisk::files::{Ability, Fd, Files, Kind, OpenFlags, Result, Stat, Synced};
+use explode_runtime::check::{Profile, Promise};
 use explode_runtime::recover::{Below, Component, Fault, Surface};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 
@@ -14,16 +15,40 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "the files below it, with syncs that lie",
     modes: &[Mode::Mem, Mode::Vm, Mode::Here],
     on: Some("simfiles"),
-    options: &[OptionDef {
-        name: "lies",
-        about: "which sync does nothing: none, files (fsync, fdatasync), directories (fsync of one), growth (fdatasync of a file \
+    options: &[
+        OptionDef {
+            name: "lies",
+            about: "which sync does nothing: none, files (fsync, fdatasync), directories (fsync of one), growth (fdatasync of a file \
                 that has grown since its last), subdirectories (sync below the root), sync, syncfs, fsync, fdatasync, o-sync, \
                 o-dsync, msync, mount-sync (it looks mounted with -o sync, and is not), moved (fsync of a directory while what has \
                 got another name was not synced itself since), removals (sync, of a directory that has lost a name)",
-        default: "none",
-    }],
+            default: "none",
+        },
+        OptionDef {
+            name: "excludes",
+            about: "which promises its profile excludes, so that breaking them is by design: none, or synced-by-sync and the others that \
+                    fs-ways has, and unsynced-contents, one or more with commas",
+            default: "none",
+        },
+    ],
     build,
 };
+
+/// What a profile can exclude here.
+const EXCLUDABLE: [&str; 12] = [
+    "none",
+    "synced-by-sync",
+    "synced-by-syncfs",
+    "synced-by-fsync",
+    "synced-by-fdatasync",
+    "synced-by-o-sync",
+    "synced-by-o-dsync",
+    "synced-by-msync",
+    "synced-by-mount-sync",
+    "metadata-synced-by-mount-sync",
+    "synced-directory",
+    "unsynced-contents",
+];
 
 #[derive(Clone, Copy, PartialEq)]
 enum Lies {
@@ -46,6 +71,7 @@ enum Lies {
 
 struct LyingSync {
     lies: Lies,
+    excludes: Vec<Promise>,
     files: Option<Rc<dyn Files>>,
 }
 
@@ -67,7 +93,18 @@ fn build(options: &Options) -> std::result::Result<Box<dyn Component>, UsageErro
         ("moved", Lies::Moved),
         ("removals", Lies::Removals),
     ];
-    Ok(Box::new(LyingSync { lies: options.one_of("lies", &words)?, files: None }))
+    let excludes = excluded(&options.text("excludes", "none")?)?;
+    Ok(Box::new(LyingSync { lies: options.one_of("lies", &words)?, excludes, files: None }))
+}
+
+/// The lines of a profile that excludes these.
+fn excluded(words: &str) -> std::result::Result<Vec<Promise>, UsageError> {
+    let line = |word: &str| {
+        let name = EXCLUDABLE.into_iter().find(|known| *known == word);
+        let name = name.ok_or_else(|| UsageError::unknown("promise", word, EXCLUDABLE))?;
+        Ok(Promise { name, kept: false, quote: "its syncs lie", source: "the option lying-sync.excludes" })
+    };
+    words.split(',').filter(|word| *word != "none").map(line).collect()
 }
 
 impl Component for LyingSync {
@@ -80,6 +117,12 @@ impl Component for LyingSync {
     fn unmount(&mut self, _below: &Below<'_>) -> std::result::Result<(), Fault> {
         self.files = None;
         Ok(())
+    }
+
+    /// That of what stands below, if it excludes nothing.
+    fn profile(&self) -> Option<Profile> {
+        let promises = self.excludes.clone();
+        (!promises.is_empty()).then(|| Profile { system: "lying-sync".to_owned(), promises })
     }
 
     fn surface(&self) -> Surface {

@@ -45,8 +45,7 @@ impl Profile {
 
     /// The line that excludes the first of these promises, if all are excluded; none if there are no promises.
     pub fn excludes_all(&self, promises: &[&str]) -> Option<&Promise> {
-        let excluded: Option<Vec<&Promise>> =
-            promises.iter().map(|promise| self.excludes(promise)).collect();
+        let excluded: Option<Vec<&Promise>> = promises.iter().map(|promise| self.excludes(promise)).collect();
         excluded?.first().copied()
     }
 
