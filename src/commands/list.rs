@@ -2,7 +2,7 @@
 
 use explode_runtime::check::{Profile, Promise};
 use explode_runtime::recover::{Layer, StackSpec};
-use explode_runtime::run::{CheckerDef, Exit, Mode, OptionDef, OptionValue, Registry, Target};
+use explode_runtime::run::{CheckerDef, Exit, Mode, OptionDef, OptionValue, Registry, Target, UsageError};
 use serde_json::{Value, json};
 
 use crate::cli::{Format, ListArgs, What};
@@ -56,39 +56,37 @@ pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
 fn profiles(registry: &Registry, systems: &[String], format: Format) -> Exit {
     let all = || registry.systems.iter().map(|system| system.name.to_owned()).collect();
     let names: Vec<String> = if systems.is_empty() { all() } else { systems.to_vec() };
-    for name in &names {
-        let profile = match Row::named(registry, name).and_then(|row| row.profile(registry)) {
-            Ok(profile) => profile,
-            Err(error) => return output::fail(Exit::Usage, error),
-        };
-        match format {
-            Format::Human => output::line(&heading(name, profile.as_ref())),
-            Format::Jsonl => {}
+    let profile = |name: &String| Row::named(registry, name)?.profile(registry);
+    let profiles = match names.iter().map(profile).collect::<Result<Vec<_>, UsageError>>() {
+        Ok(profiles) => profiles,
+        Err(error) => return output::fail(Exit::Usage, error),
+    };
+    for (name, profile) in names.iter().zip(profiles) {
+        if format == Format::Human {
+            output::line(&heading(name, profile.as_ref()));
         }
-        for line in profile.iter().flat_map(|profile| &profile.promises) {
-            let system = profile.as_ref().map_or("", |profile| profile.system.as_str());
-            let Promise { name: promise, kept, quote, source } = line;
-            match format {
-                Format::Jsonl => output::line(
-                    &json!({
-                        "type": "promise",
-                        "of": name,
-                        "system": system,
-                        "name": promise,
-                        "kept": kept,
-                        "quote": quote,
-                        "source": source,
-                    })
-                    .to_string(),
-                ),
-                Format::Human => {
-                    let kept = if *kept { "kept" } else { "excluded" };
-                    output::line(&format!("  {promise:<40} {kept:<9} {line}"));
-                }
-            }
+        let Some(Profile { system, promises }) = profile else { continue };
+        for line in &promises {
+            output::line(&promise(name, &system, line, format));
         }
     }
     Exit::Clean
+}
+
+fn promise(of: &str, system: &str, line: &Promise, format: Format) -> String {
+    let Promise { name, kept, quote, source } = line;
+    match format {
+        Format::Jsonl => {
+            let line = json!({
+                "type": "promise", "of": of, "system": system, "name": name, "kept": kept, "quote": quote, "source": source,
+            });
+            line.to_string()
+        }
+        Format::Human => {
+            let kept = if *kept { "kept" } else { "excluded" };
+            format!("  {name:<40} {kept:<9} {line}")
+        }
+    }
 }
 
 /// Whose promises follow.

@@ -101,22 +101,26 @@ struct Reasonable {
 }
 
 fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
-    let mut now = History::default();
-    let fs = Abstract::new();
-    now.sync(&fs);
-    Ok(Box::new(Reasonable {
-        limits: Limits::of(options)?,
-        garbage: options.one_of("unsynced", &[("own", Garbage::Own), ("any", Garbage::Any)])?,
-        copies: options.bool("copies", true)?,
-        excluded: Excluded::default(),
-        fs,
-        writes: 0,
-        during: now.clone(),
-        now,
-    }))
+    Ok(Box::new(Reasonable::of(options)?))
 }
 
 impl Reasonable {
+    fn of(options: &Options) -> Result<Reasonable, UsageError> {
+        let mut now = History::default();
+        let fs = Abstract::new();
+        now.sync(&fs);
+        Ok(Reasonable {
+            limits: Limits::of(options)?,
+            garbage: options.one_of("unsynced", &[("own", Garbage::Own), ("any", Garbage::Any)])?,
+            copies: options.bool("copies", true)?,
+            excluded: Excluded::default(),
+            fs,
+            writes: 0,
+            during: now.clone(),
+            now,
+        })
+    }
+
     /// Is a tree reasonable? If all that is wrong with it is excluded, the violation says so; what is not comes first.
     fn judge(&self, tree: &Tree, history: &History) -> Result<(), Violation> {
         let Err(violation) = self.judge_with(self.garbage, tree, history) else { return Ok(()) };
