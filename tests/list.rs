@@ -156,7 +156,10 @@ fn profiles_are_listed() {
     let lines = run("list profiles fast.toml toyfs --format jsonl").expect(0).json();
     assert!(!kept(&lines, "unsynced-contents"));
     let text = run("list profiles fast.toml toyfs").expect(0).out;
-    assert!(text.starts_with("fast: ext4 in Linux\n") && text.ends_with("held to everything\n"), "{text}");
+    assert!(
+        text.starts_with("fast.toml: ext4 in Linux\n") && text.ends_with("held to everything\n"),
+        "{text}"
+    );
     run("list profiles ext5").refused(&["unknown system 'ext5'", "did you mean 'ext"]);
     run("list targets ext4").refused(&["explode list profiles ext4"]);
 }
