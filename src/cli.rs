@@ -372,6 +372,8 @@ pub enum What {
     Components,
     /// What drives a stack and judges it.
     Checkers,
+    /// What each system promises, line by line, with the source.
+    Profiles,
 }
 
 #[derive(Debug, Args)]
@@ -379,6 +381,9 @@ pub struct ListArgs {
     /// Only these.
     #[arg(value_enum)]
     pub what: Option<What>,
+    /// With profiles: only those of these systems: a row of the matrix, a component, or a stack file.
+    #[arg(value_name = "SYSTEM")]
+    pub systems: Vec<String>,
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,

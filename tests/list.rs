@@ -124,3 +124,56 @@ fn a_person_sees_names_bounds_and_options() {
     assert!(text.contains("checker    fs-basic             mem,vm,here a file"), "{text}");
     assert!(text.contains("sectors=32768  "), "{text}");
 }
+
+/// What each row of the matrix promises, or any other system: by its options, too.
+#[test]
+fn profiles_are_listed() {
+    let lines = list("profiles");
+    let systems: BTreeSet<&str> = lines.iter().map(|line| line["of"].as_str().unwrap()).collect();
+    assert!(systems.contains("ext2") && systems.contains("btrfs"), "{systems:?}");
+    for line in &lines {
+        assert_eq!(keys(line), words("type of system name kept quote source"));
+        let long = |key: &str| line[key].as_str().unwrap().len() > 10;
+        assert!(line["type"] == "promise" && long("quote") && long("source"), "{line}");
+    }
+    let kept = |lines: &[Value], name: &str| {
+        let found = lines.iter().filter(|line| line["name"] == name).map(|line| line["kept"] == true);
+        let found: Vec<bool> = found.collect();
+        assert_eq!(found.len(), 1, "{name}");
+        found[0]
+    };
+    for (system, unsynced, mounted) in
+        [("ext2", false, true), ("ext4", true, true), ("vfat", false, true), ("minix", false, false)]
+    {
+        let lines = list(&format!("profiles {system}"));
+        assert_eq!(kept(&lines, "unsynced-contents"), unsynced, "{system}");
+        assert_eq!(kept(&lines, "metadata-synced-by-mount-sync"), mounted, "{system}");
+    }
+    let folder = tempdir().unwrap();
+    let text = "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"ext4\"\ndata = \"writeback\"\n";
+    common::file(folder.path(), "fast.toml", text);
+    let run = |args: &str| explode_in(folder.path(), args.split_whitespace());
+    let lines = run("list profiles fast.toml toyfs --format jsonl").expect(0).json();
+    assert!(!kept(&lines, "unsynced-contents"));
+    let text = run("list profiles fast.toml toyfs").expect(0).out;
+    assert!(
+        text.starts_with("fast.toml: ext4 in Linux\n") && text.ends_with("held to everything\n"),
+        "{text}"
+    );
+    run("list profiles ext5").refused(&["unknown system 'ext5'", "did you mean 'ext"]);
+    run("list targets ext4").refused(&["explode list profiles ext4"]);
+}
+
+/// Below POSIX nobody goes after a sync or fsync; and of what `fs-reasonable` asks for only what hides nothing else there is excluded.
+#[test]
+fn profiles_exclude_only_what_may_be_excluded() {
+    let excluded: BTreeSet<String> = list("profiles")
+        .iter()
+        .filter(|line| line["kept"] == false)
+        .map(|line| line["name"].as_str().unwrap().to_owned())
+        .collect();
+    let mount = ["", "metadata-"].map(|what| format!("{what}synced-by-mount-sync"));
+    let partly = mount.clone().map(|word| format!("partly-{word}"));
+    let others = ["replaced-by-rename", "unsynced-contents"].map(str::to_owned);
+    assert_eq!(excluded, mount.into_iter().chain(partly).chain(others).collect());
+}

@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -108,6 +109,80 @@ fn a_cell_is_a_run_like_any_other() {
             "<td class=\"pass\">pass<small>98 states, 97 operations, 73 disks checked</small></td>"
         )
     );
+}
+
+/// Files whose syncs lie, and whose profile says so or does not: a layer a pair of what lies and what is excluded, bottom first.
+fn lying(folder: &Path, name: &str, layers: &[(&str, &str)]) {
+    let mut text = "[[component]]\nuse = \"simfiles\"\n".to_owned();
+    for (at, (lies, excludes)) in layers.iter().enumerate() {
+        text += &format!(
+            "[[component]]\nuse = \"lying-sync\"\nname = \"l{at}\"\nlies = \"{lies}\"\nexcludes = \"{excludes}\"\n"
+        );
+    }
+    file(folder, &format!("{name}.toml"), text);
+}
+
+/// What a profile excludes is by design, a promise that is empty is none, and what is excluded excuses nothing else (EX-104).
+#[test]
+fn a_profile_decides_what_is_a_bug() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    lying(folder, "held", &[("sync", "none")]);
+    lying(folder, "excluded", &[("sync", "synced-by-sync")]);
+    lying(folder, "both", &[("files", "none"), ("sync", "synced-by-sync")]);
+    lying(folder, "other", &[("sync", "synced-by-fsync")]);
+    let lines = matrix(
+        folder,
+        "held.toml excluded.toml both.toml other.toml --check sync,fsync,synced --jobs 2 --out m",
+        1,
+    );
+    let expected = [
+        ["both", "fsync", "bug"],
+        ["both", "sync", "not-supported"],
+        ["both", "synced", "bug"],
+        ["excluded", "fsync", "blind"],
+        ["excluded", "sync", "not-supported"],
+        ["excluded", "synced", "by-design"],
+        ["held", "fsync", "blind"],
+        ["held", "sync", "bug"],
+        ["held", "synced", "bug"],
+        ["other", "fsync", "not-supported"],
+        ["other", "sync", "bug"],
+        ["other", "synced", "bug"],
+    ];
+    assert_eq!(outcomes(&lines), expected);
+    let cell = |system: &str, check: &str| {
+        let is = |cell: &&&Value| cell["system"] == system && cell["check"] == check;
+        *of_type(&lines, "cell").iter().find(is).unwrap()
+    };
+    let line = "lying-sync: \"its syncs lie\" (the option lying-sync.excludes)";
+    assert_eq!(cell("excluded", "synced")["why"], line);
+    assert_eq!(cell("excluded", "sync")["why"], format!("not promised: {line}"));
+    let found = |system: &str, by_design: bool| {
+        let findings = cell(system, "synced")["findings"].as_array().unwrap();
+        let of = findings.iter().filter(|finding| finding["by_design"] == by_design);
+        of.map(|finding| finding["signature"].as_str().unwrap().to_owned()).collect::<BTreeSet<_>>()
+    };
+    let has = |system: &str, by_design: bool, call: &str| {
+        found(system, by_design).iter().any(|signature| signature.ends_with(call))
+    };
+    // sync is excluded and lies, fsync is not excluded and lies: both are told, each as what it is.
+    assert!(has("both", true, "synced-by-sync") && !has("both", false, "synced-by-sync"));
+    assert!(has("both", false, "synced-by-fsync") && !has("both", true, "synced-by-fsync"));
+    assert!(found("excluded", false).is_empty() && has("excluded", true, "synced-by-sync"));
+    // What is excluded is another promise: nothing is by design.
+    assert!(found("other", true).is_empty() && has("other", false, "synced-by-sync"));
+    let safe =
+        |system: &str| of_type(&lines, "safe").into_iter().find(|safe| safe["system"] == system).unwrap();
+    assert_eq!(safe("both")["not_promised"], json!(["sync"]));
+    assert_eq!(safe("both")["not"], json!(["fsync"]));
+    assert_eq!(safe("held")["not_promised"], json!([]));
+    // The run of such a cell is refused in the same words; those who read a table see the lines.
+    let refused = explode_in(folder, "run m/excluded/sync/check.toml".split(' ')).expect(3);
+    assert!(refused.err.contains(&format!("unsupported: not promised: {line}")), "{refused:?}");
+    let table = explode_in(folder, ["matrix", "--resume", "m"]).expect(1).out;
+    assert!(table.contains(&format!("excluded synced: fs-sync/lost/synced-by-sync: {line}")), "{table}");
+    assert!(table.contains("both: safe here: none; not safe: fsync; not promised: sync\n"), "{table}");
 }
 
 #[test]

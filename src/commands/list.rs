@@ -1,10 +1,12 @@
 //! `explode list`: what can be named, with the default bounds of each target.
 
+use explode_runtime::check::{Profile, Promise};
 use explode_runtime::recover::{Layer, StackSpec};
-use explode_runtime::run::{CheckerDef, Exit, Mode, OptionDef, OptionValue, Registry, Target};
+use explode_runtime::run::{CheckerDef, Exit, Mode, OptionDef, OptionValue, Registry, Target, UsageError};
 use serde_json::{Value, json};
 
 use crate::cli::{Format, ListArgs, What};
+use crate::matrix::Row;
 use crate::output;
 
 /// A text of more bytes is not shown in a line.
@@ -12,6 +14,16 @@ const LONG: usize = 32;
 
 /// Lists what can be named.
 pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
+    match (args.what, args.systems.first()) {
+        (Some(What::Profiles), _) => return profiles(registry, &args.systems, args.format),
+        (_, Some(name)) => {
+            let text = format!(
+                "'{name}' is too much; systems are named after profiles: explode list profiles {name}"
+            );
+            return output::fail(Exit::Usage, text);
+        }
+        _ => {}
+    }
     let wanted = |what: fn(&What) -> bool| args.what.as_ref().is_none_or(what);
     let mut lines = Vec::new();
     if wanted(|what| matches!(what, What::Targets)) {
@@ -38,6 +50,51 @@ pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
         }
     }
     Exit::Clean
+}
+
+/// What these systems promise; of none, what the rows of the matrix do.
+fn profiles(registry: &Registry, systems: &[String], format: Format) -> Exit {
+    let all = || registry.systems.iter().map(|system| system.name.to_owned()).collect();
+    let names: Vec<String> = if systems.is_empty() { all() } else { systems.to_vec() };
+    let profile = |name: &String| Row::named(registry, name)?.profile(registry);
+    let profiles = match names.iter().map(profile).collect::<Result<Vec<_>, UsageError>>() {
+        Ok(profiles) => profiles,
+        Err(error) => return output::fail(Exit::Usage, error),
+    };
+    for (name, profile) in names.iter().zip(profiles) {
+        if format == Format::Human {
+            output::line(&heading(name, profile.as_ref()));
+        }
+        let Some(Profile { system, promises }) = profile else { continue };
+        for line in &promises {
+            output::line(&promise(name, &system, line, format));
+        }
+    }
+    Exit::Clean
+}
+
+fn promise(of: &str, system: &str, line: &Promise, format: Format) -> String {
+    let Promise { name, kept, quote, source } = line;
+    match format {
+        Format::Jsonl => {
+            let line = json!({
+                "type": "promise", "of": of, "system": system, "name": name, "kept": kept, "quote": quote, "source": source,
+            });
+            line.to_string()
+        }
+        Format::Human => {
+            let kept = if *kept { "kept" } else { "excluded" };
+            format!("  {name:<40} {kept:<9} {line}")
+        }
+    }
+}
+
+/// Whose promises follow.
+fn heading(name: &str, profile: Option<&Profile>) -> String {
+    match profile {
+        Some(profile) => format!("{name}: {}", profile.system),
+        None => format!("{name}: it has no profile, and is held to everything"),
+    }
 }
 
 fn target(registry: &Registry, target: &Target) -> Value {

@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use explode_runtime::check::NOT_PROMISED;
 use explode_runtime::report::{Finding, Summary};
 use explode_runtime::run::{Exit, Registry};
 use serde::{Deserialize, Serialize};
@@ -79,7 +80,7 @@ pub struct Cell {
     pub system: String,
     pub check: String,
     pub outcome: Outcome,
-    /// Why it is not supported, broken, blind or not run.
+    /// Why it is by design, not supported, broken, blind or not run.
     pub why: Option<String>,
     /// What was found and replayed, by design or not.
     pub findings: Vec<Finding>,
@@ -122,6 +123,12 @@ impl Cell {
     pub fn write(&self, place: &Path) -> std::io::Result<()> {
         let text = serde_json::to_vec_pretty(self).expect("a cell is plain data");
         explode_runtime::run::durable_write(&place.join(FILE), &text)
+    }
+
+    /// Is what it asks for promised, as far as is known? If not, the profile says so.
+    pub fn is_promised(&self) -> bool {
+        let why = self.why.as_deref().filter(|_| self.outcome == Outcome::NotSupported);
+        !why.is_some_and(|why| why.starts_with(NOT_PROMISED))
     }
 
     /// The bugs, without what is by design.
@@ -190,13 +197,21 @@ fn judge(row: &Row, column: &Column, heard: Heard, budget: Duration) -> Cell {
         Some(code) if code == Exit::Unsupported as i32 => (Outcome::NotSupported, Some(last(&said))),
         Some(code) if code == Exit::Clean as i32 => match other.first() {
             Some(one) => (Outcome::Broken, Some(format!("{} was found, and did not replay", one.signature))),
-            None if !replayed.is_empty() => (Outcome::ByDesign, None),
+            None if !replayed.is_empty() => (Outcome::ByDesign, Some(excluded(&replayed).join("; "))),
             None if checked => (Outcome::Pass, None),
             None => (Outcome::NotRun, Some(format!("no disk was checked within {budget:?}"))),
         },
         _ => (Outcome::Broken, Some(broken.first().cloned().unwrap_or_else(|| last(&said)))),
     };
     Cell { outcome, why, findings: replayed, broken, summary, ..Cell::without(row, column, outcome, "") }
+}
+
+/// The lines of a profile that exclude what was found, each once.
+pub fn excluded(findings: &[Finding]) -> Vec<String> {
+    let mut lines: Vec<String> = findings.iter().filter_map(|finding| finding.profile.clone()).collect();
+    lines.sort();
+    lines.dedup();
+    lines
 }
 
 /// Looks whether the check has eyes; `deaf` is its run without flushes, if there can be one.

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use explode_runtime::recover::StackSpec;
+use explode_runtime::check::Profile;
+use explode_runtime::recover::{Layer, StackSpec};
 use explode_runtime::run::{
     Bounds, Mode, OptionValue, Options, Question, Registry, UsageError, durable_write,
 };
@@ -103,6 +104,19 @@ impl Row {
             }
         };
         Ok(Row { name: name.to_owned(), stack })
+    }
+}
+
+impl Row {
+    /// What it promises: the profile of its topmost component that has one.
+    pub fn profile(&self, registry: &Registry) -> Result<Option<Profile>, UsageError> {
+        let profile = |layer: &Layer| {
+            let def = registry.component(&layer.component)?;
+            layer.options.check(def.name, def.options)?;
+            Ok((def.build)(&layer.options)?.profile())
+        };
+        let profiles = self.stack.0.iter().rev().map(profile).collect::<Result<Vec<_>, UsageError>>()?;
+        Ok(profiles.into_iter().flatten().next())
     }
 }
 

@@ -91,6 +91,8 @@ pub struct Safe {
     pub safe: Vec<String>,
     /// Something was lost, by design or not.
     pub not: Vec<String>,
+    /// The system's profile promises nothing of it.
+    pub not_promised: Vec<String>,
     /// Nobody knows: blind, not supported, broken, not run.
     pub unknown: Vec<String>,
 }
@@ -102,12 +104,19 @@ pub fn safe(grid: &Grid, cells: &[Cell]) -> Vec<Safe> {
         return Vec::new();
     }
     let of = |system: &str| {
-        let mut safe = Safe { system: system.to_owned(), safe: vec![], not: vec![], unknown: vec![] };
+        let mut safe = Safe {
+            system: system.to_owned(),
+            safe: vec![],
+            not: vec![],
+            not_promised: vec![],
+            unknown: vec![],
+        };
         for way in &ways {
             let cell = cells.iter().find(|cell| cell.system == system && cell.check == *way);
             let list = match cell.map_or(Outcome::NotRun, |cell| cell.outcome) {
                 Outcome::Pass => &mut safe.safe,
                 Outcome::Bug | Outcome::ByDesign => &mut safe.not,
+                _ if !cell.is_none_or(Cell::is_promised) => &mut safe.not_promised,
                 _ => &mut safe.unknown,
             };
             list.push((*way).to_owned());

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use explode_runtime::report::quoted;
+use explode_runtime::report::{Finding, quoted};
 
 use super::cell::{Cell, Outcome};
 use super::grid::Grid;
@@ -62,6 +62,15 @@ pub fn table(
     section("Found", faults.iter().map(fault).collect());
     section("Ways to make things durable", safe.iter().map(ways).collect());
     section("In 2006 (Linux 2.6.11, the paper's Table 2)", paper::lines(grid));
+    let design = |cell: &Cell| {
+        let by_design = cell.findings.iter().filter(|finding| finding.by_design);
+        let line = |finding: &Finding| {
+            let profile = finding.profile.as_deref().unwrap_or_default();
+            format!("{} {}: {}: {profile}", cell.system, cell.check, finding.signature)
+        };
+        by_design.map(line).collect::<Vec<_>>()
+    };
+    section("By design", cells.iter().flat_map(design).collect());
     let why = |cell: &Cell| {
         let odd = !matches!(cell.outcome, Outcome::Pass | Outcome::ByDesign | Outcome::Bug);
         let why = cell.why.as_deref().unwrap_or_default();
@@ -129,7 +138,11 @@ pub fn fault(fault: &Fault) -> String {
 /// What is safe on a system.
 pub fn ways(safe: &Safe) -> String {
     let words = |ways: &[String]| if ways.is_empty() { "none".to_owned() } else { ways.join(", ") };
-    let Safe { system, safe, not, unknown } = safe;
-    let unknown = if unknown.is_empty() { String::new() } else { format!("; unknown: {}", words(unknown)) };
-    format!("{system}: safe here: {}; not safe: {}{unknown}", words(safe), words(not))
+    let Safe { system, safe, not, not_promised, unknown } = safe;
+    let more = |what: &str, ways: &[String]| match ways {
+        [] => String::new(),
+        ways => format!("; {what}: {}", words(ways)),
+    };
+    let (not_promised, unknown) = (more("not promised", not_promised), more("unknown", unknown));
+    format!("{system}: safe here: {}; not safe: {}{not_promised}{unknown}", words(safe), words(not))
 }

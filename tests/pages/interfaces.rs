@@ -116,7 +116,8 @@ fn lines_about_traces_have_the_keys_of_the_page() {
 
 #[test]
 fn lines_of_list_have_the_keys_of_the_page() {
-    let lines = explode(["list", "--format", "jsonl"]).expect(0).json();
+    let mut lines = explode(["list", "--format", "jsonl"]).expect(0).json();
+    lines.extend(explode(["list", "profiles", "ext2", "--format", "jsonl"]).expect(0).json());
     let section = section("explode list");
     let mut types = BTreeSet::new();
     for row in table(section, "| type | keys |") {

@@ -5,6 +5,7 @@ mod common;
 
 mod exit_codes;
 mod interfaces;
+mod profiles;
 mod trace_format;
 
 use std::collections::BTreeSet;

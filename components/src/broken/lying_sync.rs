@@ -7,6 +7,7 @@ use std::rc::Rc;
 use explode_ramdisk::files::{
     Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Stat, Synced,
 };
+use explode_runtime::check::{Profile, Promise};
 use explode_runtime::recover::{Below, Component, Fault, Surface};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 
@@ -16,9 +17,10 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "the files below it, with syncs that lie",
     modes: &[Mode::Mem, Mode::Vm, Mode::Here],
     on: Some("simfiles"),
-    options: &[OptionDef {
-        name: "lies",
-        about: "which sync does nothing: none, files (fsync, fdatasync), directories (fsync of one), growth (fdatasync of a file \
+    options: &[
+        OptionDef {
+            name: "lies",
+            about: "which sync does nothing: none, files (fsync, fdatasync), directories (fsync of one), growth (fdatasync of a file \
                 that has grown since its last), subdirectories (sync below the root), sync, syncfs, fsync, fdatasync, o-sync, \
                 o-dsync, msync, mount-sync (it looks mounted with -o sync, and is not), moved (fsync of a directory while what has \
                 got another name was not synced itself since), removals (sync, of a directory that has lost a name), attributes
@@ -26,10 +28,33 @@ pub const DEF: ComponentDef = ComponentDef {
                 links), exchanged (the second directory of an exchange), held (the directory of a file that was removed while it was
                 open), holes (a file in which one was punched), shifted (a file from which a range was taken, or into which one was
                 put), unnamed (a file that was made without a name), clones (a file that is one)",
-        default: "none",
-    }],
+            default: "none",
+        },
+        OptionDef {
+            name: "excludes",
+            about: "which promises its profile excludes, so that breaking them is by design: none, or synced-by-sync and the others that \
+                    fs-ways has, and unsynced-contents, one or more with commas",
+            default: "none",
+        },
+    ],
     build,
 };
+
+/// What a profile can exclude here.
+const EXCLUDABLE: [&str; 12] = [
+    "none",
+    "synced-by-sync",
+    "synced-by-syncfs",
+    "synced-by-fsync",
+    "synced-by-fdatasync",
+    "synced-by-o-sync",
+    "synced-by-o-dsync",
+    "synced-by-msync",
+    "synced-by-mount-sync",
+    "metadata-synced-by-mount-sync",
+    "synced-directory",
+    "unsynced-contents",
+];
 
 #[derive(Clone, Copy, PartialEq)]
 enum Lies {
@@ -62,6 +87,7 @@ enum Lies {
 
 struct LyingSync {
     lies: Lies,
+    excludes: Vec<Promise>,
     files: Option<Rc<dyn Files>>,
 }
 
@@ -93,7 +119,18 @@ fn build(options: &Options) -> std::result::Result<Box<dyn Component>, UsageErro
         ("unnamed", Lies::Unnamed),
         ("clones", Lies::Clones),
     ];
-    Ok(Box::new(LyingSync { lies: options.one_of("lies", &words)?, files: None }))
+    let excludes = excluded(&options.text("excludes", "none")?)?;
+    Ok(Box::new(LyingSync { lies: options.one_of("lies", &words)?, excludes, files: None }))
+}
+
+/// The lines of a profile that excludes these.
+fn excluded(words: &str) -> std::result::Result<Vec<Promise>, UsageError> {
+    let line = |word: &str| {
+        let name = EXCLUDABLE.into_iter().find(|known| *known == word);
+        let name = name.ok_or_else(|| UsageError::unknown("promise", word, EXCLUDABLE))?;
+        Ok(Promise { name, kept: false, quote: "its syncs lie", source: "the option lying-sync.excludes" })
+    };
+    words.split(',').filter(|word| *word != "none").map(line).collect()
 }
 
 impl Component for LyingSync {
@@ -115,6 +152,12 @@ impl Component for LyingSync {
     fn unmount(&mut self, _below: &Below<'_>) -> std::result::Result<(), Fault> {
         self.files = None;
         Ok(())
+    }
+
+    /// That of what stands below, if it excludes nothing.
+    fn profile(&self) -> Option<Profile> {
+        let promises = self.excludes.clone();
+        (!promises.is_empty()).then(|| Profile { system: "lying-sync".to_owned(), promises })
     }
 
     fn surface(&self) -> Surface {

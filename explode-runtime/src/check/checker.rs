@@ -29,6 +29,12 @@ pub trait Checker {
     /// Every checker of the run is told what the probe has come to, before anything else.
     fn leave_out(&mut self, _what: &[String]) {}
 
+    /// The promises that its checks are about, by their words, if that can be said beforehand; asked once. A run of a stack whose
+    /// profile excludes all of them is refused: it could find nothing, and that would be no pass.
+    fn about(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// Prepares the checker's own state; the stack has just been mounted.
     fn init(&mut self, _stack: &Stack) -> Result<(), Fault> {
         Ok(())

@@ -7,5 +7,5 @@ mod verdict;
 
 pub use checker::{Args, Checker};
 pub use context::{Ask, Cx, Failure};
-pub use profile::{Profile, Promise};
+pub use profile::{Excluded, NOT_PROMISED, Profile, Promise};
 pub use verdict::{Verdict, Violation};

@@ -1,7 +1,16 @@
 //! Guarantee profiles: what a system promises, each line with its source.
 //!
 //! A checker judges by the strictest reading; the profile then says whether that was promised at all. What it excludes keeps
-//! its verdict, is counted as "by design", and is no finding (EX-104).
+//! its verdict, is counted as "by design", and is no finding (EX-104). Two rules keep an exclusion from saying too much:
+//!
+//! * it hides nothing else: where a disk breaks several promises, a checker whose promises may be excluded reports one that is kept,
+//!   if there is one ([`Excluded`]);
+//! * a promise that is empty is not kept: a run all of whose promises are excluded is refused ([`Profile::excludes_all`]).
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::recover::Stack;
 
 /// What a system promises.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,9 +34,87 @@ pub struct Promise {
     pub source: &'static str,
 }
 
+/// How a run is refused whose promises are all excluded: these words, and then the line.
+pub const NOT_PROMISED: &str = "not promised";
+
 impl Profile {
     /// The line that says that breaking this promise is by design.
     pub fn excludes(&self, promise: &str) -> Option<&Promise> {
         self.promises.iter().find(|line| line.name == promise && !line.kept)
+    }
+
+    /// The line that excludes the first of these promises, if all are excluded; none if there are no promises.
+    pub fn excludes_all(&self, promises: &[&str]) -> Option<&Promise> {
+        let excluded: Option<Vec<&Promise>> = promises.iter().map(|promise| self.excludes(promise)).collect();
+        excluded?.first().copied()
+    }
+
+    /// One of its lines, for a person: whose it is, the words, and where they stand.
+    pub fn cite(&self, line: &Promise) -> String {
+        format!("{}: {line}", self.system)
+    }
+}
+
+/// The words, and where they stand.
+impl fmt::Display for Promise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\" ({})", self.quote, self.source)
+    }
+}
+
+/// The promises that a stack's profile excludes, as a checker remembers them from its `init` on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Excluded(BTreeSet<&'static str>);
+
+impl Excluded {
+    /// Those of a stack.
+    pub fn of(stack: &Stack) -> Excluded {
+        Excluded::by(stack.profile().as_ref())
+    }
+
+    /// Those of a profile.
+    pub fn by(profile: Option<&Profile>) -> Excluded {
+        let lines = profile.into_iter().flat_map(|profile| &profile.promises);
+        Excluded(lines.filter(|line| !line.kept).map(|line| line.name).collect())
+    }
+
+    /// Is nothing excluded?
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Is breaking this promise by design?
+    pub fn contains(&self, promise: &str) -> bool {
+        self.0.contains(promise)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile() -> Profile {
+        let line = |name, kept| Promise { name, kept, quote: "may be lost", source: "a test" };
+        let promises = vec![line("weak", false), line("weaker", false), line("strong", true)];
+        Profile { system: "a system".to_owned(), promises }
+    }
+
+    #[test]
+    fn what_has_no_line_is_held_to() {
+        let excluded = Excluded::by(Some(&profile()));
+        assert!(excluded.contains("weak") && excluded.contains("weaker"));
+        assert!(!excluded.contains("strong") && !excluded.contains("without a line"));
+        assert!(Excluded::by(None).is_empty());
+    }
+
+    #[test]
+    fn a_promise_is_empty_only_if_all_of_it_is_excluded() {
+        let profile = profile();
+        let name = |promises: &[&str]| profile.excludes_all(promises).map(|line| line.name);
+        assert_eq!(name(&["weak"]), Some("weak"));
+        assert_eq!(name(&["weaker", "weak"]), Some("weaker"));
+        assert_eq!(name(&["weak", "strong"]), None);
+        assert_eq!(name(&["weak", "without a line"]), None);
+        assert_eq!(name(&[]), None, "a checker that says nothing");
     }
 }

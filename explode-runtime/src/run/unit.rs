@@ -15,7 +15,7 @@ use super::registry::Registry;
 use super::tell::versions;
 use super::worker::{Step, StepName, as_json};
 use crate::between::{self, ran};
-use crate::check::{Ask, Checker, Cx, Failure, Profile, Violation};
+use crate::check::{Ask, Checker, Cx, Failure, NOT_PROMISED, Profile, Violation};
 use crate::choose::{Choice, Chooser, Divergence, Point};
 use crate::crash::{Epoch, Kept};
 use crate::devices::{Lab, Side};
@@ -190,7 +190,11 @@ impl<'a> Runner<'a> {
         }
         let not_skipping = not_skipping(registry, plan, &stack)?;
         let checker = registry.checker_of(plan)?.make(&plan.checker_options)?;
-        let unsupported = checker.unsupported(&stack);
+        let empty = profile.as_ref().and_then(|profile| {
+            let line = profile.excludes_all(&checker.about())?;
+            Some(format!("{NOT_PROMISED}: {}", profile.cite(line)))
+        });
+        let unsupported = checker.unsupported(&stack).or(empty);
         stack.stop().map_err(broken)?;
         if let Some(what) = unsupported {
             return Err(RunError::Missing(format!("unsupported: {what}")));

@@ -16,6 +16,8 @@ pub enum Garbage {
     Own,
     /// Anything: blocks are not cleared before they are used again.
     Any,
+    /// Anything, and as long as it likes: a repair may go by the blocks that it finds.
+    NotPromised,
 }
 
 /// Something that was forced is not there.
@@ -48,6 +50,9 @@ pub fn judge(written: &Written, found: &[u8], garbage: Garbage) -> Result<(), Vi
             }
         }
         most = most.max(wanted);
+    }
+    if garbage == Garbage::NotPromised {
+        return Ok(());
     }
     if found.len() > most {
         return corrupt(UNSYNCED, format!("has {} bytes, and never had more than {most}", found.len()));

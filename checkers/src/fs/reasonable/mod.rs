@@ -22,6 +22,9 @@
 //! | `link-count` | a file has as many links as names (stat(2), st_nlink) |
 //! | `readable` | everything can be read |
 //!
+//! `unsynced-contents` is the one that a profile may exclude ([`EXCLUDABLE`]); what is wrong besides is told before it. A sync of which the
+//! profile promises nothing (`synced-by-sync`, `synced-by-fsync`, `synced-directory`) makes nothing stable here.
+//!
 //! POSIX and the manual pages promise nothing of what was not forced, and nothing here asks for it: of volatile operations any may be
 //! there, in any combination, that a rename is atomic included; what replaces a name may be missing together with what it replaces.
 //! What has lost its last name may be anything while its name can come back, for its inode and its blocks may be another's by then.
@@ -45,13 +48,14 @@ mod tree;
 use std::hash::Hash as _;
 use std::panic::Location;
 
-use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::check::{Checker, Cx, Excluded, Failure, Verdict, Violation};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Fault, Stack};
 use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
 use xxhash_rust::xxh3::Xxh3;
 
+use super::sync::Call as By;
 use super::topology::{Abstract, CALLS, DIRS, FAR, FILES, Limits, probe};
 use contents::Garbage;
 use history::History;
@@ -89,6 +93,9 @@ pub const DEF: CheckerDef = CheckerDef {
     build,
 };
 
+/// The promises of its own that a profile may exclude: here they hide nothing that is kept.
+pub const EXCLUDABLE: [&str; 1] = [contents::UNSYNCED];
+
 /// The tree, and what of its making is stable and volatile.
 #[derive(Clone, Debug)]
 struct Reasonable {
@@ -97,6 +104,7 @@ struct Reasonable {
     copies: bool,
     /// Is an exchange there whole or not at all?
     whole: bool,
+    excluded: Excluded,
     fs: Abstract,
     /// How many writes there were.
     writes: u32,
@@ -106,29 +114,47 @@ struct Reasonable {
 }
 
 fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
-    let mut now = History::default();
-    let fs = Abstract::new();
-    now.sync(&fs);
-    Ok(Box::new(Reasonable {
-        limits: Limits::of(options)?,
-        garbage: options.one_of("unsynced", &[("own", Garbage::Own), ("any", Garbage::Any)])?,
-        copies: options.bool("copies", true)?,
-        whole: options.one_of("exchange", &[("half", false), ("whole", true)])?,
-        fs,
-        writes: 0,
-        during: now.clone(),
-        now,
-    }))
+    Ok(Box::new(Reasonable::of(options)?))
 }
 
 impl Reasonable {
-    /// Is a tree reasonable?
+    fn of(options: &Options) -> Result<Reasonable, UsageError> {
+        let mut now = History::default();
+        let fs = Abstract::new();
+        now.sync(&fs);
+        Ok(Reasonable {
+            limits: Limits::of(options)?,
+            garbage: options.one_of("unsynced", &[("own", Garbage::Own), ("any", Garbage::Any)])?,
+            copies: options.bool("copies", true)?,
+            whole: options.one_of("exchange", &[("half", false), ("whole", true)])?,
+            excluded: Excluded::default(),
+            fs,
+            writes: 0,
+            during: now.clone(),
+            now,
+        })
+    }
+
+    /// Is a tree reasonable? If all that is wrong with it is excluded, the violation says so; what is not comes first.
     fn judge(&self, tree: &Tree, history: &History) -> Result<(), Violation> {
-        let mut search = Search::new(&self.fs, history, tree, self.garbage, (self.copies, self.whole));
+        let Err(violation) = self.judge_with(self.garbage, tree, history) else { return Ok(()) };
+        if violation.promise == contents::UNSYNCED && self.excluded.contains(contents::UNSYNCED) {
+            self.judge_with(Garbage::NotPromised, tree, history)?;
+        }
+        Err(violation)
+    }
+
+    fn judge_with(&self, garbage: Garbage, tree: &Tree, history: &History) -> Result<(), Violation> {
+        let mut search = Search::new(&self.fs, history, tree, garbage, (self.copies, self.whole));
         if !search.is_legal() {
             return Err(explain::why(&mut search));
         }
         explain::links(tree).map_or(Ok(()), Err)
+    }
+
+    /// Is anything promised after this call?
+    fn counts(&self, call: By) -> bool {
+        !self.excluded.contains(call.synced())
     }
 }
 
@@ -144,6 +170,11 @@ impl Checker for Reasonable {
 
     fn leave_out(&mut self, what: &[String]) {
         self.limits.calls = what.iter().fold(self.limits.calls, |calls, word| calls.without(word));
+    }
+
+    fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
+        self.excluded = Excluded::of(stack);
+        Ok(())
     }
 
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {

@@ -70,13 +70,15 @@ impl Step {
             }
             Step::Sync => {
                 checker.during = checker.now.clone();
-                if files.sync().is_ok() {
+                if files.sync().is_ok() && checker.counts(By::Sync) {
                     checker.now.sync(&checker.fs);
                 }
             }
             Step::Fsync(path, id) => {
                 checker.during = checker.now.clone();
-                let synced = if checker.fs.is_directory(*id) {
+                let is_directory = checker.fs.is_directory(*id);
+                let by = if is_directory { By::FsyncOfDirectory } else { By::Fsync };
+                let synced = if is_directory {
                     files.sync_dir(path)
                 } else {
                     let fd = files.open(path, OpenFlags::EXISTING).map_err(failed)?;
@@ -84,7 +86,7 @@ impl Step {
                     files.close(fd).map_err(failed)?;
                     synced
                 };
-                if synced.is_ok() {
+                if synced.is_ok() && checker.counts(by) {
                     checker.now.fsync(&checker.fs, *id, By::Fsync);
                 }
             }

@@ -3,6 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use explode_runtime::check::{Excluded, Profile, Promise};
+use explode_runtime::run::Options;
+
 use super::contents::Garbage;
 use super::history::History;
 use super::search::Search;
@@ -228,4 +231,48 @@ fn two_directories_may_be_there_both_one_or_none() {
     let forced = first.sync().call(&mkdir("/a/a"));
     let empty = forced.tree(&BTreeMap::new());
     assert!(both.allows(&empty) && !forced.allows(&empty));
+}
+
+/// A forced file `/a` with unsynced bytes, and a forced empty one, `/b`; what of a tree that was found counts, by its word.
+fn judged(excluded: &[&'static str], a: &[u8], b: bool) -> Option<String> {
+    let line = |name: &&'static str| Promise { name, kept: false, quote: "", source: "" };
+    let profile = Profile { system: String::new(), promises: excluded.iter().map(line).collect() };
+    let mut way = Way::new();
+    for path in ["/a", "/b"] {
+        way = way.call(&Call::Creat { path: path.into() });
+    }
+    way = way.sync();
+    way.history.add(&way.fs, &Call::Pwrite { path: "/a".into(), at: 0 }, b"mine");
+    let file = |path: &str, bytes: &[u8]| Node::File {
+        path: path.into(),
+        links: 1,
+        names: 1,
+        bytes: bytes.to_vec(),
+    };
+    let mut names = BTreeMap::from([("a".to_owned(), 1)]);
+    let mut nodes = BTreeMap::from([(1, file("/a", a))]);
+    if b {
+        names.insert("b".to_owned(), 2);
+        nodes.insert(2, file("/b", b""));
+    }
+    nodes.insert(0, Node::Directory(names));
+    let mut checker = super::Reasonable::of(&Options::none()).unwrap();
+    checker.fs = way.fs.clone();
+    checker.excluded = Excluded::by(Some(&profile));
+    checker.judge(&Tree { root: 0, nodes }, &way.history).err().map(|violation| violation.promise)
+}
+
+/// What unsynced bytes may be is excluded: then that is what is told, unless something is wrong that is not excluded.
+#[test]
+fn an_exclusion_of_unsynced_contents_hides_nothing_else() {
+    let word = |word: &str| Some(word.to_owned());
+    for excluded in [&[][..], &["unsynced-contents"]] {
+        assert_eq!(judged(excluded, b"mine", true), None);
+        assert_eq!(judged(excluded, b"", true), None, "not written yet");
+        assert_eq!(judged(excluded, b"his!", true), word("unsynced-contents"));
+        assert_eq!(judged(excluded, b"mine, and more", true), word("unsynced-contents"));
+    }
+    let excluded = &["unsynced-contents"];
+    assert_eq!(judged(excluded, b"his!", false), word("flushed-name"));
+    assert_eq!(judged(excluded, b"mine, and more", false), word("flushed-name"));
 }

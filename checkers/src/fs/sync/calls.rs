@@ -1,6 +1,6 @@
-//! The calls of the steps: each is made to the files, and then to the model.
+//! The calls of the steps: each is made to the files, and then to the models.
 //!
-//! The model knows which calls can succeed, so an error of one says nothing of promises and is "broken" (no space, say); but a
+//! The models know which calls can succeed, so an error of one says nothing of promises and is "broken" (no space, say); but a
 //! sync that fails has promised nothing, and that is all.
 
 use std::collections::BTreeMap;
@@ -11,12 +11,13 @@ use explode_runtime::check::Failure;
 use super::Call;
 use super::file::File;
 use super::model::Model;
+use super::models::Models;
 use super::pattern::pattern;
 
-/// Files and their model.
+/// Files and their models.
 pub struct Calls<'a> {
     pub files: &'a dyn Files,
-    pub model: &'a mut Model,
+    pub models: &'a mut Models,
     /// How often each file was written, by its letter.
     pub versions: &'a mut BTreeMap<char, u32>,
 }
@@ -29,47 +30,47 @@ impl Calls<'_> {
         *version += 1;
         let bytes = pattern(letter, *version, at, len);
         self.with_open(path, "write", OpenFlags::CREATE, |files, fd| files.pwrite(fd, at as u64, &bytes))?;
-        self.model.file_or_new(path).write(at, &bytes);
+        self.models.change(|model| model.file_or_new(path).write(at, &bytes));
         Ok(())
     }
 
     /// Writes at the end of a file, made if it is not there.
     pub fn append(&mut self, path: &str, len: usize) -> Result<(), Failure> {
-        let end = self.model.file(path).map_or(0, File::size);
+        let end = self.models.all.file(path).map_or(0, File::size);
         self.write(path, end, len)
     }
 
     pub fn truncate(&mut self, path: &str, size: usize) -> Result<(), Failure> {
         self.with_open(path, "truncate", OpenFlags::EXISTING, |files, fd| files.ftruncate(fd, size as u64))?;
-        self.model.file_or_new(path).truncate(size);
+        self.models.change(|model| model.file_or_new(path).truncate(size));
         Ok(())
     }
 
     pub fn unlink(&mut self, path: &str) -> Result<(), Failure> {
         done("unlink", path, self.files.unlink(path))?;
-        self.model.remove(path);
+        self.models.change(|model| model.remove(path));
         Ok(())
     }
 
     /// Makes a directory if it is not there.
     pub fn mkdir(&mut self, path: &str) -> Result<(), Failure> {
-        if self.model.is_there(path) {
+        if self.models.all.is_there(path) {
             return Ok(());
         }
         done("mkdir", path, self.files.mkdir(path))?;
-        self.model.mkdir(path);
+        self.models.change(|model| model.mkdir(path));
         Ok(())
     }
 
     pub fn rmdir(&mut self, path: &str) -> Result<(), Failure> {
         done("rmdir", path, self.files.rmdir(path))?;
-        self.model.remove(path);
+        self.models.change(|model| model.remove(path));
         Ok(())
     }
 
     pub fn rename(&mut self, from: &str, to: &str) -> Result<(), Failure> {
         done("rename", from, self.files.rename(from, to))?;
-        self.model.rename(from, to);
+        self.models.change(|model| model.rename(from, to));
         Ok(())
     }
 
@@ -82,7 +83,7 @@ impl Calls<'_> {
             Ok(())
         })?;
         if synced {
-            self.model.sync_file(path, call);
+            self.models.sync(call, |model| model.sync_file(path, call));
         }
         Ok(())
     }
@@ -99,13 +100,13 @@ impl Calls<'_> {
 
     pub fn sync_directory(&mut self, path: &str) {
         if self.files.sync_dir(path).is_ok() {
-            self.model.sync_directory(path);
+            self.models.sync(Call::FsyncOfDirectory, |model| model.sync_directory(path));
         }
     }
 
     pub fn sync(&mut self) {
         if self.files.sync().is_ok() {
-            self.model.sync_all();
+            self.models.sync(Call::Sync, Model::sync_all);
         }
     }
 

@@ -30,12 +30,16 @@
 //! | `synced-directory` | a name, or that it is gone, by fsync of its directory |
 //! | `partly-synced-by-sync`, `-by-fsync`, `-by-fdatasync` | of a file, what later changes have left alone, or the contents without the name |
 //!
+//! Where a profile excludes some of them, what the others promise must be there all the same; what is lost of the rest is by design
+//! (`models.rs`).
+//!
 //! `lost` is what is missing, too short, zeroes, or an older version; `corrupt` what is too long or anything else; `resurrected`
 //! is a name that was taken away, and whose directory was synced then.
 
 mod calls;
 pub(super) mod file;
 mod model;
+mod models;
 pub(super) mod pattern;
 pub(super) mod promise;
 mod step;
@@ -46,15 +50,15 @@ mod tests;
 use std::collections::BTreeMap;
 use std::hash::Hash as _;
 
-use explode_runtime::check::{Checker, Cx, Failure};
+use explode_runtime::check::{Checker, Cx, Excluded, Failure};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::Stack;
+use explode_runtime::recover::{Fault, Stack};
 use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
 use xxhash_rust::xxh3::Xxh3;
 
 use calls::Calls;
-use model::Model;
+use models::Models;
 use promise::Promise;
 use step::{BLOCK, Step};
 
@@ -97,6 +101,24 @@ pub(super) enum Call {
 }
 
 impl Call {
+    const ALL: [Call; 10] = [
+        Call::FsyncOfDirectory,
+        Call::Fdatasync,
+        Call::Msync,
+        Call::ODsync,
+        Call::Fsync,
+        Call::OSync,
+        Call::MetadataByMount,
+        Call::WriteByMount,
+        Call::Syncfs,
+        Call::Sync,
+    ];
+
+    /// Does nothing follow from one of them, by a profile?
+    pub(super) fn is_any_in(excluded: &Excluded) -> bool {
+        Call::ALL.iter().any(|call| excluded.contains(call.synced()))
+    }
+
     /// The word for what it has made durable.
     pub(super) fn synced(self) -> &'static str {
         match self {
@@ -141,9 +163,11 @@ struct Sync {
     hole: usize,
     /// Crashes come only when all is synced.
     at_rest: bool,
-    model: Model,
+    models: Models,
     versions: BTreeMap<char, u32>,
+    /// What must be there, and what else would be if the profile excluded nothing.
     promises: Vec<Promise>,
+    others: Option<Vec<Promise>>,
 }
 
 /// The contents of files are kept in memory, too.
@@ -157,31 +181,52 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     }
     let hole = hole as usize;
     let at_rest = options.one_of("when", &[("always", false), ("synced", true)])?;
-    Ok(Box::new(Sync { hole, at_rest, model: Model::new(), versions: BTreeMap::new(), promises: Vec::new() }))
+    Ok(Box::new(Sync {
+        hole,
+        at_rest,
+        models: Models::new(Excluded::default()),
+        versions: BTreeMap::new(),
+        promises: Vec::new(),
+        others: None,
+    }))
 }
 
 impl Checker for Sync {
+    fn about(&self) -> Vec<&'static str> {
+        [Call::Sync, Call::Fsync, Call::Fdatasync, Call::FsyncOfDirectory].map(Call::synced).into()
+    }
+
+    fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
+        self.models = Models::new(Excluded::of(stack));
+        Ok(())
+    }
+
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let files = cx.stack().files()?;
-        let steps = Step::possible(&self.model);
+        let steps = Step::possible(&self.models.all);
         let names: Vec<String> = steps.iter().map(|step| step.name().to_owned()).collect();
         let point = Point::action(steps.len() as u32, Label::named(DEF.name));
         let step = steps[cx.choose_at(&Point { names: &names, ..point }) as usize];
-        let Sync { hole, model, versions, .. } = self;
-        step.take(*hole, &mut Calls { files: files.as_ref(), model, versions })?;
-        self.promises = self.model.promises();
-        let left_alone = self.promises.is_empty() || self.at_rest && !self.model.is_synced();
+        let Sync { hole, models, versions, .. } = self;
+        step.take(*hole, &mut Calls { files: files.as_ref(), models, versions })?;
+        let all = self.models.all.promises();
+        let left_alone = all.is_empty() || self.at_rest && !self.models.all.is_synced();
+        (self.promises, self.others) = match &self.models.kept {
+            Some(kept) => (kept.promises(), Some(all)),
+            None => (all, None),
+        };
         if left_alone { Ok(()) } else { cx.check_crashes_now(self, &[]) }
     }
 
     fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
-        let files = stack.files()?;
-        self.promises.iter().try_for_each(|promise| promise.judge(files.as_ref()))
+        let excluded = self.models.excluded();
+        promise::judge(stack.files()?.as_ref(), &self.promises, self.others.as_deref(), excluded)
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
         let mut hasher = Xxh3::new();
         self.promises.hash(&mut hasher);
+        self.others.iter().for_each(|others| others.hash(&mut hasher));
         Some(hasher.digest128().to_le_bytes().to_vec())
     }
 

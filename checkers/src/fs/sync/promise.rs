@@ -1,7 +1,7 @@
 //! A promise: what a path must lead to after a crash, and whether it does.
 
 use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags};
-use explode_runtime::check::{Failure, Verdict, Violation};
+use explode_runtime::check::{Excluded, Failure, Verdict, Violation};
 use nix::errno::Errno;
 
 use super::pattern::{CELL, Found, compare};
@@ -109,6 +109,21 @@ fn judge_attributes(promise: &str, files: &dyn Files, path: &str, wanted: &Seen)
     })?;
     let difference = wanted.difference(&found);
     difference.map_or(Ok(()), |what| Err(lost(promise, path, &what)))
+}
+
+/// Judges all promises of a disk: first those that are `kept` by the profile, then, if there are others, all of them, of which only
+/// what the profile excludes counts: a promise that rests on one that is excluded is not kept either.
+pub fn judge(
+    files: &dyn Files,
+    kept: &[Promise],
+    others: Option<&[Promise]>,
+    excluded: &Excluded,
+) -> Result<(), Failure> {
+    kept.iter().try_for_each(|promise| promise.judge(files))?;
+    others.into_iter().flatten().try_for_each(|promise| match promise.judge(files) {
+        Err(Failure::Violation(violation)) if !excluded.contains(&violation.promise) => Ok(()),
+        judged => judged,
+    })
 }
 
 /// Does the file hold what one of these says? If not, the first of them, the newest, says what is wrong.

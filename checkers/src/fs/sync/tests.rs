@@ -1,7 +1,10 @@
 //! The rules of what is promised, one by one, as the model has them.
 
-use super::Call::{Fdatasync, Fsync};
+use explode_runtime::check::{Excluded, Profile, Promise as Line};
+
+use super::Call::{Fdatasync, Fsync, FsyncOfDirectory, Sync};
 use super::model::Model;
+use super::models::Models;
 use super::pattern::pattern;
 use super::promise::{Contents, Part, What};
 
@@ -175,4 +178,40 @@ fn what_is_removed_is_promised_to_nobody() {
     said.0.remove("/a");
     said.0.sync_all();
     assert_eq!(said.of("/a"), Some(What::Nothing("synced-by-sync")));
+}
+
+/// What is excluded excuses nobody else: of two syncs that have made the same durable, the one that promises something is left.
+#[test]
+fn an_exclusion_leaves_what_other_calls_promise() {
+    let excluding = |words: &[&'static str]| {
+        let line = |name: &&'static str| Line { name, kept: false, quote: "", source: "" };
+        let promises = words.iter().map(line).collect();
+        Excluded::by(Some(&Profile { system: String::new(), promises }))
+    };
+    let done = |words: &[&'static str]| {
+        let mut models = Models::new(excluding(words));
+        models.change(|model| model.file_or_new("/a").write(0, &pattern('a', 1, 0, 4096)));
+        models.sync(Fsync, |model| model.sync_file("/a", Fsync));
+        models.sync(FsyncOfDirectory, |model| model.sync_directory("/"));
+        models.change(|model| model.file_or_new("/b").write(0, &pattern('b', 1, 0, 4096)));
+        models.sync(Sync, Model::sync_all);
+        models
+    };
+    let of = |model: &Model, path: &str| {
+        Said(model.clone()).of(path).map(|what| match what {
+            What::File(name, contents) => format!("{name} {}", contents.promise),
+            other => format!("{other:?}"),
+        })
+    };
+    assert!(done(&["unsynced-contents"]).kept.is_none(), "nothing of ours");
+    let without_sync = done(&["synced-by-sync"]);
+    let kept = without_sync.kept.as_ref().unwrap();
+    assert_eq!(of(&without_sync.all, "/b").as_deref(), Some("synced-by-sync synced-by-sync"));
+    assert_eq!(of(kept, "/b"), None, "sync alone has made it durable");
+    assert_eq!(
+        of(&without_sync.all, "/a").as_deref(),
+        Some("synced-by-sync synced-by-sync"),
+        "the stronger one"
+    );
+    assert_eq!(of(kept, "/a").as_deref(), Some("synced-directory synced-by-fsync"), "what is left of it");
 }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use explode_runtime::check::Excluded;
+
 use super::way::Way;
 use crate::fs::sync::Call as By;
 use crate::fs::sync::file::File;
@@ -13,9 +15,16 @@ use crate::fs::topology::{Abstract, BLOCK, Call, Groups, Id, Node, Seen};
 pub struct Forced {
     files: BTreeMap<Id, File>,
     seen: BTreeSet<String>,
+    /// What makes nothing durable here.
+    excluded: Excluded,
 }
 
 impl Forced {
+    /// Nothing yet; these promises are not counted, nor what rests on them.
+    pub fn without(excluded: Excluded) -> Forced {
+        Forced { excluded, ..Forced::default() }
+    }
+
     /// A call was made, and forced; `fs` is the tree after it.
     pub fn follow(&mut self, way: Way, fs: &Abstract, call: &Call) {
         self.seen.extend(fs.paths().into_iter().map(|(path, _)| path));
@@ -36,21 +45,26 @@ impl Forced {
         }
         call.change(file, fs.bytes(id));
         let of_contents = call.is_of_contents();
-        match (way, range) {
-            (Way::Sync, _) => file.sync(By::Sync),
-            (Way::Syncfs, _) => file.sync(By::Syncfs),
-            (Way::Fsync, _) => file.sync(By::Fsync),
-            (Way::MountSync, _) if call.writes() => file.sync(By::WriteByMount),
-            (Way::MountSync, _) => file.sync(By::MetadataByMount),
-            (Way::Fdatasync, _) if of_contents => file.sync(By::Fdatasync),
-            (Way::OSync, Some(_)) => file.sync(By::OSync),
-            (Way::ODsync, Some(_)) => file.sync(By::ODsync),
-            (Way::Msync, Some(range)) => file.sync_range(By::Msync, range),
-            (Way::OSync | Way::ODsync | Way::Msync, None) if of_contents => {}
-            (Way::FsyncDir, _) => {}
+        let by = match (way, &range) {
+            (Way::Sync, _) => By::Sync,
+            (Way::Syncfs, _) => By::Syncfs,
+            (Way::Fsync, _) => By::Fsync,
+            (Way::MountSync, _) if call.writes() => By::WriteByMount,
+            (Way::MountSync, _) => By::MetadataByMount,
+            (Way::Fdatasync, _) if of_contents => By::Fdatasync,
+            (Way::OSync, Some(_)) => By::OSync,
+            (Way::ODsync, Some(_)) => By::ODsync,
+            (Way::Msync, Some(_)) => By::Msync,
+            (Way::OSync | Way::ODsync | Way::Msync, None) if of_contents => return,
+            (Way::FsyncDir, _) => return,
             // Its names were changed, and it was synced for that; what a way has made durable before is still that way's.
-            _ if file.is_synced() => {}
-            _ => file.sync(By::Fsync),
+            _ if file.is_synced() => return,
+            _ => By::Fsync,
+        };
+        match range {
+            _ if self.excluded.contains(by.synced()) => {}
+            Some(range) if way == Way::Msync => file.sync_range(by, range),
+            _ => file.sync(by),
         }
     }
 
@@ -58,6 +72,10 @@ impl Forced {
     pub fn promises(&self, way: Way, fs: &Abstract, calls: Groups) -> Vec<Promise> {
         let name = way.of_names().synced();
         let mut promises = Vec::new();
+        // Without its name a file is nowhere.
+        if self.excluded.contains(name) {
+            return promises;
+        }
         for (path, id) in fs.paths() {
             let what = if fs.is_directory(id) {
                 (!way.is_of_contents()).then_some(What::Directory(name))

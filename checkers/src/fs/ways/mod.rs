@@ -36,7 +36,7 @@ mod way;
 use std::hash::Hash as _;
 use std::panic::Location;
 
-use explode_runtime::check::{Checker, Cx, Failure};
+use explode_runtime::check::{Checker, Cx, Excluded, Failure};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Fault, Stack};
@@ -44,7 +44,8 @@ use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
 use nix::errno::Errno;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::sync::promise::Promise;
+use super::sync::Call as By;
+use super::sync::promise::{self, Promise};
 use super::topology::{
     Abstract, CALLS, Call, DIRS, FAR, FILES, Groups, Limits, is_as_expected, probe, signature,
 };
@@ -82,7 +83,12 @@ struct Ways {
     /// How many writes there were.
     writes: u32,
     forced: Forced,
+    /// The same without what the profile excludes, if it excludes anything.
+    kept: Option<Forced>,
+    excluded: Excluded,
+    /// What must be there, and what else would be if the profile excluded nothing.
     promises: Vec<Promise>,
+    others: Option<Vec<Promise>>,
 }
 
 fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
@@ -97,7 +103,10 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
         fs: Abstract::new(),
         writes: 0,
         forced: Forced::default(),
+        kept: None,
+        excluded: Excluded::default(),
         promises: Vec::new(),
+        others: None,
     }))
 }
 
@@ -105,6 +114,10 @@ impl Checker for Ways {
     fn unsupported(&self, stack: &Stack) -> Option<String> {
         let files = stack.files().ok()?;
         self.way.unsupported(files.as_ref())
+    }
+
+    fn about(&self) -> Vec<&'static str> {
+        self.way.promises()
     }
 
     fn probes(&self) -> bool {
@@ -121,6 +134,12 @@ impl Checker for Ways {
 
     fn leave_out(&mut self, what: &[String]) {
         self.limits.calls = what.iter().fold(self.limits.calls, |calls, word| calls.without(word));
+    }
+
+    fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
+        self.excluded = Excluded::of(stack);
+        self.kept = By::is_any_in(&self.excluded).then(|| Forced::without(self.excluded.clone()));
+        Ok(())
     }
 
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
@@ -145,13 +164,21 @@ impl Checker for Ways {
         cx.undisturbed(|_| is_as_expected(files.as_ref(), &self.fs, call, self.limits.calls))?;
         self.way.force(files.as_ref(), &self.fs, call)?;
         self.forced.follow(self.way, &self.fs, call);
-        self.promises = self.forced.promises(self.way, &self.fs, self.limits.calls);
-        if self.promises.is_empty() { Ok(()) } else { cx.check_crashes_now(self, &[]) }
+        let all = self.forced.promises(self.way, &self.fs, self.limits.calls);
+        let left_alone = all.is_empty();
+        (self.promises, self.others) = match &mut self.kept {
+            Some(kept) => {
+                kept.follow(self.way, &self.fs, call);
+                (kept.promises(self.way, &self.fs, self.limits.calls), Some(all))
+            }
+            None => (all, None),
+        };
+        if left_alone { Ok(()) } else { cx.check_crashes_now(self, &[]) }
     }
 
     fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let files = stack.files()?;
-        self.promises.iter().try_for_each(|promise| promise.judge(files.as_ref()))
+        promise::judge(files.as_ref(), &self.promises, self.others.as_deref(), &self.excluded)
     }
 
     /// Where something is left that was not forced, that is part of the state too.
@@ -162,6 +189,7 @@ impl Checker for Ways {
     fn check_key(&self) -> Option<Vec<u8>> {
         let mut hasher = Xxh3::new();
         self.promises.hash(&mut hasher);
+        self.others.iter().for_each(|others| others.hash(&mut hasher));
         Some(hasher.digest128().to_le_bytes().to_vec())
     }
 

@@ -50,6 +50,22 @@ impl Way {
         }
     }
 
+    /// The words for what it makes durable itself.
+    pub fn promises(self) -> Vec<&'static str> {
+        let by: &[By] = match self {
+            Way::Sync => &[By::Sync],
+            Way::Syncfs => &[By::Syncfs],
+            Way::Fsync => &[By::Fsync],
+            Way::Fdatasync => &[By::Fdatasync],
+            Way::OSync => &[By::OSync],
+            Way::ODsync => &[By::ODsync],
+            Way::Msync => &[By::Msync],
+            Way::FsyncDir => &[By::FsyncOfDirectory],
+            Way::MountSync => &[By::WriteByMount, By::MetadataByMount],
+        };
+        by.iter().map(|by| by.synced()).collect()
+    }
+
     /// Is it about contents alone?
     pub fn is_of_contents(self) -> bool {
         matches!(self, Way::Fdatasync | Way::OSync | Way::ODsync | Way::Msync)

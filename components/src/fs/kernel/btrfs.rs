@@ -7,6 +7,7 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::common::options;
+use super::profiles;
 use super::tool::Tool;
 use super::{KernelFs, MODES, STRICT, System};
 
@@ -35,6 +36,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         strict: options.bool("strict", false)?.then(|| Tool::new("btrfs", "check --readonly")),
         starts_threads: true,
         hides: Some("file data that was not submitted, and metadata, which it has in memory of its own"),
+        promises: profiles::btrfs,
         ..System::new(DEF.name, options, move || Tool::new("mkfs.btrfs", make.clone()).still())?
     }))
 }

@@ -4,6 +4,7 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, Options, UsageError};
 
 use super::common::options;
+use super::profiles;
 use super::tool::Tool;
 use super::{FSCK, KernelFs, MODES, Repair, System};
 
@@ -23,6 +24,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(KernelFs::component(System {
         options: "iocharset=utf8".to_owned(),
         repair: options.bool("fsck", true)?.then(repair),
+        promises: profiles::exfat,
         ..System::new(DEF.name, options, || Tool::new("mkfs.exfat", "").still())?
     }))
 }

@@ -7,6 +7,7 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::common::options;
+use super::profiles;
 use super::tool::Tool;
 use super::{BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, Repair, System};
 
@@ -50,6 +51,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         repair: e2fsck(options, true)?,
         hides: (driver == "ext4").then_some("file data that has no block yet (delayed allocation)"),
         between: Between::of(options, OWN)?,
+        promises: profiles::ext2,
         ..System::new(driver, options, make)?
     }))
 }

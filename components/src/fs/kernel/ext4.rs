@@ -1,10 +1,12 @@
 //! ext4 with its journal, which mounting replays; and ext3, which the same driver mounts.
 
+use explode_runtime::check::Promise;
 use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::common::options;
 use super::ext2::{BLOCK_SIZE, E2FSCK, SAME, block_size, e2fsck};
+use super::profiles::{ext3_ordered, ext4_ordered, journalled_data, writeback};
 use super::tool::Tool;
 use super::{BETWEEN, Between, KernelFs, MODES, MOST_BETWEEN, Own, STRICT, System};
 
@@ -33,7 +35,7 @@ pub const DEF: ComponentDef = ComponentDef {
     ],
     build: |options| {
         let hides = "file data that has no block yet (delayed allocation), and buffers that the journal owns";
-        journalled("ext4", hides, options)
+        journalled("ext4", hides, ext4_ordered, options)
     },
 };
 
@@ -41,17 +43,18 @@ pub const DEF: ComponentDef = ComponentDef {
 pub const EXT3: ComponentDef = ComponentDef {
     name: "ext3",
     about: "ext3 with its journal, by ext4's driver; mounting replays the journal",
-    build: |options| journalled("ext3", "buffers that the journal owns", options),
+    build: |options| journalled("ext3", "buffers that the journal owns", ext3_ordered, options),
     ..DEF
 };
 
 /// The inode of their journals.
 const JOURNAL: u32 = 8;
 
-/// The two differ in their names.
+/// The two differ in their names, and in what they promise by default.
 fn journalled(
     kind: &'static str,
     hides: &'static str,
+    ordered: fn() -> Vec<Promise>,
     options: &Options,
 ) -> Result<Box<dyn Component>, UsageError> {
     let data = options
@@ -65,6 +68,11 @@ fn journalled(
         repair: e2fsck(options, false)?,
         strict: options.bool("strict", false)?.then(|| Tool::new("e2fsck", "-f -n")),
         hides: Some(hides),
+        promises: match data {
+            "journal" => journalled_data,
+            "writeback" => writeback,
+            _ => ordered,
+        },
         between: Between::of(options, &[Own::Writeback, Own::File, Own::Commit, Own::Reclaim])?,
         threads: |device| vec![format!("jbd2/{device}-{JOURNAL}")],
         ..System::new(kind, options, make)?

@@ -4,6 +4,7 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::common::options;
+use super::profiles;
 use super::tool::Tool;
 use super::{KernelFs, MODES, STRICT, System};
 
@@ -29,6 +30,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         strict: options.bool("strict", false)?.then(|| Tool::new("fsck.f2fs", "--dry-run")),
         starts_threads: true,
         hides: Some("file data and nodes that were not submitted"),
+        promises: profiles::f2fs,
         ..System::new(DEF.name, options, make)?
     }))
 }

@@ -7,6 +7,7 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::common::options;
+use super::profiles;
 use super::tool::Tool;
 use super::{BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, Repair, System};
 
@@ -37,6 +38,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(KernelFs::component(System {
         repair: options.bool("fsck", true)?.then(repair),
         between: Between::of(options, OWN)?,
+        promises: profiles::minix,
         ..System::new(DEF.name, options, move || Tool::new("mkfs.minix", make))?
     }))
 }

@@ -14,6 +14,7 @@ pub mod minix;
 pub mod nilfs2;
 pub mod ntfs3;
 pub mod overlay;
+mod profiles;
 pub mod reiserfs;
 mod still;
 mod tool;
@@ -67,6 +68,7 @@ struct System {
     /// Does mounting it start threads that do something on their own? Then they do it before anybody goes on; and what mkfs has made
     /// is mounted once, since there is most to do then.
     starts_threads: bool,
+    /// What it promises, by its options.
     promises: fn() -> Vec<Promise>,
     /// What Debian 12 has not, which users would need after a crash; for the profile.
     lacks: Option<&'static str>,
@@ -82,7 +84,7 @@ struct System {
 }
 
 impl System {
-    /// One that is made by `make`, recovered by mounting it, has no threads of its own, and promises what all do; what is particular
+    /// One that is made by `make`, recovered by mounting it, has no threads of its own, and of which nothing is known but what all promise; what is particular
     /// about it is for the caller to add.
     fn new(
         driver: &'static str,
@@ -98,7 +100,7 @@ impl System {
             strict: None,
             settle: None,
             starts_threads: false,
-            promises: posix_promises,
+            promises: profiles::others,
             lacks: None,
             hides: None,
             buffers_are_places: true,
@@ -359,105 +361,3 @@ const STRICT: OptionDef = OptionDef {
     about: "after a crash its fsck must find nothing wrong once mounting has recovered it: true, false",
     default: "false",
 };
-
-/// What the manual pages and POSIX promise of every file system.
-fn posix_promises() -> Vec<Promise> {
-    let line = |name, quote, source| Promise { name, kept: true, quote, source };
-    let failed = FAILED_CALLS.iter().map(|(name, quote, source)| line(*name, *quote, *source));
-    let synced = [
-        line(
-            "synced-by-fsync",
-            "flushes all modified in-core data of the file to the disk device so that all changed information can be \
-             retrieved even if the system crashes or is rebooted",
-            "man-pages, fsync(2), DESCRIPTION",
-        ),
-        line(
-            "synced-by-fdatasync",
-            "does not flush modified metadata unless that metadata is needed in order to allow a subsequent data \
-             retrieval to be correctly handled",
-            "man-pages, fsync(2), DESCRIPTION",
-        ),
-        line(
-            "synced-by-sync",
-            "sync() or syncfs() provide the same guarantees as fsync called on every file in the system or filesystem \
-             respectively",
-            "man-pages, sync(2), NOTES",
-        ),
-        line(
-            "synced-by-syncfs",
-            "sync() or syncfs() provide the same guarantees as fsync() called on every file in the system or filesystem \
-             respectively",
-            "man-pages, sync(2), NOTES",
-        ),
-        line(
-            "synced-directory",
-            "Calling fsync() does not necessarily ensure that the entry in the directory containing the file has also \
-             reached disk. For that an explicit fsync() on a file descriptor for the directory is also needed",
-            "man-pages, fsync(2), DESCRIPTION",
-        ),
-        line(
-            "synced-by-o-sync",
-            "By the time write(2) (or similar) returns, the output data and associated file metadata have been transferred \
-             to the underlying hardware (i.e., as though each write(2) was followed by a call to fsync(2))",
-            "man-pages, open(2), O_SYNC",
-        ),
-        line(
-            "synced-by-o-dsync",
-            "the output data has been transferred to the underlying hardware, along with any file metadata that would be \
-             required to retrieve that data (i.e., as though each write(2) was followed by a call to fdatasync(2))",
-            "man-pages, open(2), O_DSYNC",
-        ),
-        line(
-            "synced-by-msync",
-            "write all modified data to permanent storage locations, if any",
-            "POSIX.1-2017, msync(), DESCRIPTION",
-        ),
-        line(
-            "synced-by-mount-sync",
-            "Make writes on this filesystem synchronous (as though the O_SYNC flag to open(2) was specified for all file \
-             opens to this filesystem)",
-            "man-pages, mount(2), MS_SYNCHRONOUS",
-        ),
-        line(
-            "metadata-synced-by-mount-sync",
-            "All I/O to the filesystem should be done synchronously",
-            "util-linux, mount(8), FILESYSTEM-INDEPENDENT MOUNT OPTIONS, sync",
-        ),
-    ];
-    synced.into_iter().chain(failed).collect()
-}
-
-/// What POSIX says of calls that have failed: a promise of the checker `fs-failures`, the words, and where they stand. Of a write or an
-/// ftruncate that has failed it does not say so.
-const FAILED_CALLS: [(&str, &str, &str); 6] = [
-    (
-        "failed-mkdir-has-no-effect",
-        "If -1 is returned, no directory shall be created",
-        "POSIX.1-2017, mkdir(), RETURN VALUE",
-    ),
-    (
-        "failed-create-has-no-effect",
-        "If -1 is returned, no files shall be created or modified",
-        "POSIX.1-2017, open(), RETURN VALUE",
-    ),
-    (
-        "failed-rename-has-no-effect",
-        "neither the file named by old nor the file named by new shall be changed or created",
-        "POSIX.1-2017, rename(), RETURN VALUE",
-    ),
-    (
-        "failed-link-has-no-effect",
-        "If link() fails, no link shall be created and the link count of the file shall remain unchanged",
-        "POSIX.1-2017, link(), DESCRIPTION",
-    ),
-    (
-        "failed-unlink-has-no-effect",
-        "If -1 is returned, the named file shall not be changed",
-        "POSIX.1-2017, unlink(), RETURN VALUE",
-    ),
-    (
-        "failed-rmdir-has-no-effect",
-        "If -1 is returned, the named directory shall not be changed",
-        "POSIX.1-2017, rmdir(), RETURN VALUE",
-    ),
-];

@@ -4,6 +4,7 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, Options, UsageError};
 
 use super::common::options;
+use super::profiles;
 use super::tool::Tool;
 use super::{KernelFs, MODES, STRICT, System};
 
@@ -24,6 +25,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         options: "commit=100000".to_owned(),
         strict: options.bool("strict", false)?.then(|| Tool::new("reiserfsck", "--check -q -y")),
         hides: Some("buffers that the journal owns"),
+        promises: profiles::reiserfs,
         ..System::new(DEF.name, options, make)?
     }))
 }

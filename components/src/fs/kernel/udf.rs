@@ -4,6 +4,7 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, Options, UsageError};
 
 use super::common::options;
+use super::profiles;
 use super::tool::Tool;
 use super::{KernelFs, MODES, System};
 
@@ -20,6 +21,7 @@ pub const DEF: ComponentDef = ComponentDef {
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(KernelFs::component(System {
         lacks: Some("Debian 12 has no fsck for it"),
+        promises: profiles::udf,
         ..System::new(DEF.name, options, || Tool::new("mkudffs", "--media-type=hd").still())?
     }))
 }

@@ -4,6 +4,7 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, Options, UsageError};
 
 use super::common::options;
+use super::profiles;
 use super::tool::Tool;
 use super::{BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, Repair, System};
 
@@ -36,6 +37,7 @@ fn fat(driver: &'static str, mount: &str, options: &Options) -> Result<Box<dyn C
         options: mount.to_owned(),
         repair: options.bool("fsck", true)?.then(repair),
         between: Between::of(options, OWN)?,
+        promises: profiles::fat,
         ..System::new(driver, options, || Tool::new("mkfs.fat", "--invariant"))?
     }))
 }

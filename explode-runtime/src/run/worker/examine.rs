@@ -128,7 +128,7 @@ impl<'a> Examiner<'a> {
     ) -> (bool, u32) {
         let by_design = self.profile.and_then(|profile| {
             let line = profile.excludes(&violation.promise)?;
-            Some(format!("{}: \"{}\" ({})", profile.system, line.quote, line.source))
+            Some(profile.cite(line))
         });
         let excluded = by_design.is_some();
         self.end.by_design += u64::from(excluded);

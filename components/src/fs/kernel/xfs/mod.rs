@@ -9,6 +9,7 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, Options, UsageError};
 
 use super::common::options;
+use super::profiles;
 use super::tool::Tool;
 use super::{KernelFs, MODES, STRICT, System};
 
@@ -42,6 +43,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
             "file data that has no block yet (delayed allocation) or was not submitted, and what its log and its own buffers hold",
         ),
         // Its thread goes by timers of its own (docs/threads.md): nothing happens between two calls by choice.
+        promises: profiles::xfs,
         ..System::new(DEF.name, options, || Tool::new("mkfs.xfs", MAKE))?
     }))
 }

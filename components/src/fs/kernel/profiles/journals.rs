@@ -1,0 +1,44 @@
+//! XFS and ReiserFS, which journal metadata.
+
+use explode_runtime::check::Promise;
+
+use super::mounted::{NAMED, NOT_NAMED};
+use super::{RENAME, STRUCTURE, UNSYNCED, excluded, kept, with_posix};
+
+/// XFS. The kernel's page on ext4 counts it among those after whose crashes "incorrect data" may appear; its own words are stricter.
+pub fn xfs() -> Vec<Promise> {
+    let own = [
+        kept(
+            STRUCTURE,
+            "XFS uses Write Ahead Logging for ensuring changes to the filesystem metadata are atomic and recoverable",
+            "Linux 6.12, Documentation/filesystems/xfs/xfs-delayed-logging-design.rst, Introduction",
+        ),
+        kept(
+            UNSYNCED,
+            "After a crash you are supposed to get a consistent filesystem which looks like the state sometime shortly before the \
+             crash, NOT what the in memory image looked like the instant before the crash",
+            "xfs.org, XFS FAQ, Why do I see binary NULLS in some files after recovery when I unplugged the power?",
+        ),
+        RENAME,
+    ];
+    with_posix(NAMED, &own)
+}
+
+/// ReiserFS.
+pub fn reiserfs() -> Vec<Promise> {
+    let own = [
+        kept(
+            STRUCTURE,
+            "ReiserFS does meta-data journaling, enabling fast crash recovery without the expense of full data journaling",
+            "reiser4.wiki.kernel.org, FAQ ReiserFS",
+        ),
+        excluded(
+            UNSYNCED,
+            "This mode provides a similar level of journaling as that of XFS, JFS, and ReiserFS in its default mode - metadata journaling. \
+             A crash+recovery can cause incorrect data to appear in files which were written shortly before the crash",
+            "Linux 6.12, Documentation/admin-guide/ext4.rst, Data Mode",
+        ),
+        RENAME,
+    ];
+    with_posix(NOT_NAMED, &own)
+}

@@ -1,0 +1,75 @@
+//! What each file system promises, line by line, each with the words and where they stand; `docs/profiles.md` shows all of it.
+//!
+//! | file | of whom |
+//! | --- | --- |
+//! | `posix.rs` | all: what POSIX and the manual pages of the calls promise |
+//! | `mounted.rs` | a synchronous mount: whom mount(8) names, and whom it does not |
+//! | `ext.rs` | ext2, ext3, ext4 |
+//! | `fat.rs` | MSDOS, VFAT, exFAT |
+//! | `journals.rs` | XFS, ReiserFS |
+//! | `logs.rs` | btrfs, F2FS |
+//! | `plain.rs` | MINIX, UDF, and whoever has no lines of its own |
+//!
+//! Nobody promises less than POSIX and the manual pages after sync or fsync: a line that excluded that would need words that say so, and
+//! nobody has written any. What no line names is held to.
+
+mod ext;
+mod fat;
+mod journals;
+mod logs;
+mod mounted;
+mod plain;
+mod posix;
+
+use explode_runtime::check::Promise;
+
+pub(super) use ext::{ext2, ext3_ordered, ext4_ordered, journalled_data, writeback};
+pub(super) use fat::{exfat, fat};
+pub(super) use journals::{reiserfs, xfs};
+pub(super) use logs::{btrfs, f2fs};
+pub(super) use plain::{minix, others, udf};
+
+/// What one quotation says of some promises.
+struct Line {
+    words: &'static [&'static str],
+    kept: bool,
+    quote: &'static str,
+    source: &'static str,
+}
+
+const fn kept(words: &'static [&'static str], quote: &'static str, source: &'static str) -> Line {
+    Line { words, kept: true, quote, source }
+}
+
+const fn excluded(words: &'static [&'static str], quote: &'static str, source: &'static str) -> Line {
+    Line { words, kept: false, quote, source }
+}
+
+/// What stands after a crash: that it can be read, and is made of what was there (`fs-reasonable`).
+const STRUCTURE: &[&str] = &["readable", "kind", "created-name", "one-sequence", "link-count"];
+/// Bytes that were not synced are zeroes, or what was written there (`fs-reasonable`).
+const UNSYNCED: &[&str] = &["unsynced-contents"];
+/// A name that a rename has replaced leads, after a crash, to the old file or to the new one with its contents. No check asks for it.
+const REPLACED: &[&str] = &["replaced-by-rename"];
+
+/// What rename(2) says is about processes, not about crashes.
+const RENAME: Line = excluded(
+    REPLACED,
+    "If newpath already exists, it will be atomically replaced, so that there is no point at which another process attempting to access \
+     newpath will find it missing",
+    "man-pages, rename(2), DESCRIPTION: of processes, and nothing of crashes",
+);
+
+/// Tables, one after the other, a promise a word.
+fn promises(tables: &[&[Line]]) -> Vec<Promise> {
+    let lines = tables.iter().copied().flatten();
+    let words = lines.flat_map(|Line { words, kept, quote, source }| {
+        words.iter().map(|name| Promise { name, kept: *kept, quote, source })
+    });
+    words.collect()
+}
+
+/// What every file system promises, on a mount that mount(8) names or not, and its own lines.
+fn with_posix(mounted: &[Line], own: &[Line]) -> Vec<Promise> {
+    promises(&[posix::SYNCED, posix::FAILED_CALLS, mounted, own])
+}

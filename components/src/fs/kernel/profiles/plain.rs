@@ -1,0 +1,34 @@
+//! Those of which hardly anything is written about crashes.
+
+use explode_runtime::check::Promise;
+
+use super::mounted::NOT_NAMED;
+use super::{Line, RENAME, STRUCTURE, UNSYNCED, excluded, kept, with_posix};
+
+/// All that is written of what was not synced.
+const WRITE: Line = excluded(
+    UNSYNCED,
+    "A successful return from write() does not make any guarantee that data has been committed to disk. [...] The only way to be sure is \
+     to call fsync(2) after you are done writing all your data",
+    "man-pages, write(2), NOTES: nothing else is written about it",
+);
+
+/// MINIX.
+pub fn minix() -> Vec<Promise> {
+    let repaired = kept(
+        STRUCTURE,
+        "fsck.minix performs a consistency check for the Linux MINIX filesystem",
+        "util-linux, fsck.minix(8), DESCRIPTION; with -a: \"Perform automatic repairs\"",
+    );
+    with_posix(NOT_NAMED, &[repaired, WRITE, RENAME])
+}
+
+/// UDF: of its structure after a crash nothing is written, so it is held to it.
+pub fn udf() -> Vec<Promise> {
+    with_posix(NOT_NAMED, &[WRITE, RENAME])
+}
+
+/// Whoever has no lines of its own: what it promises after a crash is not looked up, so it is held to all of that.
+pub fn others() -> Vec<Promise> {
+    with_posix(NOT_NAMED, &[])
+}

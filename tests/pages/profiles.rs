@@ -1,0 +1,76 @@
+//! `docs/profiles.md`: every line that `explode list profiles` says, grouped by whose it is.
+//!
+//! `EXPLODE_WRITE_PAGES=1 cargo test --test pages profiles` writes it anew, after a line was changed.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::common::explode;
+
+const PAGE: &str = include_str!("../../docs/profiles.md");
+/// What stands before the lines is written by hand.
+const HEAD: &str = "## The lines\n";
+
+/// What one quotation says: of whom, and of which promises.
+struct Said {
+    line: [String; 3],
+    of: Vec<String>,
+    words: Vec<String>,
+}
+
+/// The lines in order, those of the same words as one.
+fn said(lines: &[Value]) -> Vec<Said> {
+    let mut all: Vec<Said> = Vec::new();
+    for line in lines {
+        let text = |key: &str| line[key].as_str().unwrap().to_owned();
+        let kept = if line["kept"] == true { "kept" } else { "excluded" };
+        let same = [kept.to_owned(), text("quote"), text("source")];
+        let at = all.iter().position(|said| said.line == same).unwrap_or_else(|| {
+            all.push(Said { line: same, of: Vec::new(), words: Vec::new() });
+            all.len() - 1
+        });
+        let Said { of, words, .. } = &mut all[at];
+        for (list, what) in [(of, text("of")), (words, text("name"))] {
+            if !list.contains(&what) {
+                list.push(what);
+            }
+        }
+    }
+    all
+}
+
+/// The tables: what all promise first, then by those who do.
+fn page(lines: &[Value]) -> String {
+    let said = said(lines);
+    let everybody = said.iter().map(|said| said.of.len()).max().unwrap();
+    let mut owners: Vec<&[String]> = said.iter().map(|said| said.of.as_slice()).collect();
+    owners.sort_by_key(|of| std::cmp::Reverse(of.len()));
+    let mut seen: Vec<&[String]> = Vec::new();
+    let mut text = HEAD.to_owned();
+    for of in owners {
+        if seen.contains(&of) {
+            continue;
+        }
+        seen.push(of);
+        let name = if of.len() == everybody { "Every file system".to_owned() } else { of.join(", ") };
+        text += &format!("\n### {name}\n\n| promise | | words | where |\n| --- | --- | --- | --- |\n");
+        for Said { line: [kept, quote, source], words, .. } in said.iter().filter(|said| said.of == of) {
+            let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+            text += &format!("| {} | {kept} | \"{quote}\" | {source} |\n", words.join(", "));
+        }
+    }
+    text
+}
+
+#[test]
+fn the_page_has_each_line_and_no_other() {
+    let page = page(&explode(["list", "profiles", "--format", "jsonl"]).expect(0).json());
+    let by_hand = PAGE.split(HEAD).next().unwrap();
+    let whole = format!("{by_hand}{page}");
+    if std::env::var_os("EXPLODE_WRITE_PAGES").is_some() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/profiles.md");
+        std::fs::write(path, &whole).unwrap();
+    }
+    assert_eq!(PAGE, whole, "EXPLODE_WRITE_PAGES=1 writes the page anew");
+}
