@@ -224,7 +224,8 @@ fn in_guest(spec: &GuestSpec, tally: &mut Tally) -> Found {
     found
 }
 
-/// A journal header of zeroes, which no disk that flushes has: mounting it is a divide error (`journal_init`), which ends the guest.
+/// A transaction without its blocks, which no disk that flushes has: replaying it is a divide error (`bugs/reiserfs-divide-by-zero`), which
+/// ends the guest.
 fn oops_of_reiserfs(folder: &Path) -> Result<(), String> {
     let args = "run reiserfs+flush-lies --depth 1 --limit 8 --samples 8 --crash-depth 0 --format jsonl --out reiserfs";
     let ran = explode_in(folder, args.split_whitespace());

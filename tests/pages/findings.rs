@@ -16,7 +16,10 @@ fn bugs() -> PathBuf {
 fn the_page_is_up_to_date() {
     let page = maker::page(&bugs()).unwrap();
     let kept = include_str!("../../docs/findings.md");
-    assert!(page == kept, "docs/findings.md is not what bugs/ has; make it anew: cargo run --example findings");
+    assert!(
+        page == kept,
+        "docs/findings.md is not what bugs/ has; make it anew: cargo run --example findings"
+    );
 }
 
 /// Verdict and message of the main trace, and a word in the README for each of the others.
