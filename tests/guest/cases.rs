@@ -42,6 +42,7 @@ pub fn all(port: &str) {
     kernel_choices::all(cx, &mut report);
     kernel_sites::all(cx, &mut report);
     crate::breadth::all(cx, &mut report);
+    crate::bugs::all(cx, &mut report);
     crate::soft::all(cx, &mut report);
     report.case("the same way gives the same events", |_| {
         let way = ["write /a behind a hole; fsync /a, /", "mkdir /d; write /d/c", "sync"];

@@ -9,6 +9,7 @@
 mod common;
 
 mod breadth;
+mod bugs;
 mod cases;
 mod directed;
 mod held_still;

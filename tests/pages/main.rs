@@ -4,7 +4,10 @@
 mod common;
 
 mod exit_codes;
+mod findings;
 mod interfaces;
+#[path = "../../examples/findings.rs"]
+mod maker;
 mod profiles;
 mod trace_format;
 

@@ -46,7 +46,6 @@ mod tests;
 mod tree;
 
 use std::hash::Hash as _;
-use std::panic::Location;
 
 use explode_runtime::check::{Checker, Cx, Excluded, Failure, Verdict, Violation};
 use explode_runtime::choose::{Label, Point};
@@ -181,7 +180,7 @@ impl Checker for Reasonable {
         let files = cx.stack().files()?;
         let steps = Step::possible(&self.fs, &self.now, &self.limits);
         let names: Vec<String> = steps.iter().map(Step::name).collect();
-        let point = Point::action(steps.len() as u32, Label::at(Location::caller()));
+        let point = Point::action(steps.len() as u32, Label::named(DEF.name));
         let step = &steps[cx.choose_at(&Point { names: &names, ..point }) as usize];
         cx.check_crashes_start(&[]);
         step.take(self, files.as_ref())?;

@@ -34,7 +34,6 @@ mod targets;
 mod way;
 
 use std::hash::Hash as _;
-use std::panic::Location;
 
 use explode_runtime::check::{Checker, Cx, Excluded, Failure};
 use explode_runtime::choose::{Label, Point};
@@ -149,7 +148,7 @@ impl Checker for Ways {
             return Ok(());
         }
         let names: Vec<String> = calls.iter().map(Call::name).collect();
-        let point = Point::action(calls.len() as u32, Label::at(Location::caller()));
+        let point = Point::action(calls.len() as u32, Label::named(DEF.name));
         let call = &calls[cx.choose_at(&Point { names: &names, ..point }) as usize];
         self.writes += u32::from(call.writes());
         let bytes = call.bytes(&self.fs, self.writes);

@@ -1,0 +1,78 @@
+//! The traces of `bugs/` that need a guest replay as they are kept, all of them in one.
+//!
+//! Which they are the folder says: every JSON file in it, but for those whose step ends the guest, which have guests of their
+//! own, and those that need none, which `tests/engines` replays.
+
+use std::path::Path;
+
+use explode_runtime::run::Mode;
+use explode_runtime::trace::{Replay, Trace, replay};
+
+use crate::cases::Cx;
+use crate::report::Report;
+
+/// How the names of these cases begin.
+pub const BUGS: &str = "bugs/";
+
+/// Where they are in the guest.
+pub const IN_GUEST: &str = "/bugs.json";
+
+/// Replays by a search over the disks of its interval: the disk that UDF begins with is another one in each guest, so its log is, too.
+const BY_SEARCH: &str = "bugs/sync-without-flush/udf.json";
+
+/// Each trace that a guest can replay and outlive: its name, and its text.
+pub fn kept() -> Vec<(String, String)> {
+    let of_folder = traces().into_iter().map(|(name, text)| {
+        let trace = Trace::from_json(text.as_bytes()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        (name, text, trace)
+    });
+    let here = of_folder.filter(|(_, _, trace)| trace.mode == Mode::Vm && trace.died.is_none());
+    here.map(|(name, text, _)| (name, text)).collect()
+}
+
+/// The traces whose replay ends its guest.
+pub fn deadly() -> Vec<String> {
+    let died = |text: &str| Trace::from_json(text.as_bytes()).is_ok_and(|trace| trace.died.is_some());
+    traces().into_iter().filter(|(_, text)| died(text)).map(|(name, _)| name).collect()
+}
+
+/// All traces in `bugs/`, by name.
+fn traces() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for folder in entries(&Path::new(env!("CARGO_MANIFEST_DIR")).join("bugs")) {
+        let files = if folder.is_dir() { entries(&folder) } else { Vec::new() };
+        for file in files.into_iter().filter(|file| file.extension().is_some_and(|word| word == "json")) {
+            let name = file.strip_prefix(env!("CARGO_MANIFEST_DIR")).expect("it is below").display();
+            found.push((name.to_string(), std::fs::read_to_string(&file).expect("a trace")));
+        }
+    }
+    found
+}
+
+fn entries(folder: &Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    paths
+}
+
+/// Replays them, if this is their guest.
+pub fn all(cx: Cx<'_>, report: &mut Report) {
+    let Ok(kept) = std::fs::read_to_string(IN_GUEST) else { return };
+    let kept: Vec<(String, String)> = serde_json::from_str(&kept).expect("pairs");
+    for (name, text) in kept {
+        report.case(&format!("{name} replays as it is kept"), |_| {
+            let trace = Trace::from_json(text.as_bytes()).expect("a sound trace");
+            match replay(cx.registry, &trace, cx.lab) {
+                Ok(Replay::Reproduced { violation, by_search }) => {
+                    assert!(!by_search || name == BY_SEARCH, "its log is another one");
+                    assert_eq!(
+                        (violation.verdict, violation.message.as_str()),
+                        (trace.verdict, trace.message.as_str())
+                    );
+                }
+                other => panic!("{other:?}"),
+            }
+        });
+    }
+}
