@@ -46,7 +46,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::hash::Hash as _;
 
-use explode_runtime::check::{Checker, Cx, Failure};
+use explode_runtime::check::{Checker, Cx, Demand, Failure};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::Stack;
@@ -177,6 +177,10 @@ impl Checker for Sync {
     fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let files = stack.files()?;
         self.promises.iter().try_for_each(|promise| promise.judge(files.as_ref()))
+    }
+
+    fn demands(&self, _epoch: Epoch, _args: &[String]) -> Option<Vec<Demand>> {
+        Some(self.promises.iter().map(Promise::demand).collect())
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {

@@ -31,7 +31,7 @@ mod way;
 use std::hash::Hash as _;
 use std::panic::Location;
 
-use explode_runtime::check::{Checker, Cx, Failure};
+use explode_runtime::check::{Checker, Cx, Demand, Failure};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::Stack;
@@ -126,6 +126,10 @@ impl Checker for Ways {
     fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let files = stack.files()?;
         self.promises.iter().try_for_each(|promise| promise.judge(files.as_ref()))
+    }
+
+    fn demands(&self, _epoch: Epoch, _args: &[String]) -> Option<Vec<Demand>> {
+        Some(self.promises.iter().map(Promise::demand).collect())
     }
 
     /// Where something is left that was not forced, that is part of the state too.
