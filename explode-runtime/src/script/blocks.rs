@@ -7,13 +7,17 @@ use super::evidence::Block;
 
 /// Bytes of a sector.
 const SECTOR: usize = 512;
+/// So many equal bytes are worth a place of their own.
+const GAP: u64 = 48;
+/// Places on a line.
+const PLACES: usize = 8;
 /// Columns of a line of base64.
 const COLUMNS: usize = 100;
 
-/// Sectors in a row, with their bytes.
+/// Bytes in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Run {
-    sector: u64,
+    offset: u64,
     bytes: Vec<u8>,
 }
 
@@ -23,33 +27,46 @@ pub(super) fn lines(blocks: &[Block], before: &dyn Fn(u64) -> Option<Vec<u8>>) -
     let mut runs: Vec<Run> = Vec::new();
     for (number, bytes) in blocks {
         let before = before(*number).unwrap_or_else(|| vec![0; bytes.len()]);
-        let sectors = (number * (bytes.len() / SECTOR) as u64..).zip(bytes.chunks(SECTOR).zip(before.chunks(SECTOR)));
-        for (sector, (now, _)) in sectors.filter(|(_, (now, before))| now != before) {
-            if now.iter().all(|byte| *byte == now[0]) {
+        let sectors = bytes.chunks(SECTOR).zip(before.chunks(SECTOR));
+        for (sector, (now, before)) in (number * (bytes.len() / SECTOR) as u64..).zip(sectors) {
+            if now != before && now.iter().all(|byte| *byte == now[0]) {
                 fill(&mut filled, now[0], sector);
             } else {
-                match runs.last_mut() {
-                    Some(run) if run.sector + (run.bytes.len() / SECTOR) as u64 == sector => {
-                        run.bytes.extend(now);
-                    }
-                    _ => runs.push(Run { sector, bytes: now.to_vec() }),
-                }
+                differing(now, before, sector * SECTOR as u64, &mut runs);
             }
         }
     }
-    let mut lines = Vec::new();
-    for (byte, places) in filled {
-        lines.push(format!("fill '\\{byte:03o}' {}", places.join(" ")));
-    }
+    let places = filled.into_iter().map(|(byte, places)| format!("fill '\\{byte:03o}' {}", places.join(" ")));
+    let mut lines: Vec<String> = places.collect();
     if !runs.is_empty() {
         let places: Vec<String> =
-            runs.iter().map(|run| format!("{}:{}", run.sector, run.bytes.len() / SECTOR)).collect();
-        lines.push(format!("put {} <<'END'", places.join(" ")));
+            runs.iter().map(|run| format!("{}:{}", run.offset, run.bytes.len())).collect();
+        for (index, places) in places.chunks(PLACES).enumerate() {
+            let begin = if index == 0 { "put " } else { "    " };
+            lines.push(format!("{begin}{} \\", places.join(" ")));
+        }
+        let last = lines.len() - 1;
+        let line = lines[last].trim_end_matches(" \\").to_owned();
+        lines[last] = format!("{line} <<'END'");
         let bytes: Vec<u8> = runs.into_iter().flat_map(|run| run.bytes).collect();
         lines.extend(base64(&bytes));
         lines.push("END".to_owned());
     }
     lines
+}
+
+/// The bytes of a sector that differ, with the equal ones in between where these are few.
+fn differing(now: &[u8], before: &[u8], offset: u64, runs: &mut Vec<Run>) {
+    for (at, (byte, _)) in now.iter().zip(before).enumerate().filter(|(_, (now, before))| now != before) {
+        let place = offset + at as u64;
+        match runs.last_mut() {
+            Some(run) if place - (run.offset + run.bytes.len() as u64) < GAP.min(at as u64 + 1) => {
+                let missing = (place - (run.offset + run.bytes.len() as u64)) as usize;
+                run.bytes.extend(&now[at - missing..=at]);
+            }
+            _ => runs.push(Run { offset: place, bytes: vec![*byte] }),
+        }
+    }
 }
 
 /// A sector that holds one byte everywhere; those in a row are one place.
@@ -133,13 +150,29 @@ mod tests {
     }
 
     #[test]
+    fn bytes_that_differ_are_runs() {
+        let runs = |places: &[usize]| {
+            let mut now = vec![0; 1024];
+            places.iter().for_each(|at| now[*at] = 7);
+            let mut runs = Vec::new();
+            for at in [0, 512] {
+                differing(&now[at..at + 512], &[0; 512], at as u64, &mut runs);
+            }
+            runs.into_iter().map(|run| (run.offset, run.bytes.len())).collect::<Vec<_>>()
+        };
+        assert_eq!(runs(&[3, 50, 200]), [(3, 48), (200, 1)]);
+        assert_eq!(runs(&[510, 511, 512, 520]), [(510, 11)], "across sectors");
+        assert_eq!(runs(&[500, 520]), [(500, 1), (520, 1)], "equal ones of an earlier sector are not at hand");
+    }
+
+    #[test]
     fn only_what_differs_is_written() {
         let mut block = vec![0; 4096];
         block[512..1024].fill(0xff);
         block[1024..1536].fill(0xff);
         block[2048] = 1;
         let said = lines(&[(2, block.clone())], &|_| None);
-        assert_eq!(said[..2], ["fill '\\377' 17:2".to_owned(), "put 20:1 <<'END'".to_owned()]);
+        assert_eq!(said[..2], ["fill '\\377' 17:2".to_owned(), "put 10240:1 <<'END'".to_owned()]);
         assert_eq!(said.last().unwrap(), "END");
         assert_eq!(lines(&[(2, vec![0; 4096])], &|_| Some(block.clone())), ["fill '\\000' 17:2 20:1"]);
     }

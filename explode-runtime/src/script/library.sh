@@ -1,15 +1,15 @@
-# Puts bytes into the image: base64 on standard input, for sectors of 512 bytes: FIRST:COUNT each.
+# Puts bytes into the image: base64 on standard input, for the places OFFSET:LENGTH, one after the other.
 put() {
     base64 -d > "$work/bytes" || stuck "base64 cannot be decoded"
     taken=0
     for place in "$@"; do
-        dd if="$work/bytes" of="$image" bs=512 skip="$taken" seek="${place%:*}" count="${place#*:}" \
+        dd if="$work/bytes" of="$image" bs=1 skip="$taken" seek="${place%:*}" count="${place#*:}" \
             conv=notrunc 2> "$work/said" || stuck "dd: $(tail -n 1 "$work/said")"
         taken=$((taken + ${place#*:}))
     done
 }
 
-# Fills sectors of the image with one byte: BYTE, then FIRST:COUNT each.
+# Fills sectors of 512 bytes of the image with one byte: BYTE, then FIRST:COUNT each.
 fill() {
     byte=$1
     shift
