@@ -11,8 +11,8 @@ use std::rc::Rc;
 use explode_ramdisk::{Files, Image, RamDisk};
 use serde::{Deserialize, Serialize};
 
-use super::plain::{Plain, PlainFileSystem};
 use super::component::{Below, Blame, Component, Fault, Floor, Paths, Recovery, Surface};
+use super::plain::{Plain, PlainFileSystem};
 use crate::between::Between;
 use crate::check::{Failure, Profile, Verdict, Violation};
 use crate::devices::{Devices, Side};
@@ -367,7 +367,10 @@ impl Stack {
             [Some(Plain::Disk(bytes)), Some(Plain::FileSystem(system))] => Ok((*bytes, system.clone())),
             _ => {
                 let names: Vec<&str> = self.levels.iter().map(|level| level.name.as_str()).collect();
-                Err(format!("its stack is {}, and not a file system of the kernel on one disk", names.join(", ")))
+                Err(format!(
+                    "its stack is {}, and not a file system of the kernel on one disk",
+                    names.join(", ")
+                ))
             }
         }
     }

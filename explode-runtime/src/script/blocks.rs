@@ -162,7 +162,11 @@ mod tests {
         };
         assert_eq!(runs(&[3, 50, 200]), [(3, 48), (200, 1)]);
         assert_eq!(runs(&[510, 511, 512, 520]), [(510, 11)], "across sectors");
-        assert_eq!(runs(&[500, 520]), [(500, 1), (520, 1)], "equal ones of an earlier sector are not at hand");
+        assert_eq!(
+            runs(&[500, 520]),
+            [(500, 1), (520, 1)],
+            "equal ones of an earlier sector are not at hand"
+        );
     }
 
     #[test]

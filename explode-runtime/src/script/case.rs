@@ -67,7 +67,9 @@ fn refuse(trace: &Trace) -> Result<(), Refused> {
     }
     match trace.epoch {
         None => return refuse("it was seen while the system ran, without a crash"),
-        Some(Epoch::Soft) => return refuse("its crash is a soft one: the program died, and the disk lost nothing"),
+        Some(Epoch::Soft) => {
+            return refuse("its crash is a soft one: the program died, and the disk lost nothing");
+        }
         Some(_) => {}
     }
     let asked = |choice: &&Choice| {
@@ -86,7 +88,11 @@ fn refuse(trace: &Trace) -> Result<(), Refused> {
 ///
 /// # Errors
 /// A worker cannot be started; the tool or a component is broken.
-pub fn gather(remote: &mut Remote<'_>, trace: &Trace, bounds: Bounds) -> Result<Result<Case, Refused>, RunError> {
+pub fn gather(
+    remote: &mut Remote<'_>,
+    trace: &Trace,
+    bounds: Bounds,
+) -> Result<Result<Case, Refused>, RunError> {
     if let Err(refused) = refuse(trace) {
         return Ok(Err(refused));
     }
@@ -151,7 +157,18 @@ fn case(
             "`{text}` has {{path}} or {{dev}} between single quotes, where a script has a variable; use double quotes"
         )));
     }
-    Ok(Case { trace: trace.clone(), violation, promise, choices, moments, done, bytes, system, demands, disks })
+    Ok(Case {
+        trace: trace.clone(),
+        violation,
+        promise,
+        choices,
+        moments,
+        done,
+        bytes,
+        system,
+        demands,
+        disks,
+    })
 }
 
 /// Stands a variable of ours between single quotes?

@@ -51,9 +51,7 @@ fn file(name: &str, bytes: &[u8]) -> Vec<String> {
             let inside = commands.into_iter().map(|command| format!("    {command}"));
             [vec!["{".to_owned()], inside.collect(), vec![format!("}} > {name}")]].concat()
         }
-        None => {
-            [vec![format!("base64 -d > {name} <<'END'")], base64(bytes), vec!["END".to_owned()]].concat()
-        }
+        None => [vec![format!("base64 -d > {name} <<'END'")], base64(bytes), vec!["END".to_owned()]].concat(),
     }
 }
 
@@ -112,7 +110,10 @@ mod tests {
     fn patterns_are_commands() {
         let cell = b"a00003+00000008\n".repeat(32);
         assert_eq!(commands(&cell).unwrap(), ["yes a00003+00000008 | head -c 512"]);
-        assert_eq!(commands(&[&[0; 100][..], b"test"].concat()).unwrap(), ["head -c 100 /dev/zero", "printf %s test"]);
+        assert_eq!(
+            commands(&[&[0; 100][..], b"test"].concat()).unwrap(),
+            ["head -c 100 /dev/zero", "printf %s test"]
+        );
         assert_eq!(commands(&[b'N'; 5000]).unwrap(), ["head -c 5000 /dev/zero | tr '\\000' '\\116'"]);
         assert_eq!(commands(&(0..=255).collect::<Vec<u8>>()), None);
         assert_eq!(commands(b"").unwrap(), [""; 0]);

@@ -31,12 +31,14 @@ pub(super) fn lines(demands: &[Demand], data: &mut Data) -> (Vec<String>, Vec<St
 fn contents(any: &[Contents], data: &mut Data, functions: &mut Vec<String>) -> String {
     let mut names = Vec::new();
     for Contents { least, most, parts } in any {
-        let name = format!("contents{}", functions.iter().filter(|line| line.starts_with("contents")).count() + 1);
+        let name =
+            format!("contents{}", functions.iter().filter(|line| line.starts_with("contents")).count() + 1);
         let most = most.map_or_else(|| "-".to_owned(), |most| most.to_string());
         functions.push(format!("{name}() {{"));
         let parts = parts.iter().filter(|(_, bytes)| !bytes.is_empty());
         let tests = parts.map(|(at, bytes)| format!("bytes_at \"$1\" {at} \"$work/{}\"", data.name(bytes)));
-        let tests: Vec<String> = [format!("size_of \"$1\" {least} {most}")].into_iter().chain(tests).collect();
+        let tests: Vec<String> =
+            [format!("size_of \"$1\" {least} {most}")].into_iter().chain(tests).collect();
         functions.push(format!("    {}", tests.join(" &&\n        ")));
         functions.push("}".to_owned());
         names.push(name);
@@ -46,7 +48,9 @@ fn contents(any: &[Contents], data: &mut Data, functions: &mut Vec<String>) -> S
 
 fn command(text: &str, environment: &[(String, String)], done: &str, data: &mut Data) -> Vec<String> {
     let mut lines = vec!["check_command() (".to_owned()];
-    lines.extend(environment.iter().map(|(name, value)| format!("    export {name}={}", word_or_empty(value))));
+    lines.extend(
+        environment.iter().map(|(name, value)| format!("    export {name}={}", word_or_empty(value))),
+    );
     lines.push(format!("    export EXPLODE_DONE=\"$work/{}\"", data.name(done.as_bytes())));
     lines.push(format!("    {text}"));
     lines.push(")".to_owned());

@@ -20,6 +20,12 @@ fill() {
     done
 }
 
+# Copies sectors of a file into the image: FILE, the first of them, FIRST:COUNT in the image.
+copy() {
+    dd if="$1" of="$image" bs=512 skip="$2" seek="${3%:*}" count="${3#*:}" conv=notrunc 2> "$work/said" ||
+        stuck "dd: $(tail -n 1 "$work/said")"
+}
+
 # Is the image what was recorded?
 sum_is() {
     sum=$(cksum < "$image")

@@ -179,9 +179,12 @@ impl Files for Noted {
         let result = self.files.rename(from, to);
         if result.is_ok() {
             // Whoever has it open writes to it by its new name.
-            let renamed = self.log.0.borrow_mut();
-            let mut renamed = renamed;
-            renamed.open.values_mut().filter(|(path, _)| path == from).for_each(|(path, _)| to.clone_into(path));
+            let mut renamed = self.log.0.borrow_mut();
+            renamed
+                .open
+                .values_mut()
+                .filter(|(path, _)| path == from)
+                .for_each(|(path, _)| to.clone_into(path));
         }
         self.log.made(What::Rename(from.to_owned(), to.to_owned()), result)
     }

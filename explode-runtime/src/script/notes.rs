@@ -1,6 +1,5 @@
 //! What is said of each block of the crash disk: which writes it is, and what became of them.
 
-use super::data::Data;
 use super::evidence::Block;
 use crate::explain::probe::{Moment, Pending};
 
@@ -10,7 +9,6 @@ const SECTORS: u64 = 8;
 /// The pending writes at the last crash.
 pub(super) struct Notes<'a> {
     pub moments: &'a [Moment],
-    pub data: &'a Data,
 }
 
 impl Notes<'_> {
@@ -25,12 +23,12 @@ impl Notes<'_> {
             "was written and flushed before the crash"
         };
         let states = if states.is_empty() { sure.to_owned() } else { states.join("; ") };
-        format!("Sectors {}: {states}{}", sectors(block.0), self.whose(&block.1))
+        format!("Sectors {}: {states}", sectors(block.0))
     }
 
     /// A comment for a block of the disk that has lost nothing.
     pub fn of_other(&self, block: &Block) -> String {
-        format!("Sectors {}: what the crash has lost{}", sectors(block.0), self.whose(&block.1))
+        format!("Sectors {}: what the crash has lost", sectors(block.0))
     }
 
     /// What was lost where neither the crash disk nor the other one says anything.
@@ -42,20 +40,14 @@ impl Notes<'_> {
         };
         let ranges = self.moments.last().into_iter().flat_map(|moment| &moment.ranges);
         let lost = ranges.filter(|range| range.kept != range.newest() && !told(range));
-        lost.map(|range| format!("Sector {}, {} bytes: {}", range.name(0).1, range.bytes(), state(range))).collect()
+        lost.map(|range| format!("Sector {}, {} bytes: {}", range.name(0).1, range.bytes(), state(range)))
+            .collect()
     }
 
     fn ranges(&self, block: u64) -> Vec<&Pending> {
         let (first, end) = (block * SECTORS, (block + 1) * SECTORS);
         let touches = |range: &&Pending| range.sectors.iter().any(|(at, len)| *at < end && at + len > first);
         self.moments.last().into_iter().flat_map(|moment| &moment.ranges).filter(touches).collect()
-    }
-
-    fn whose(&self, bytes: &[u8]) -> String {
-        match self.data.find(bytes) {
-            Some((name, at)) => format!(" (it is what {name} has from byte {at} on)"),
-            None => String::new(),
-        }
     }
 
     /// How many pending writes the crash kept, and how many it lost.
@@ -72,7 +64,11 @@ fn sectors(block: u64) -> String {
 
 fn state(range: &Pending) -> String {
     let numbers: Vec<String> = range.versions.iter().map(|version| version.0.to_string()).collect();
-    let of = if numbers.len() > 1 { format!(" (versions {} were pending)", numbers.join(", ")) } else { String::new() };
+    let of = if numbers.len() > 1 {
+        format!(" (versions {} were pending)", numbers.join(", "))
+    } else {
+        String::new()
+    };
     match range.kept {
         Some(kept) if Some(kept) == range.newest() => format!("was pending, and reached the disk{of}"),
         Some(kept) => format!("was pending; version {kept} reached the disk, and a later one was lost{of}"),

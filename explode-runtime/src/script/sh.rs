@@ -102,7 +102,7 @@ impl Case {
         let mut data = Data::default();
         let workload = steps::lines(done, &self.choices, &mut data);
         let (looks, asked) = demands::lines(&self.demands, &mut data);
-        let notes = Notes { moments, data: &data };
+        let notes = Notes { moments };
         let (kept, lost) = notes.counts();
         let after = matches!(trace.epoch, Some(Epoch::Now | Epoch::End)) && !asked.is_empty();
         let mut settings = vec![
@@ -124,26 +124,34 @@ impl Case {
         let mut functions = vec!["# Bytes that are written or looked for.".to_owned()];
         functions.extend(function("make_data", data.lines(), &mut Vec::new()));
         functions.push(String::new());
-        functions.push("# What was done, each call by a command that makes it; the last comment says which.".to_owned());
+        functions.push(
+            "# What was done, each call by a command that makes it; the last comment says which.".to_owned(),
+        );
         functions.extend(function("workload", workload, &mut Vec::new()));
         functions.push(String::new());
         functions.push("# The new file system, as it was.".to_owned());
-        functions.extend(function("pristine_disk", blocks::lines(&disks.pristine, &|_| None), &mut Vec::new()));
+        functions.extend(function(
+            "pristine_disk",
+            blocks::lines(&disks.pristine, &|_| None),
+            &mut Vec::new(),
+        ));
         functions.push(String::new());
         functions.push("# What the crash disk has, and the new file system does not.".to_owned());
         let before = |number: u64| find(&disks.pristine, number);
-        let crash = disks.crash.iter().flat_map(|block| {
-            noted(&notes.of_crash(block), blocks::lines(std::slice::from_ref(block), &before))
-        });
+        let crash = disks
+            .crash
+            .iter()
+            .flat_map(|block| noted(&notes.of_crash(block), written(block, &before, &data)));
         let not_there: Vec<String> = notes.lost_elsewhere(&disks.crash, other.unwrap_or_default());
         let not_there = not_there.into_iter().map(|text| format!("# {text}"));
         functions.extend(function("crash_disk", crash.chain(not_there).collect(), &mut Vec::new()));
         functions.push(String::new());
         functions.push("# What it would have besides if no write was lost.".to_owned());
         let at_crash = |number: u64| find(&disks.crash, number).or_else(|| find(&disks.pristine, number));
-        let missing = other.into_iter().flatten().flat_map(|block| {
-            noted(&notes.of_other(block), blocks::lines(std::slice::from_ref(block), &at_crash))
-        });
+        let missing = other
+            .into_iter()
+            .flatten()
+            .flat_map(|block| noted(&notes.of_other(block), written(block, &at_crash, &data)));
         functions.extend(function("other_disk", missing.collect(), &mut Vec::new()));
         functions.push(String::new());
         functions.push("# What was promised.".to_owned());
@@ -177,6 +185,14 @@ fn function(name: &str, lines: Vec<String>, into: &mut Vec<String>) -> Vec<Strin
 
 fn noted(note: &str, lines: Vec<String>) -> Vec<String> {
     std::iter::once(format!("# {note}")).chain(lines).collect()
+}
+
+/// Lines that put a block where it belongs: from the bytes that were written, if it is some of those.
+fn written(block: &Block, before: &dyn Fn(u64) -> Option<Vec<u8>>, data: &Data) -> Vec<String> {
+    match data.find(&block.1) {
+        Some((name, at)) => vec![format!("copy \"$work/{name}\" {} {}:8", at / 512, block.0 * 8)],
+        None => blocks::lines(std::slice::from_ref(block), before),
+    }
 }
 
 fn find(blocks: &[Block], number: u64) -> Option<Vec<u8>> {

@@ -29,12 +29,13 @@ pub(super) fn lines(done: &[Done], choices: &[Vec<Choice>], data: &mut Data) -> 
 fn command(what: &What, data: &mut Data) -> (String, String) {
     match what {
         What::Mutate(_) => (String::new(), String::new()),
-        What::Restart => (
-            "umount \"$mnt\" && mount_it".to_owned(),
-            "everything is durable from here on".to_owned(),
-        ),
+        What::Restart => {
+            ("umount \"$mnt\" && mount_it".to_owned(), "everything is durable from here on".to_owned())
+        }
         What::Create(file, false) => (format!(": >> {}", path(file)), format!("open(\"{file}\", O_CREAT)")),
-        What::Create(file, true) => (format!(": > {}", path(file)), format!("open(\"{file}\", O_CREAT | O_TRUNC)")),
+        What::Create(file, true) => {
+            (format!(": > {}", path(file)), format!("open(\"{file}\", O_CREAT | O_TRUNC)"))
+        }
         What::Write(file, at, bytes, how) => write(file, *at, bytes, *how, data),
         What::Resize(file, size) => {
             (format!("truncate -s {size} {}", path(file)), format!("ftruncate of \"{file}\" to {size}"))
@@ -107,13 +108,19 @@ mod tests {
 
     #[test]
     fn dd_counts_in_the_largest_unit() {
-        assert_eq!([unit(0, 5000), unit(8192, 4096), unit(4096, 8192), unit(1000, 11_288)], [5000, 4096, 4096, 8]);
+        assert_eq!(
+            [unit(0, 5000), unit(8192, 4096), unit(4096, 8192), unit(1000, 11_288)],
+            [5000, 4096, 4096, 8]
+        );
     }
 
     #[test]
     fn calls_are_commands() {
         let call = |what: What| command(&what, &mut Data::default()).0;
-        assert_eq!(call(What::Rename("/a".into(), "/d/it's".into())), "mv -T \"$mnt/a\" \"$mnt\"'/d/it'\\''s'");
+        assert_eq!(
+            call(What::Rename("/a".into(), "/d/it's".into())),
+            "mv -T \"$mnt/a\" \"$mnt\"'/d/it'\\''s'"
+        );
         assert_eq!(
             call(What::Write("/a".into(), 4096, vec![1; 4096], How::DataSynced)),
             "dd if=\"$work/data1\" of=\"$mnt/a\" bs=4096 seek=1 conv=notrunc status=none oflag=dsync"

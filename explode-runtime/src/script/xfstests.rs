@@ -23,7 +23,8 @@ impl Case {
     pub fn xfstest(&self, path: &str, id: &str) -> Test {
         let name = format!("999-explode-{id}");
         let Parts { settings, functions, programs } = self.parts();
-        let mut lines = vec!["#! /bin/bash".to_owned(), "# SPDX-License-Identifier: GPL-2.0".to_owned(), "#".to_owned()];
+        let mut lines =
+            vec!["#! /bin/bash".to_owned(), "# SPDX-License-Identifier: GPL-2.0".to_owned(), "#".to_owned()];
         lines.push(format!("# FS QA Test {name}"));
         lines.push("#".to_owned());
         lines.extend(comment(&self.head()));

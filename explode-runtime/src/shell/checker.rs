@@ -10,8 +10,8 @@ use crate::check::{Checker, Cx, Demand, Failure, Verdict, Violation};
 use crate::choose::{Kind, Label, Point};
 use crate::crash::Epoch;
 use crate::recover::{Blame, Fault, Paths, Stack};
-use crate::script::What;
 use crate::run::{CheckerDef, OptionDef, Options, UsageError};
+use crate::script::What;
 
 /// What a plan uses whose checker is made of commands; the checker's own name stands in the plan.
 pub const DEF: CheckerDef = CheckerDef {

@@ -14,8 +14,8 @@ use crate::choose::{Choice, Divergence, Point};
 use crate::explore::{Arrival, State, Unit};
 use crate::pipeline::{Pipeline, stood_still};
 use crate::recover::Stack;
-use crate::script::{CallLog, What};
 use crate::run::{Early, Runner, SoFar, Step, Work};
+use crate::script::{CallLog, What};
 use disks::Here;
 
 /// Who asks.
