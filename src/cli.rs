@@ -285,6 +285,10 @@ pub struct ReplayArgs {
 pub enum As {
     /// As a story.
     Text,
+    /// As a script of the shell that needs nothing of explode's.
+    Sh,
+    /// As a test of the suite xfstests.
+    Xfstests,
 }
 
 #[derive(Debug, Args)]
@@ -294,6 +298,9 @@ pub struct ShowArgs {
     /// In which form.
     #[arg(long = "as", value_enum, default_value = "text")]
     pub form: As,
+    /// Write the script, or the test with its golden output, into this folder, in place of printing it.
+    #[arg(long, value_name = "DIR")]
+    pub write: Option<PathBuf>,
     /// The search for the critical write runs so many ways and looks at so many disks, at most; by default 2000, 200 on a kernel.
     #[arg(long, value_name = "N")]
     pub tests: Option<u64>,

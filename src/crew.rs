@@ -7,6 +7,7 @@ use explode_runtime::explain::{Bounds, Story};
 use explode_runtime::minimise::Minimised;
 use explode_runtime::report::Summary;
 use explode_runtime::run::{Audience, Crew, Keep, Mode, Plan, Remote, RunError, Scouts, Spawn, Supervisor};
+use explode_runtime::script::{Case, Refused};
 use explode_runtime::trace::{Replay, Trace};
 
 use crate::guest::host;
@@ -72,6 +73,16 @@ pub fn story(trace: &Trace, bounds: Bounds) -> Result<Story, RunError> {
     let plan = trace.plan();
     let mut spawn = spawn(&plan, &never);
     explode_runtime::explain::story(&mut Remote::new(&plan, &mut *spawn), trace, bounds)
+}
+
+/// Runs a trace again, and gathers what a script of it needs.
+///
+/// # Errors
+/// As [`run`].
+pub fn case(trace: &Trace, bounds: Bounds) -> Result<Result<Case, Refused>, RunError> {
+    let plan = trace.plan();
+    let mut spawn = spawn(&plan, &never);
+    explode_runtime::script::gather(&mut Remote::new(&plan, &mut *spawn), trace, bounds)
 }
 
 /// Starts workers; a guest that is given up while it boots is not waited for.

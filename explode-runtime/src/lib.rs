@@ -15,6 +15,7 @@
 //! skip                   verdicts that are known already
 //! trace -> report        what is found replays, and is told
 //! explain -> minimise    what of a trace matters, and a smaller one
+//! script                 what a trace shows, without us
 //! run                    plans, units of work, the run folder, exit codes
 //! crash_test             all of it in a test of somebody else's program
 //! shell                  components and checkers made of shell commands
@@ -39,6 +40,7 @@ pub mod pipeline;
 pub mod recover;
 pub mod report;
 pub mod run;
+pub mod script;
 pub mod shell;
 pub mod skip;
 pub mod trace;

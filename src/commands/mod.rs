@@ -10,6 +10,7 @@ mod plan;
 mod prefix;
 mod replay;
 mod run;
+mod script;
 mod show;
 mod trace;
 mod vm;
@@ -17,7 +18,7 @@ mod vm;
 use explode_runtime::run::{Exit, Registry};
 use explode_runtime::writeset;
 
-use crate::cli::{Atom, Command, Completion, DeviceArgs};
+use crate::cli::{As, Atom, Command, Completion, DeviceArgs};
 use crate::{guest, worker};
 
 /// Does what a command says.
@@ -26,7 +27,8 @@ pub fn dispatch(registry: &Registry, command: &Command) -> Exit {
         Command::Run(args) => run::run(registry, args),
         Command::Bench(args) => bench::bench(registry, args),
         Command::Replay(args) => replay::replay(registry, args),
-        Command::Show(args) => show::show(registry, args),
+        Command::Show(args) if args.form == As::Text => show::show(registry, args),
+        Command::Show(args) => script::script(registry, args),
         Command::Minimise(args) => minimise::minimise(registry, args),
         Command::Matrix(args) => matrix::matrix(registry, args),
         Command::List(args) => list::list(registry, args),

@@ -14,6 +14,9 @@ use crate::{crew, output, programs};
 
 /// Tells what a trace shows.
 pub fn show(registry: &Registry, args: &ShowArgs) -> Exit {
+    if args.write.is_some() {
+        return output::fail(Exit::Usage, "--write is for --as sh and --as xfstests");
+    }
     let trace = match sound(&args.trace) {
         Ok(trace) => trace,
         Err(exit) => return exit,

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use explode_ramdisk::files::{Files, OpenFlags};
-use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::check::{Checker, Contents, Cx, Demand, Failure, Verdict, Violation};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Stack, StackSpec};
 use explode_runtime::run::{Bounds, CheckerDef, Options, Target, UsageError};
@@ -101,6 +101,10 @@ impl Checker for Basic {
             }
             Err(errno) => Err(lost(format!("{FILE} was synced, and cannot be read: {errno}")).into()),
         }
+    }
+
+    fn demands(&self, _epoch: Epoch, _args: &[String]) -> Option<Vec<Demand>> {
+        Some(vec![Demand::File(FILE.to_owned(), vec![Contents::exactly(CONTENTS)])])
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {

@@ -4,7 +4,7 @@ use explode_ramdisk::{Flushes, RamDisk};
 use explode_runtime::devices::{Completes, Devices, DiskModel};
 use explode_runtime::failures::Failures;
 use explode_runtime::media::{MEDIA_OPTIONS, Media, Medium, Site};
-use explode_runtime::recover::{Below, Blame, Component, Fault, Surface};
+use explode_runtime::recover::{Below, Blame, Component, Fault, Plain, Surface};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 
 /// As it stands in the registry.
@@ -127,6 +127,10 @@ impl Component for RamDiskComponent {
 
     fn devices(&self) -> u32 {
         1
+    }
+
+    fn plain(&self) -> Option<Plain> {
+        Some(Plain::Disk(self.sectors * 512))
     }
 
     fn failures(&self) -> Failures {

@@ -1,6 +1,6 @@
 //! A checker: drives the system and knows what must survive (the paper's five methods, EX-18 to EX-22).
 
-use super::{Cx, Failure, Violation};
+use super::{Cx, Demand, Failure, Violation};
 use crate::crash::Epoch;
 use crate::recover::{Fault, Stack};
 
@@ -48,6 +48,12 @@ pub trait Checker {
     /// # Errors
     /// [`Failure::Violation`] if a promise is broken, [`Failure::Broken`] if the check itself could not be made.
     fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure>;
+
+    /// All that [`check`](Checker::check) demands, where a shell can test it; it is asked when `check` has failed, with what that was told.
+    /// None where it cannot be said: no script is made of what it finds then (`docs/reporting.md`).
+    fn demands(&self, _epoch: Epoch, _args: &[String]) -> Option<Vec<Demand>> {
+        None
+    }
 
     /// The identity of the state: states with equal signatures are explored once. By default no two are equal (EX-20).
     fn get_sig(&self) -> Option<Vec<u8>> {

@@ -2,10 +2,12 @@
 
 mod checker;
 mod context;
+mod demand;
 mod profile;
 mod verdict;
 
 pub use checker::{Args, Checker};
 pub use context::{Ask, Cx, Failure};
+pub use demand::{Contents, Demand};
 pub use profile::{Excluded, NOT_PROMISED, Profile, Promise};
 pub use verdict::{Verdict, Violation};

@@ -11,6 +11,7 @@ use crate::check::Violation;
 use crate::choose::Choice;
 use crate::crash::{Epoch, Name};
 use crate::run::{Crew as _, Death, Remote, RunError, Said, StartError, Started, StepName, ToWorker};
+use crate::script::Evidence;
 use crate::trace::{CrashDiskRecord, Replay, Trace};
 
 /// What may be spent.
@@ -198,6 +199,24 @@ impl<'a, 'r> Bench<'a, 'r> {
         let outcome = self.try_anew(pieces)?;
         self.known.insert(pieces.to_vec(), outcome.clone());
         Ok(outcome)
+    }
+
+    /// What a script needs, from the worker that stands at a disk; with the disk that keeps these pieces, to compare with.
+    ///
+    /// # Errors
+    /// The worker does not stand anywhere, or dies.
+    pub fn evidence(&mut self, pieces: Vec<Name>) -> Result<Evidence, RunError> {
+        if !self.standing {
+            return Err(broken("no worker stands at the disk"));
+        }
+        match self.remote.exchange(Some(&ToWorker::Next(Next::Evidence(pieces)))).map(probe_said) {
+            Ok(Some(ProbeSaid::Evidence(evidence))) => Ok(evidence),
+            Ok(_) => Err(broken("a worker said what fits nothing")),
+            Err(death) => {
+                self.dismiss();
+                Err(broken(&format!("a worker died {death}")))
+            }
+        }
     }
 
     /// Would [`attempt`](Bench::attempt) answer from memory?

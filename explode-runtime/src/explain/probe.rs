@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::check::Violation;
 use crate::choose::Choice;
 use crate::crash::{Epoch, Name};
+use crate::script::Evidence;
 use crate::trace::CrashDiskRecord;
 
 /// A way to run, and where it ends.
@@ -77,6 +78,9 @@ pub struct Spot {
 pub enum Next {
     /// Recover and check: the crash disk that keeps these pieces, in the recovery of that one a crash that keeps these, and so on.
     Try(Vec<Vec<Name>>),
+    /// Say what a script needs: what was done, and the bytes of the disks. With a disk that keeps these pieces, to compare with; none
+    /// for no such disk.
+    Evidence(Vec<Name>),
     /// Nothing more: the way ends.
     Enough,
 }
@@ -92,6 +96,8 @@ pub enum ProbeSaid {
     Standing(Standing),
     /// What came of a try.
     Tried(Tried),
+    /// What a script needs.
+    Evidence(Evidence),
     /// The way has ended.
     Ended(Probed),
 }

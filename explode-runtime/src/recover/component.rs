@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use explode_ramdisk::{Files, RamDisk};
 
+use super::plain::Plain;
 use crate::between::Between;
 use crate::check::Profile;
 use crate::devices::Devices;
@@ -108,6 +109,13 @@ pub struct Paths {
     pub path: Option<PathBuf>,
     /// The block device that it is, or is on by way of first children.
     pub device: Option<PathBuf>,
+}
+
+impl Paths {
+    /// What they are in a script.
+    pub(crate) fn in_script() -> Paths {
+        Paths { path: Some("$mnt".into()), device: Some("$dev".into()) }
+    }
 }
 
 /// What a component stands on when one of its methods is called.
@@ -274,6 +282,11 @@ pub trait Component {
 
     /// What a check of its system costs without us, if it can be said.
     fn floor(&self) -> Option<Floor> {
+        None
+    }
+
+    /// What a shell does in its place; none if no shell can.
+    fn plain(&self) -> Option<Plain> {
         None
     }
 

@@ -6,9 +6,11 @@
 
 mod component;
 mod panics;
+mod plain;
 pub mod simfiles;
 mod stack;
 
 pub use component::{Below, Blame, Component, Fault, Floor, Paths, Recovery, Surface};
 pub use panics::caught;
+pub use plain::{Plain, PlainFileSystem};
 pub use stack::{Layer, Stack, StackSpec};

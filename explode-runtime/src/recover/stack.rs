@@ -12,12 +12,14 @@ use explode_ramdisk::{Files, Image, RamDisk};
 use serde::{Deserialize, Serialize};
 
 use super::component::{Below, Blame, Component, Fault, Floor, Paths, Recovery, Surface};
+use super::plain::{Plain, PlainFileSystem};
 use crate::between::Between;
 use crate::check::{Failure, Profile, Verdict, Violation};
 use crate::devices::{Devices, Side};
 use crate::failures::Failures;
 use crate::media::{Media, Medium, Site};
 use crate::run::{Options, Registry, Stage, UsageError};
+use crate::script::CallLog;
 use crate::shell;
 use crate::writeset::Rules;
 
@@ -75,6 +77,8 @@ pub struct Stack {
     rules: Rules,
     seed: u64,
     levels: Vec<Level>,
+    /// Where the calls on its files are written down, if they are.
+    log: Option<CallLog>,
 }
 
 struct Level {
@@ -133,7 +137,7 @@ impl Stack {
                 children.into_iter().for_each(|child| levels[child].buffers = false);
             }
         }
-        Ok(Stack { devices, rules, seed, levels })
+        Ok(Stack { devices, rules, seed, levels, log: None })
     }
 
     /// The first start: init then mount, bottom up.
@@ -251,7 +255,10 @@ impl Stack {
     /// The files that the top component offers.
     pub fn files(&self) -> Result<Rc<dyn Files>, Fault> {
         match self.top() {
-            Surface::Files(files) => Ok(files),
+            Surface::Files(files) => match &self.log {
+                Some(log) => Ok(log.around(files)),
+                None => Ok(files),
+            },
             other => {
                 Err(Fault::new(format!("this checker needs files, and the stack's top offers {other:?}")))
             }
@@ -350,6 +357,34 @@ impl Stack {
         systems.map(|level| (level.name.clone(), what)).collect()
     }
 
+    /// From now on the calls on its files are written down there, and the commands of its checker.
+    pub(crate) fn note(&mut self, log: CallLog) {
+        self.log = Some(log);
+    }
+
+    /// Where they are written down, if they are.
+    pub(crate) fn log(&self) -> Option<&CallLog> {
+        self.log.as_ref()
+    }
+
+    /// What a shell does in its place: the bytes of its disk, and the file system on it.
+    ///
+    /// # Errors
+    /// It is something else; in words.
+    pub(crate) fn plain(&self) -> Result<(u64, PlainFileSystem), String> {
+        let plain: Vec<Option<Plain>> = self.levels.iter().map(|level| level.component.plain()).collect();
+        match &plain[..] {
+            [Some(Plain::Disk(bytes)), Some(Plain::FileSystem(system))] => Ok((*bytes, system.clone())),
+            _ => {
+                let names: Vec<&str> = self.levels.iter().map(|level| level.name.as_str()).collect();
+                Err(format!(
+                    "its stack is {}, and not a file system of the kernel on one disk",
+                    names.join(", ")
+                ))
+            }
+        }
+    }
+
     /// The threads that its components have named, each with the name of its layer.
     pub fn threads(&self) -> Vec<(&str, u32)> {
         let threads = |level: &Level| level.component.threads();
@@ -402,7 +437,7 @@ impl Stack {
             self.levels[level].children.iter().map(|child| self.surface(*child)).collect();
         let paths: Vec<Paths> =
             self.levels[level].children.iter().map(|child| self.paths_of(*child)).collect();
-        let Stack { devices, rules, seed, levels } = self;
+        let Stack { devices, rules, seed, levels, .. } = self;
         let Level { component, first_device, buffers, place, .. } = &mut levels[level];
         let below = Below {
             children: &children,

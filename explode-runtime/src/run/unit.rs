@@ -24,6 +24,7 @@ use crate::failures::{HandOver, Turn, diverted, failed};
 use crate::media;
 use crate::pipeline::{Pipeline, panic_message};
 use crate::recover::Stack;
+use crate::script::CallLog;
 use crate::trace::Origin;
 
 /// Runs units of one plan, each on its own stack, from the pristine disks that it made once.
@@ -55,6 +56,11 @@ pub trait Work {
 
     /// The kernel has chosen, past the end of the script and by what was known [`ahead`](Work::ahead), if anything.
     fn chosen(&mut self, _choice: &Choice) {}
+
+    /// Where the calls on the stack are written down, if they are.
+    fn log(&self) -> Option<CallLog> {
+        None
+    }
 
     /// Shall the unit end before its next step?
     fn stop(&mut self) -> bool {
@@ -259,6 +265,11 @@ impl<'a> Runner<'a> {
         self.chops = Chops::At(mutates.to_vec());
     }
 
+    /// The disks that every way begins with.
+    pub fn pristine(&self) -> &Image {
+        &self.pristine
+    }
+
     /// What it began with.
     pub fn origin(&self) -> &Origin {
         &self.origin
@@ -323,6 +334,12 @@ impl<'a> Runner<'a> {
                 (stack, checker)
             }
         };
+        let note = |stack: &mut Stack| {
+            if let Some(log) = work.borrow().log() {
+                stack.note(log);
+            }
+        };
+        note(&mut stack);
         let depths = unit.state.depth + unit.mutates;
         let reached = |checker: &dyn Checker, chooser: &Chooser, depth: u32| {
             let bytes = checker.get_sig();
@@ -345,6 +362,7 @@ impl<'a> Runner<'a> {
                 let chopped = self.chop(stack, checker.as_mut(), pipeline);
                 let image;
                 (stack, image) = chopped.map_err(|error| broken(&error))?;
+                note(&mut stack);
                 if let Some(checker) = checker.fork() {
                     let choices = chooser.made();
                     let chopped = Chopped { image, checker, place, choices: choices.len() };

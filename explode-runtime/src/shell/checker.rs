@@ -6,11 +6,12 @@ use std::io::Write as _;
 use super::command::{Out, run};
 use super::placeholders::fill_checker;
 use super::steps::{Alternative, Definition, Step};
-use crate::check::{Checker, Cx, Failure, Verdict, Violation};
+use crate::check::{Checker, Cx, Demand, Failure, Verdict, Violation};
 use crate::choose::{Kind, Label, Point};
 use crate::crash::Epoch;
-use crate::recover::{Blame, Fault, Stack};
+use crate::recover::{Blame, Fault, Paths, Stack};
 use crate::run::{CheckerDef, OptionDef, Options, UsageError};
+use crate::script::What;
 
 /// What a plan uses whose checker is made of commands; the checker's own name stands in the plan.
 pub const DEF: CheckerDef = CheckerDef {
@@ -67,9 +68,13 @@ impl CommandChecker {
                 Step::End(args) if !soft => cx.check_crashes_end(self, &self.arguments(args)?)?,
                 Step::Crash(args) if !soft => cx.check_crashes_now(self, &self.arguments(args)?)?,
                 Step::End(args) | Step::Crash(args) => cx.check_soft_crash(self, &self.arguments(args)?)?,
-                Step::Sh { command, must } => {
-                    let command = fill_checker(command, &stack.paths(), self.mutates)?;
+                Step::Sh { command: text, must } => {
+                    let command = fill_checker(text, &stack.paths(), self.mutates)?;
                     let ended = run(&command, stack.devices(), Out::Said, &[])?;
+                    if let Some(log) = stack.log() {
+                        let text = fill_checker(text, &Paths::in_script(), self.mutates)?;
+                        log.note(What::Shell(text));
+                    }
                     if ended.not_run() {
                         return Err(Failure::Broken(ended.told(&command)));
                     }
@@ -147,6 +152,13 @@ impl Checker for CommandChecker {
             (Some(1), line) => Err(self.violation(&promise(line), line.to_owned()).into()),
             _ => Err(Failure::Broken(ended.told(&check))),
         }
+    }
+
+    fn demands(&self, epoch: Epoch, args: &[String]) -> Option<Vec<Demand>> {
+        let text = fill_checker(&self.definition.check, &Paths::in_script(), self.mutates).ok()?;
+        let environment = [("EXPLODE_EPOCH", epoch.as_str().to_owned()), ("EXPLODE_ARGS", args.join(" "))];
+        let environment = environment.map(|(name, value)| (name.to_owned(), value)).to_vec();
+        Some(vec![Demand::Command { text, environment, done: self.done.clone() }])
     }
 
     fn get_sig(&self) -> Option<Vec<u8>> {

@@ -50,7 +50,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::hash::Hash as _;
 
-use explode_runtime::check::{Checker, Cx, Excluded, Failure};
+use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Fault, Stack};
@@ -221,6 +221,10 @@ impl Checker for Sync {
     fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let excluded = self.models.excluded();
         promise::judge(stack.files()?.as_ref(), &self.promises, self.others.as_deref(), excluded)
+    }
+
+    fn demands(&self, _epoch: Epoch, _args: &[String]) -> Option<Vec<Demand>> {
+        Some(self.promises.iter().map(Promise::demand).collect())
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {

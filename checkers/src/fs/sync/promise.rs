@@ -1,7 +1,7 @@
 //! A promise: what a path must lead to after a crash, and whether it does.
 
 use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags};
-use explode_runtime::check::{Excluded, Failure, Verdict, Violation};
+use explode_runtime::check::{self, Demand, Excluded, Failure, Verdict, Violation};
 use nix::errno::Errno;
 
 use super::pattern::{CELL, Found, compare};
@@ -52,6 +52,17 @@ pub struct Part {
 }
 
 impl Promise {
+    /// The same for a shell.
+    pub fn demand(&self) -> Demand {
+        let path = self.path.clone();
+        match &self.what {
+            What::Directory(_) => Demand::Directory(path),
+            What::Nothing(_) => Demand::Nothing(path),
+            What::File(_, contents) => Demand::File(path, vec![contents.demand()]),
+            What::Perhaps(any) => Demand::Perhaps(path, any.iter().map(Contents::demand).collect()),
+        }
+    }
+
     /// Is it kept?
     pub fn judge(&self, files: &dyn Files) -> Result<(), Failure> {
         let path = &self.path;
@@ -139,6 +150,14 @@ fn one_of(any: &[Contents], files: &dyn Files, path: &str) -> Result<(), Failure
 }
 
 impl Contents {
+    fn demand(&self) -> check::Contents {
+        check::Contents {
+            least: self.least as u64,
+            most: self.most.map(|most| most as u64),
+            parts: self.parts.iter().map(|part| (part.at as u64, part.bytes.clone())).collect(),
+        }
+    }
+
     fn judge(&self, files: &dyn Files, path: &str) -> Result<(), Failure> {
         let unreadable = |errno| match errno {
             errno if is_the_machines(errno) => Failure::Broken(format!("read {path}: {errno}")),

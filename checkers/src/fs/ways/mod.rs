@@ -35,7 +35,7 @@ mod way;
 
 use std::hash::Hash as _;
 
-use explode_runtime::check::{Checker, Cx, Excluded, Failure};
+use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Fault, Stack};
@@ -178,6 +178,10 @@ impl Checker for Ways {
     fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let files = stack.files()?;
         promise::judge(files.as_ref(), &self.promises, self.others.as_deref(), &self.excluded)
+    }
+
+    fn demands(&self, _epoch: Epoch, _args: &[String]) -> Option<Vec<Demand>> {
+        Some(self.promises.iter().map(Promise::demand).collect())
     }
 
     /// Where something is left that was not forced, that is part of the state too.

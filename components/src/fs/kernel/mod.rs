@@ -32,7 +32,9 @@ use explode_runtime::between::{BETWEEN_OPTIONS, Between, Own};
 use explode_runtime::check::{Profile, Promise};
 use explode_runtime::devices::{Side, find_thread, let_others_finish};
 use explode_runtime::failures::Failures;
-use explode_runtime::recover::{Below, Blame, Component, Fault, Floor, Recovery, StackSpec, Surface};
+use explode_runtime::recover::{
+    Below, Blame, Component, Fault, Floor, Plain, PlainFileSystem, Recovery, StackSpec, Surface,
+};
 use explode_runtime::run::{Mode, OptionDef, Options, System as Row, UsageError};
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
@@ -312,6 +314,20 @@ impl Component for KernelFs {
 
     fn threads(&self) -> Vec<u32> {
         self.mounted.as_ref().map_or_else(Vec::new, |mounted| mounted.threads.clone())
+    }
+
+    fn plain(&self) -> Option<Plain> {
+        let System { driver, options, make, repair, strict, common, .. } = &self.system;
+        let sync = common.flags.contains(MsFlags::MS_SYNCHRONOUS).then_some("sync");
+        let options = ["nodev", "nosuid", "noatime", options].into_iter().chain(sync);
+        let options: Vec<&str> = options.filter(|option| !option.is_empty()).collect();
+        Some(Plain::FileSystem(PlainFileSystem {
+            driver: (*driver).to_owned(),
+            options: options.join(","),
+            make: make().line(),
+            repair: repair.as_ref().map(|repair| (repair.tool.line(), repair.repaired.to_vec())),
+            strict: strict.as_ref().map(Tool::line),
+        }))
     }
 
     fn hides(&self) -> Option<&'static str> {

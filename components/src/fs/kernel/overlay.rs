@@ -13,7 +13,7 @@ use explode_runtime::run::{ComponentDef, Options, UsageError};
 
 use super::super::mounted::MountedFiles;
 use super::common::{Common, options};
-use super::{MODES, mount_on, posix_promises, unmount_from};
+use super::{MODES, mount_on, profiles, unmount_from};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -77,7 +77,7 @@ impl Component for Overlay {
     }
 
     fn profile(&self) -> Option<Profile> {
-        Some(Profile { system: "overlay in Linux".to_owned(), promises: posix_promises() })
+        Some(Profile { system: "overlay in Linux".to_owned(), promises: profiles::others() })
     }
 
     fn failures(&self) -> Failures {

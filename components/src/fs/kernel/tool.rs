@@ -46,6 +46,12 @@ impl Tool {
         Tool { still: true, ..self }
     }
 
+    /// The program and its arguments, as a user writes them: of a static program that is a copy, the usual one.
+    pub fn line(&self) -> String {
+        let name = self.program.rsplit('/').next().unwrap_or(self.program);
+        format!("{} {}", name.strip_suffix(".static").unwrap_or(name), self.arguments)
+    }
+
     /// What is to be started.
     pub fn command(&self, device: &Path) -> Command {
         // By its path: one that is looked for while it is started needs a real fork.

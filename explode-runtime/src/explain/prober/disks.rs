@@ -14,6 +14,7 @@ use crate::explain::probe::{Looks, Next, ProbeSaid, Spot, Standing, Tried, Until
 use crate::pipeline::{Asked, Candidate, Judge, Judged, Judgement, NeighboursOf, key};
 use crate::recover::{Fault, Stack};
 use crate::run::{Place, Stage, Step};
+use crate::script::{Disks, Evidence};
 use crate::trace::CrashDiskRecord;
 
 /// What all disks of a moment have in common.
@@ -165,6 +166,7 @@ impl Prober<'_> {
         let mut moments = vec![moment(&neighbours, &crash_disk.blocks, epoch, events, &issuers, &whose)];
         let mut places = Vec::new();
         let mut image = self.image(here, &neighbours, &crash_disk.blocks).map(|(image, _)| image);
+        let mut last = None;
         for (index, disk) in during.iter().enumerate() {
             let Some(before) = image else { return Ok(false) };
             let judged = self.judge(here, before.clone(), &disks[..=index], false);
@@ -177,6 +179,7 @@ impl Prober<'_> {
             moments.push(moment(&found, &disk.blocks, during, (0, &judged.recovery), &[], &|_, _| None));
             places.push(found.place);
             image = image_of(&found, &disk.blocks, None).map(|(image, _)| image);
+            last = Some(found);
         }
         self.stood = true;
         let choices = self.split(made);
@@ -186,6 +189,18 @@ impl Prober<'_> {
             let next = self.talk.borrow_mut().next(said);
             match next {
                 Next::Enough => return Ok(true),
+                Next::Evidence(pieces) => {
+                    let other = match &last {
+                        Some(during) => image_of(during, &pieces, None),
+                        None => self.image(here, &neighbours, &pieces),
+                    };
+                    said = ProbeSaid::Evidence(Evidence {
+                        done: self.log.done(),
+                        plain: stack.plain(),
+                        demands: here.ask.checker.demands(here.told, asked.args(epoch)),
+                        disks: Disks::of(&self.pristine, image.as_ref(), other.map(|(image, _)| image)),
+                    });
+                }
                 Next::Try(pieces) => {
                     said = ProbeSaid::Tried(self.attempt(here, &neighbours, &places, &pieces)?);
                 }

@@ -6,6 +6,8 @@ mod disks;
 use std::cell::RefCell;
 use std::time::Instant;
 
+use explode_ramdisk::Image;
+
 use super::probe::{Answers, End, Next, Probe, ProbeSaid, Probed, PromiseLine, Until};
 use crate::check::{Ask, Failure, Violation};
 use crate::choose::{Choice, Divergence, Point};
@@ -13,6 +15,7 @@ use crate::explore::{Arrival, State, Unit};
 use crate::pipeline::{Pipeline, stood_still};
 use crate::recover::Stack;
 use crate::run::{Early, Runner, SoFar, Step, Work};
+use crate::script::{CallLog, What};
 use disks::Here;
 
 /// Who asks.
@@ -41,6 +44,8 @@ pub(crate) fn probe(runner: &Runner<'_>, order: &Probe, talk: &mut dyn Talk) -> 
         looked: 0,
         cut: false,
         stood: false,
+        log: CallLog::default(),
+        pristine: runner.pristine().clone(),
     };
     let ended = runner.run(&unit, &mut prober);
     let choices = prober.split(&ended.choices);
@@ -101,6 +106,9 @@ struct Prober<'a> {
     /// A bound has ended the search.
     cut: bool,
     stood: bool,
+    /// What was done so far.
+    log: CallLog,
+    pristine: Image,
 }
 
 impl Prober<'_> {
@@ -131,6 +139,10 @@ impl Work for Prober<'_> {
         value
     }
 
+    fn log(&self) -> Option<CallLog> {
+        Some(self.log.clone())
+    }
+
     fn ahead(&self) -> Vec<Choice> {
         self.left().to_vec()
     }
@@ -147,10 +159,14 @@ impl Work for Prober<'_> {
             && mutates > self.mutate
         {
             self.mutate = mutates;
+            self.log.note(What::Mutate(mutates));
             self.begins.push(so_far.choices.len());
             if matches!(self.order.answers, Answers::AsFits(_)) {
                 self.used = 0;
             }
+        }
+        if matches!(step, Step::Chop { .. }) {
+            self.log.note(What::Restart);
         }
         self.talk.borrow_mut().before(step);
     }

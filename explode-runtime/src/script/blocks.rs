@@ -1,0 +1,183 @@
+//! Blocks of a disk as lines of a script: only the sectors that change, each with what they are.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::evidence::Block;
+
+/// Bytes of a sector.
+const SECTOR: usize = 512;
+/// So many equal bytes are worth a place of their own.
+const GAP: u64 = 48;
+/// Places on a line.
+const PLACES: usize = 8;
+/// Columns of a line of base64.
+const COLUMNS: usize = 100;
+
+/// Bytes in a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Run {
+    offset: u64,
+    bytes: Vec<u8>,
+}
+
+/// Lines that put these blocks where they belong; `before` are the bytes of a block as it is by then.
+pub(super) fn lines(blocks: &[Block], before: &dyn Fn(u64) -> Option<Vec<u8>>) -> Vec<String> {
+    let mut filled: Vec<(u8, Vec<String>)> = Vec::new();
+    let mut runs: Vec<Run> = Vec::new();
+    for (number, bytes) in blocks {
+        let before = before(*number).unwrap_or_else(|| vec![0; bytes.len()]);
+        let sectors = bytes.chunks(SECTOR).zip(before.chunks(SECTOR));
+        for (sector, (now, before)) in (number * (bytes.len() / SECTOR) as u64..).zip(sectors) {
+            if now != before && now.iter().all(|byte| *byte == now[0]) {
+                fill(&mut filled, now[0], sector);
+            } else {
+                differing(now, before, sector * SECTOR as u64, &mut runs);
+            }
+        }
+    }
+    let places = filled.into_iter().map(|(byte, places)| format!("fill '\\{byte:03o}' {}", places.join(" ")));
+    let mut lines: Vec<String> = places.collect();
+    if !runs.is_empty() {
+        let places: Vec<String> =
+            runs.iter().map(|run| format!("{}:{}", run.offset, run.bytes.len())).collect();
+        for (index, places) in places.chunks(PLACES).enumerate() {
+            let begin = if index == 0 { "put " } else { "    " };
+            lines.push(format!("{begin}{} \\", places.join(" ")));
+        }
+        let last = lines.len() - 1;
+        let line = lines[last].trim_end_matches(" \\").to_owned();
+        lines[last] = format!("{line} <<'END'");
+        let bytes: Vec<u8> = runs.into_iter().flat_map(|run| run.bytes).collect();
+        lines.extend(base64(&bytes));
+        lines.push("END".to_owned());
+    }
+    lines
+}
+
+/// The bytes of a sector that differ, with the equal ones in between where these are few.
+fn differing(now: &[u8], before: &[u8], offset: u64, runs: &mut Vec<Run>) {
+    for (at, (byte, _)) in now.iter().zip(before).enumerate().filter(|(_, (now, before))| now != before) {
+        let place = offset + at as u64;
+        match runs.last_mut() {
+            Some(run) if place - (run.offset + run.bytes.len() as u64) < GAP.min(at as u64 + 1) => {
+                let missing = (place - (run.offset + run.bytes.len() as u64)) as usize;
+                run.bytes.extend(&now[at - missing..=at]);
+            }
+            _ => runs.push(Run { offset: place, bytes: vec![*byte] }),
+        }
+    }
+}
+
+/// A sector that holds one byte everywhere; those in a row are one place.
+fn fill(filled: &mut Vec<(u8, Vec<String>)>, byte: u8, sector: u64) {
+    let at = filled.iter().position(|(other, _)| *other == byte).unwrap_or_else(|| {
+        filled.push((byte, Vec::new()));
+        filled.len() - 1
+    });
+    let places = &mut filled[at].1;
+    let last = places.last().and_then(|place| {
+        let (first, count) = place.split_once(':')?;
+        Some((first.parse::<u64>().ok()?, count.parse::<u64>().ok()?))
+    });
+    match last {
+        Some((first, count)) if first + count == sector => {
+            places.pop();
+            places.push(format!("{first}:{}", count + 1));
+        }
+        _ => places.push(format!("{sector}:1")),
+    }
+}
+
+/// Lines of base64.
+pub(super) fn base64(bytes: &[u8]) -> Vec<String> {
+    let text = STANDARD.encode(bytes);
+    text.as_bytes().chunks(COLUMNS).map(|line| String::from_utf8_lossy(line).into_owned()).collect()
+}
+
+/// What cksum(1) says of bytes, as POSIX has it: a CRC of them and of their number.
+pub(super) struct Checksum {
+    table: [u32; 256],
+    crc: u32,
+    length: u64,
+}
+
+impl Checksum {
+    pub fn new() -> Checksum {
+        let mut table = [0; 256];
+        for (byte, entry) in (0_u32..).zip(&mut table) {
+            *entry = (0..8).fold(byte << 24, |crc, _| {
+                if crc & (1 << 31) == 0 { crc << 1 } else { (crc << 1) ^ 0x04c1_1db7 }
+            });
+        }
+        Checksum { table, crc: 0, length: 0 }
+    }
+
+    pub fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.byte(*byte);
+        }
+        self.length += bytes.len() as u64;
+    }
+
+    fn byte(&mut self, byte: u8) {
+        self.crc = (self.crc << 8) ^ self.table[((self.crc >> 24) as u8 ^ byte) as usize];
+    }
+
+    pub fn end(mut self) -> u32 {
+        let mut length = self.length;
+        while length > 0 {
+            self.byte(length as u8);
+            length >>= 8;
+        }
+        !self.crc
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_is_that_of_cksum() {
+        let of = |bytes: &[u8]| {
+            let mut sum = Checksum::new();
+            sum.add(bytes);
+            sum.end()
+        };
+        // printf '' | cksum; printf 123456789 | cksum; head -c 1000 /dev/zero | cksum
+        assert_eq!([of(b""), of(b"123456789"), of(&[0; 1000])], [4_294_967_295, 930_766_865, 2_610_763_910]);
+    }
+
+    #[test]
+    fn bytes_that_differ_are_runs() {
+        let runs = |places: &[usize]| {
+            let mut now = vec![0; 1024];
+            places.iter().for_each(|at| now[*at] = 7);
+            let mut runs = Vec::new();
+            for at in [0, 512] {
+                differing(&now[at..at + 512], &[0; 512], at as u64, &mut runs);
+            }
+            runs.into_iter().map(|run| (run.offset, run.bytes.len())).collect::<Vec<_>>()
+        };
+        assert_eq!(runs(&[3, 50, 200]), [(3, 48), (200, 1)]);
+        assert_eq!(runs(&[510, 511, 512, 520]), [(510, 11)], "across sectors");
+        assert_eq!(
+            runs(&[500, 520]),
+            [(500, 1), (520, 1)],
+            "equal ones of an earlier sector are not at hand"
+        );
+    }
+
+    #[test]
+    fn only_what_differs_is_written() {
+        let mut block = vec![0; 4096];
+        block[512..1024].fill(0xff);
+        block[1024..1536].fill(0xff);
+        block[2048] = 1;
+        let said = lines(&[(2, block.clone())], &|_| None);
+        assert_eq!(said[..2], ["fill '\\377' 17:2".to_owned(), "put 10240:1 <<'END'".to_owned()]);
+        assert_eq!(said.last().unwrap(), "END");
+        assert_eq!(lines(&[(2, vec![0; 4096])], &|_| Some(block.clone())), ["fill '\\000' 17:2 20:1"]);
+    }
+}

@@ -1,0 +1,207 @@
+//! Everything that a script is made of, from a trace that is run again.
+
+use std::fmt;
+
+use super::evidence::{Disks, Evidence};
+use super::log::What;
+use crate::check::{Demand, Verdict, Violation};
+use crate::choose::{Choice, Kind};
+use crate::crash::{Epoch, Name};
+use crate::explain::probe::{Moment, PromiseLine};
+use crate::explain::{Bench, Bounds, Failure, Outcome, Reached, reach};
+use crate::recover::PlainFileSystem;
+use crate::run::{Mode, Remote, RunError};
+use crate::trace::Trace;
+
+/// Why no script can be made of a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// It is no finding that a script can show.
+    Cannot(String),
+    /// It was not seen again, or only on another disk.
+    NotSeen(String),
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::Cannot(why) => write!(f, "no script can show this finding: {why}"),
+            Refused::NotSeen(why) => write!(f, "the finding was not seen again: {why}"),
+        }
+    }
+}
+
+/// A finding that a script can show.
+#[derive(Debug)]
+pub struct Case {
+    /// The trace.
+    pub trace: Trace,
+    /// What was seen when it was run again.
+    pub violation: Violation,
+    /// The profile's line about the promise that is broken, if there is one.
+    pub promise: Option<PromiseLine>,
+    /// What was chosen, mutate by mutate.
+    pub choices: Vec<Vec<Choice>>,
+    /// The moment of the crash, and those of crashes during recovery.
+    pub moments: Vec<Moment>,
+    /// What was done.
+    pub done: Vec<super::Done>,
+    /// Bytes of the disk.
+    pub bytes: u64,
+    /// The file system on it.
+    pub system: PlainFileSystem,
+    /// What the check demands; nothing where recovery or mounting fails.
+    pub demands: Vec<Demand>,
+    /// The disks; the other one, if there is one, has lost nothing, and is sound.
+    pub disks: Disks,
+}
+
+/// What can be said from the trace alone.
+fn refuse(trace: &Trace) -> Result<(), Refused> {
+    let refuse = |why: &str| Err(Refused::Cannot(why.to_owned()));
+    if trace.mode == Mode::Mem {
+        return refuse("its system runs in process, and no kernel has a part in it");
+    }
+    if let Some(step) = trace.died {
+        return refuse(&format!("its step {step} hangs, or ends the process or the kernel that it runs in"));
+    }
+    match trace.epoch {
+        None => return refuse("it was seen while the system ran, without a crash"),
+        Some(Epoch::Soft) => {
+            return refuse("its crash is a soft one: the program died, and the disk lost nothing");
+        }
+        Some(_) => {}
+    }
+    let asked = |choice: &&Choice| {
+        !matches!(choice.kind, Kind::Action | Kind::Input | Kind::Thread | Kind::LateCompletion)
+    };
+    match trace.choices.iter().filter(asked).find(|choice| choice.value + 1 < choice.options) {
+        Some(choice) => refuse(&format!(
+            "in it a function of the kernel or a request fails by choice ({}), which no command makes it do",
+            choice.label
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Runs a trace again, and gathers what a script needs. The bounds are for a search, if the recorded disk is not there any more.
+///
+/// # Errors
+/// A worker cannot be started; the tool or a component is broken.
+pub fn gather(
+    remote: &mut Remote<'_>,
+    trace: &Trace,
+    bounds: Bounds,
+) -> Result<Result<Case, Refused>, RunError> {
+    if let Err(refused) = refuse(trace) {
+        return Ok(Err(refused));
+    }
+    let mut bench = Bench::new(remote, trace, bounds);
+    let failure = match reach(&mut bench, trace)? {
+        Reached::Fails(failure) => *failure,
+        Reached::Not(why) => return Ok(Err(Refused::NotSeen(why))),
+        Reached::Diverged(what) => return Ok(Err(Refused::NotSeen(format!("the replay diverged: {what}")))),
+    };
+    let Failure { failing, standing: Some(standing), .. } = failure else {
+        return Ok(Err(Refused::Cannot("it has no crash disk".to_owned())));
+    };
+    let whole = whole(&standing.moments);
+    let mut pieces = standing.spot.pieces();
+    if let Some(last) = pieces.last_mut() {
+        last.clone_from(&whole);
+    }
+    let is_sound = bench.attempt(&pieces)? == Outcome::Sound;
+    let evidence = bench.evidence(whole)?;
+    let promise = bench.leave().or(failing.promise);
+    Ok(case(trace, failing.violation, promise, (failing.choices, standing.moments), evidence, is_sound))
+}
+
+/// The pieces of the disk that has lost nothing, at the last moment.
+fn whole(moments: &[Moment]) -> Vec<Name> {
+    let ranges = moments.last().into_iter().flat_map(|moment| &moment.ranges);
+    ranges.filter_map(|range| Some(range.name(range.newest()?))).collect()
+}
+
+fn case(
+    trace: &Trace,
+    violation: Violation,
+    promise: Option<PromiseLine>,
+    (choices, moments): (Vec<Vec<Choice>>, Vec<Moment>),
+    evidence: Evidence,
+    is_sound: bool,
+) -> Result<Case, Refused> {
+    let refused = Refused::Cannot;
+    let Evidence { done, plain, demands, disks } = evidence;
+    let (bytes, system) = plain.map_err(refused)?;
+    let mut disks = disks.map_err(refused)?;
+    disks.other = disks.other.filter(|_| is_sound);
+    let before_check = matches!(violation.verdict, Verdict::RecoverFailed | Verdict::MountFailed);
+    let demands = match demands {
+        _ if before_check => Vec::new(),
+        Some(demands) => demands,
+        None => {
+            let text = format!("the checker {} does not say for a shell what it demands", trace.checker);
+            return Err(refused(text));
+        }
+    };
+    let texts = done.iter().filter_map(|done| match &done.what {
+        What::Shell(text) => Some(text),
+        _ => None,
+    });
+    let checks = demands.iter().filter_map(|demand| match demand {
+        Demand::Command { text, .. } => Some(text),
+        _ => None,
+    });
+    if let Some(text) = texts.chain(checks).find(|text| is_in_quotes(text)) {
+        return Err(refused(format!(
+            "`{text}` has {{path}} or {{dev}} between single quotes, where a script has a variable; use double quotes"
+        )));
+    }
+    Ok(Case {
+        trace: trace.clone(),
+        violation,
+        promise,
+        choices,
+        moments,
+        done,
+        bytes,
+        system,
+        demands,
+        disks,
+    })
+}
+
+/// Stands a variable of ours between single quotes?
+fn is_in_quotes(text: &str) -> bool {
+    let mut double = false;
+    let mut single = false;
+    let mut rest = text;
+    while let Some(letter) = rest.chars().next() {
+        if single && (rest.starts_with("$mnt") || rest.starts_with("$dev")) {
+            return true;
+        }
+        match letter {
+            '\\' if !single => rest = &rest[1..],
+            '\'' if !double => single = !single,
+            '"' if !single => double = !double,
+            _ => {}
+        }
+        rest = rest.get(rest.chars().next().map_or(0, char::len_utf8)..).unwrap_or_default();
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_in_quotes;
+
+    #[test]
+    fn a_variable_between_single_quotes_is_none() {
+        for text in ["grep 'a' $mnt/f", "echo \"it's $mnt\"", r"echo it\'s $mnt", "a '$other' $dev", "a \\"] {
+            assert!(!is_in_quotes(text), "{text}");
+        }
+        for text in ["sh -c 'cat $mnt/f'", "a \"b\" '$dev'"] {
+            assert!(is_in_quotes(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What the check demands, as tests of a shell: functions that look at contents, and lines that ask.
+
+use super::data::Data;
+use super::word;
+use crate::check::{Contents, Demand};
+
+/// The functions, and the lines that ask.
+pub(super) fn lines(demands: &[Demand], data: &mut Data) -> (Vec<String>, Vec<String>) {
+    let mut functions = Vec::new();
+    let mut asked = Vec::new();
+    for demand in demands {
+        match demand {
+            Demand::Directory(path) => asked.push(format!("demand_directory {}", word(path))),
+            Demand::Nothing(path) => asked.push(format!("demand_nothing {}", word(path))),
+            Demand::File(path, any) => {
+                asked.push(format!("demand_file {} {}", word(path), contents(any, data, &mut functions)));
+            }
+            Demand::Perhaps(path, any) => {
+                asked.push(format!("demand_perhaps {} {}", word(path), contents(any, data, &mut functions)));
+            }
+            Demand::Command { text, environment, done } => {
+                functions.extend(command(text, environment, done, data));
+                asked.push("demand_command check_command".to_owned());
+            }
+        }
+    }
+    (functions, asked)
+}
+
+/// A function for each of these contents; returns their names.
+fn contents(any: &[Contents], data: &mut Data, functions: &mut Vec<String>) -> String {
+    let mut names = Vec::new();
+    for Contents { least, most, parts } in any {
+        let name =
+            format!("contents{}", functions.iter().filter(|line| line.starts_with("contents")).count() + 1);
+        let most = most.map_or_else(|| "-".to_owned(), |most| most.to_string());
+        functions.push(format!("{name}() {{"));
+        let parts = parts.iter().filter(|(_, bytes)| !bytes.is_empty());
+        let tests = parts.map(|(at, bytes)| format!("bytes_at \"$1\" {at} \"$work/{}\"", data.name(bytes)));
+        let tests: Vec<String> =
+            [format!("size_of \"$1\" {least} {most}")].into_iter().chain(tests).collect();
+        functions.push(format!("    {}", tests.join(" &&\n        ")));
+        functions.push("}".to_owned());
+        names.push(name);
+    }
+    names.join(" ")
+}
+
+fn command(text: &str, environment: &[(String, String)], done: &str, data: &mut Data) -> Vec<String> {
+    let mut lines = vec!["check_command() (".to_owned()];
+    lines.extend(
+        environment.iter().map(|(name, value)| format!("    export {name}={}", word_or_empty(value))),
+    );
+    lines.push(format!("    export EXPLODE_DONE=\"$work/{}\"", data.name(done.as_bytes())));
+    lines.push(format!("    {text}"));
+    lines.push(")".to_owned());
+    lines
+}
+
+fn word_or_empty(text: &str) -> String {
+    if text.is_empty() { "''".to_owned() } else { word(text) }
+}

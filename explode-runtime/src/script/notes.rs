@@ -1,0 +1,77 @@
+//! What is said of each block of the crash disk: which writes it is, and what became of them.
+
+use super::evidence::Block;
+use crate::explain::probe::{Moment, Pending};
+
+/// Sectors of a block.
+const SECTORS: u64 = 8;
+
+/// The pending writes at the last crash.
+pub(super) struct Notes<'a> {
+    pub moments: &'a [Moment],
+}
+
+impl Notes<'_> {
+    /// A comment for a block of the crash disk.
+    pub fn of_crash(&self, block: &Block) -> String {
+        let ranges = self.ranges(block.0);
+        let mut states: Vec<String> = ranges.iter().map(|range| state(range)).collect();
+        states.dedup();
+        let sure = if self.moments.len() > 1 {
+            "was written before this crash: by what the first crash kept, or by the recovery"
+        } else {
+            "was written and flushed before the crash"
+        };
+        let states = if states.is_empty() { sure.to_owned() } else { states.join("; ") };
+        format!("Sectors {}: {states}", sectors(block.0))
+    }
+
+    /// A comment for a block of the disk that has lost nothing.
+    pub fn of_other(&self, block: &Block) -> String {
+        format!("Sectors {}: what the crash has lost", sectors(block.0))
+    }
+
+    /// What was lost where neither the crash disk nor the other one says anything.
+    pub fn lost_elsewhere(&self, crash: &[Block], other: &[Block]) -> Vec<String> {
+        let told = |range: &Pending| {
+            let blocks = crash.iter().chain(other);
+            let mut blocks = blocks.map(|block| (block.0 * SECTORS, (block.0 + 1) * SECTORS));
+            range.sectors.iter().all(|(at, len)| blocks.any(|(first, end)| *at < end && at + len > first))
+        };
+        let ranges = self.moments.last().into_iter().flat_map(|moment| &moment.ranges);
+        let lost = ranges.filter(|range| range.kept != range.newest() && !told(range));
+        lost.map(|range| format!("Sector {}, {} bytes: {}", range.name(0).1, range.bytes(), state(range)))
+            .collect()
+    }
+
+    fn ranges(&self, block: u64) -> Vec<&Pending> {
+        let (first, end) = (block * SECTORS, (block + 1) * SECTORS);
+        let touches = |range: &&Pending| range.sectors.iter().any(|(at, len)| *at < end && at + len > first);
+        self.moments.last().into_iter().flat_map(|moment| &moment.ranges).filter(touches).collect()
+    }
+
+    /// How many pending writes the crash kept, and how many it lost.
+    pub fn counts(&self) -> (usize, usize) {
+        let ranges = || self.moments.last().into_iter().flat_map(|moment| &moment.ranges);
+        let kept = ranges().filter(|range| range.kept.is_some()).count();
+        (kept, ranges().filter(|range| range.kept != range.newest()).count())
+    }
+}
+
+fn sectors(block: u64) -> String {
+    format!("{} to {}", block * SECTORS, (block + 1) * SECTORS - 1)
+}
+
+fn state(range: &Pending) -> String {
+    let numbers: Vec<String> = range.versions.iter().map(|version| version.0.to_string()).collect();
+    let of = if numbers.len() > 1 {
+        format!(" (versions {} were pending)", numbers.join(", "))
+    } else {
+        String::new()
+    };
+    match range.kept {
+        Some(kept) if Some(kept) == range.newest() => format!("was pending, and reached the disk{of}"),
+        Some(kept) => format!("was pending; version {kept} reached the disk, and a later one was lost{of}"),
+        None => format!("was pending, and was lost{of}"),
+    }
+}

@@ -1,0 +1,258 @@
+//! The stand-alone script.
+
+use super::blocks::{self, Checksum};
+use super::case::Case;
+use super::data::Data;
+use super::evidence::Block;
+use super::notes::Notes;
+use super::steps::{comment, message};
+use super::{demands, steps, word};
+use crate::crash::Epoch;
+use crate::recover::PlainFileSystem;
+use crate::report::quoted;
+
+/// What every script does in the same way.
+pub(super) const LIBRARY: &str = include_str!("library.sh");
+/// What only the stand-alone one does.
+const ALONE: &str = include_str!("alone.sh");
+
+/// What all scripts have of a case.
+pub(super) struct Parts {
+    /// Settings and functions that are about the file system.
+    pub settings: Vec<String>,
+    /// Functions that make data, do the workload, build the disks and ask what was promised.
+    pub functions: Vec<String>,
+    /// Programs that are needed.
+    pub programs: Vec<String>,
+}
+
+impl Case {
+    /// The stand-alone script; `path` is where the trace stands.
+    pub fn shell(&self, path: &str) -> String {
+        let Parts { settings, functions, programs } = self.parts();
+        let mut lines = vec!["#!/bin/sh".to_owned()];
+        lines.extend(comment(&self.head()));
+        lines.push("#".to_owned());
+        lines.extend(comment(&self.honesty(path)));
+        lines.push("#".to_owned());
+        lines.extend(comment(&format!(
+            "usage: as root, `sh SCRIPT [--control] [DEVICE]`. Exit code 1: the loss is there. 0: it is not. 2: something is missing, or \
+             could not be done.\nNeeds {}, a loop device or a block device that may be overwritten, and the file system {} in the kernel.",
+            programs.join(", "),
+            self.system.driver
+        )));
+        lines.extend([String::new(), "set -u".to_owned()]);
+        lines.push("PATH=$PATH:/usr/sbin:/sbin".to_owned());
+        lines.push("export LC_ALL=C".to_owned());
+        lines.push(format!("programs='{}'", programs.join(" ")));
+        lines.extend(settings);
+        lines.push(String::new());
+        lines.extend(functions);
+        lines.push(String::new());
+        let text = lines.join("\n");
+        format!("{text}\n{LIBRARY}\n{ALONE}")
+    }
+
+    /// What it shows.
+    pub(super) fn head(&self) -> String {
+        let Case { trace, violation, promise, .. } = self;
+        let found = trace.versions.iter().map(|(name, version)| format!("{name} {version}"));
+        let found: Vec<String> = found.collect();
+        let mut text = format!(
+            "{}: {}: {}\nFound by {} on {} ({}).",
+            self.system.driver,
+            violation.verdict,
+            violation.message,
+            trace.signature,
+            trace.stack.names().join(", "),
+            found.join(", ")
+        );
+        if let Some(line) = promise {
+            let kept = if line.kept { "Promised by" } else { "Not promised by" };
+            text.push_str(&format!("\n{kept} {}: \"{}\" ({})", line.system, line.quote, line.source));
+        }
+        let options = trace.stack.0.iter().flat_map(|layer| layer.options.iter());
+        let options: Vec<String> = options.map(|(name, value)| format!("{name}={value}")).collect();
+        if !options.is_empty() {
+            text.push_str(&format!("\nOptions of the stack: {}", options.join(", ")));
+        }
+        text
+    }
+
+    /// What it does not show.
+    pub(super) fn honesty(&self, path: &str) -> String {
+        let deaf = self.trace.stack.0.iter().any(|layer| {
+            layer.options.iter().any(|(name, value)| name == "flushes" && value.to_string() == "dropped")
+        });
+        let deaf = if deaf { " The disk was one that does nothing when it is told to flush." } else { "" };
+        format!(
+            "The workload is done anew, by commands; nothing is concluded from what it leaves. The disk that the crash has left is \
+             recorded: its blocks were written by the kernel named above, to a disk with a volatile write cache, and are in this file. \
+             Which of the pending writes reach such a disk when its power fails is not known; this is one of the disks that it may hold.{deaf} \
+             So a kernel that writes or flushes otherwise is not shown to be right or wrong by this: run it on dm-log-writes, and look at \
+             the disk after the last flush before the promise was made (replay-log of xfstests; `explode crash-disks` reads that log, too).\n\
+             Replay of the whole: explode replay {}",
+            quoted(path)
+        )
+    }
+
+    /// What all scripts have.
+    pub(super) fn parts(&self) -> Parts {
+        let Case { trace, moments, done, bytes, system, disks, .. } = self;
+        let mut data = Data::default();
+        let workload = steps::lines(done, &self.choices, &mut data);
+        let (looks, asked) = demands::lines(&self.demands, &mut data);
+        let notes = Notes { moments };
+        let (kept, lost) = notes.counts();
+        let after = matches!(trace.epoch, Some(Epoch::Now | Epoch::End)) && !asked.is_empty();
+        let mut settings = vec![
+            format!("bytes={bytes}"),
+            format!("type={}", word(&system.driver)),
+            format!("kept_writes={kept} lost_writes={lost}"),
+            "# When the check's demands hold: after the workload, or in the midst of it.".to_owned(),
+            format!("when={}", if after { "after" } else { "amid" }),
+            format!("crash_sum={}", sum(*bytes, &[&disks.pristine, &disks.crash])),
+        ];
+        let other = disks.other.as_deref().filter(|blocks| !blocks.is_empty());
+        settings.push(match other {
+            Some(other) => {
+                format!("has_control=yes other_sum={}", sum(*bytes, &[&disks.pristine, &disks.crash, other]))
+            }
+            None => "has_control=no other_sum=0".to_owned(),
+        });
+        settings.extend(of_system(system));
+        let mut functions = vec!["# Bytes that are written or looked for.".to_owned()];
+        functions.extend(function("make_data", data.lines(), &mut Vec::new()));
+        functions.push(String::new());
+        functions.push(
+            "# What was done, each call by a command that makes it; the last comment says which.".to_owned(),
+        );
+        functions.extend(function("workload", workload, &mut Vec::new()));
+        functions.push(String::new());
+        functions.push("# The new file system, as it was.".to_owned());
+        functions.extend(function(
+            "pristine_disk",
+            blocks::lines(&disks.pristine, &|_| None),
+            &mut Vec::new(),
+        ));
+        functions.push(String::new());
+        functions.push("# What the crash disk has, and the new file system does not.".to_owned());
+        let before = |number: u64| find(&disks.pristine, number);
+        let crash = disks
+            .crash
+            .iter()
+            .flat_map(|block| noted(&notes.of_crash(block), written(block, &before, &data)));
+        let not_there: Vec<String> = notes.lost_elsewhere(&disks.crash, other.unwrap_or_default());
+        let not_there = not_there.into_iter().map(|text| format!("# {text}"));
+        functions.extend(function("crash_disk", crash.chain(not_there).collect(), &mut Vec::new()));
+        functions.push(String::new());
+        functions.push("# What it would have besides if no write was lost.".to_owned());
+        let at_crash = |number: u64| find(&disks.crash, number).or_else(|| find(&disks.pristine, number));
+        let missing = other
+            .into_iter()
+            .flatten()
+            .flat_map(|block| noted(&notes.of_other(block), written(block, &at_crash, &data)));
+        functions.extend(function("other_disk", missing.collect(), &mut Vec::new()));
+        functions.push(String::new());
+        functions.push("# What was promised.".to_owned());
+        functions.extend(looks);
+        functions.extend(function("demands", asked, &mut Vec::new()));
+        Parts { settings, functions, programs: programs(self) }
+    }
+}
+
+/// A function of the shell; what stands in here documents is not moved to the right.
+fn function(name: &str, lines: Vec<String>, into: &mut Vec<String>) -> Vec<String> {
+    into.push(format!("{name}() {{"));
+    let mut inside = false;
+    let mut empty = true;
+    for line in lines {
+        empty &= line.starts_with('#') || line.is_empty();
+        if inside {
+            inside = line != "END";
+            into.push(line);
+        } else {
+            inside = line.ends_with("<<'END'");
+            into.extend(line.lines().map(|line| format!("    {line}")));
+        }
+    }
+    if empty {
+        into.push("    :".to_owned());
+    }
+    into.push("}".to_owned());
+    std::mem::take(into)
+}
+
+fn noted(note: &str, lines: Vec<String>) -> Vec<String> {
+    std::iter::once(format!("# {note}")).chain(lines).collect()
+}
+
+/// Lines that put a block where it belongs: from the bytes that were written, if it is some of those.
+fn written(block: &Block, before: &dyn Fn(u64) -> Option<Vec<u8>>, data: &Data) -> Vec<String> {
+    match data.find(&block.1) {
+        Some((name, at)) => vec![format!("copy \"$work/{name}\" {} {}:8", at / 512, block.0 * 8)],
+        None => blocks::lines(std::slice::from_ref(block), before),
+    }
+}
+
+fn find(blocks: &[Block], number: u64) -> Option<Vec<u8>> {
+    blocks.iter().find(|block| block.0 == number).map(|block| block.1.clone())
+}
+
+/// The checksum of a disk on which these blocks were put, one after the other.
+fn sum(bytes: u64, written: &[&[Block]]) -> u32 {
+    let mut blocks = std::collections::BTreeMap::new();
+    for block in written.iter().copied().flatten() {
+        blocks.insert(block.0, &block.1);
+    }
+    let zeroes = vec![0; 4096];
+    let mut sum = Checksum::new();
+    for number in 0..bytes / 4096 {
+        sum.add(blocks.get(&number).copied().unwrap_or(&zeroes));
+    }
+    sum.end()
+}
+
+fn of_system(system: &PlainFileSystem) -> Vec<String> {
+    let PlainFileSystem { driver, options, make, repair, strict } = system;
+    let (repair, repaired) = match repair {
+        Some((line, codes)) => (Some(line), codes.clone()),
+        None => (None, Vec::new()),
+    };
+    let name = repair.and_then(|line| line.split_whitespace().next()).unwrap_or("no repair: mounting");
+    let codes: Vec<String> = [0].into_iter().chain(repaired).map(|code| code.to_string()).collect();
+    let on_device = |line: Option<&String>| match line {
+        Some(line) => format!("{} \"$dev\"", line.trim()),
+        None => ":".to_owned(),
+    };
+    vec![
+        format!("repairer={} repaired='{}'", message(name), codes.join(" ")),
+        format!("strict={}", if strict.is_some() { "yes" } else { "no" }),
+        format!("make_it() {{ {}; }}", on_device(Some(make))),
+        format!("mount_it() {{ mount -t {driver} -o {} \"$dev\" \"$mnt\"; }}", word(options)),
+        format!("repair_it() {{ {}; }}", on_device(repair)),
+        format!("strict_it() {{ {}; }}", on_device(strict.as_ref())),
+    ]
+}
+
+/// The programs that a script of this case calls.
+fn programs(case: &Case) -> Vec<String> {
+    let PlainFileSystem { make, repair, strict, .. } = &case.system;
+    let plain = "base64 cksum cmp cut dd grep head mktemp mount sed sync tail tr truncate umount wc yes";
+    let lines = [Some(make), repair.as_ref().map(|repair| &repair.0), strict.as_ref()];
+    let tools = lines.into_iter().flatten().filter_map(|line| line.split_whitespace().next());
+    let mut programs: Vec<String> = plain.split(' ').chain(tools).map(str::to_owned).collect();
+    let texts = case.demands.iter().filter_map(|demand| match demand {
+        crate::check::Demand::Command { text, .. } => Some(text),
+        _ => None,
+    });
+    let steps = case.done.iter().filter_map(|done| match &done.what {
+        super::What::Shell(text) => Some(text),
+        _ => None,
+    });
+    let named = texts.chain(steps).flat_map(|text| crate::shell::programs(text));
+    programs.extend(named.filter(|program| program.sure).map(|program| program.name));
+    programs.sort_unstable();
+    programs.dedup();
+    programs
+}

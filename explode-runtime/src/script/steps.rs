@@ -1,0 +1,130 @@
+//! What was done, as plain commands.
+
+use super::data::Data;
+use super::log::{Done, How, What};
+use super::{path, word};
+use crate::choose::Choice;
+
+/// Lines that do it again; `choices` are those of each mutate.
+pub(super) fn lines(done: &[Done], choices: &[Vec<Choice>], data: &mut Data) -> Vec<String> {
+    let mut lines = Vec::new();
+    for Done { what, error } in done {
+        if let What::Mutate(number) = what {
+            let chosen = choices.get(*number as usize - 1).into_iter().flatten();
+            let names: Vec<&str> = chosen.filter_map(|choice| choice.name.as_deref()).collect();
+            let names = if names.is_empty() { String::new() } else { format!(": {}", names.join("; ")) };
+            lines.push(format!("# Step {number}{names}"));
+            continue;
+        }
+        let (command, comment) = command(what, data);
+        lines.push(match error {
+            Some(error) => format!("# ({comment} failed: {error})"),
+            None => format!("{command}    # {comment}"),
+        });
+    }
+    lines
+}
+
+/// The command, and the call that it makes.
+fn command(what: &What, data: &mut Data) -> (String, String) {
+    match what {
+        What::Mutate(_) => (String::new(), String::new()),
+        What::Restart => {
+            ("umount \"$mnt\" && mount_it".to_owned(), "everything is durable from here on".to_owned())
+        }
+        What::Create(file, false) => (format!(": >> {}", path(file)), format!("open(\"{file}\", O_CREAT)")),
+        What::Create(file, true) => {
+            (format!(": > {}", path(file)), format!("open(\"{file}\", O_CREAT | O_TRUNC)"))
+        }
+        What::Write(file, at, bytes, how) => write(file, *at, bytes, *how, data),
+        What::Resize(file, size) => {
+            (format!("truncate -s {size} {}", path(file)), format!("ftruncate of \"{file}\" to {size}"))
+        }
+        What::Fsync(file) => (format!("sync {}", path(file)), format!("fsync of \"{file}\"")),
+        What::Fdatasync(file) => (format!("sync -d {}", path(file)), format!("fdatasync of \"{file}\"")),
+        What::Mkdir(name) => (format!("mkdir {}", path(name)), "mkdir".to_owned()),
+        What::Rmdir(name) => (format!("rmdir {}", path(name)), "rmdir".to_owned()),
+        What::Link(from, to) => (format!("ln {} {}", path(from), path(to)), "link".to_owned()),
+        What::Unlink(name) => (format!("rm {}", path(name)), "unlink".to_owned()),
+        What::Rename(from, to) => (format!("mv -T {} {}", path(from), path(to)), "rename".to_owned()),
+        What::Syncfs => ("sync -f \"$mnt\"".to_owned(), "syncfs".to_owned()),
+        What::Sync => ("sync".to_owned(), "sync".to_owned()),
+        What::Shell(text) => (format!("( {text}\n)"), "the checker's own command".to_owned()),
+    }
+}
+
+fn write(file: &str, at: u64, bytes: &[u8], how: How, data: &mut Data) -> (String, String) {
+    let len = bytes.len() as u64;
+    let (flag, call) = match how {
+        How::Plain => ("", "pwrite"),
+        How::DataSynced => (" oflag=dsync", "pwrite through O_DSYNC"),
+        How::Synced => (" oflag=sync", "pwrite through O_SYNC"),
+        How::Mapped => (" && sync -d", "stored through a shared mapping, and msync; dd and fdatasync here"),
+    };
+    let comment = format!("{call}: {len} bytes at byte {at} of \"{file}\"");
+    if len == 0 {
+        return (":".to_owned(), comment);
+    }
+    let unit = unit(at, len);
+    let seek = if at == 0 { String::new() } else { format!(" seek={}", at / unit) };
+    let (name, file) = (data.name(bytes), path(file));
+    let dd = format!("dd if=\"$work/{name}\" of={file} bs={unit}{seek} conv=notrunc status=none");
+    (if how == How::Mapped { format!("{dd}{flag} {file}") } else { format!("{dd}{flag}") }, comment)
+}
+
+/// The largest unit in which dd can count place and length; all at once at the beginning of a file.
+fn unit(at: u64, len: u64) -> u64 {
+    if at == 0 {
+        return len;
+    }
+    if at.is_multiple_of(len) { len } else { 1 << at.trailing_zeros().min(len.trailing_zeros()).min(16) }
+}
+
+/// A comment of the shell, whatever is in it.
+pub(super) fn comment(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for paragraph in text.lines() {
+        let mut line = String::from("#");
+        for part in paragraph.split_whitespace() {
+            if line.len() + part.len() > 110 && line.len() > 1 {
+                lines.push(std::mem::replace(&mut line, String::from("#")));
+            }
+            line.push(' ');
+            line.push_str(part);
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+/// A message for the shell's `say`.
+pub(super) fn message(text: &str) -> String {
+    word(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dd_counts_in_the_largest_unit() {
+        assert_eq!(
+            [unit(0, 5000), unit(8192, 4096), unit(4096, 8192), unit(1000, 11_288)],
+            [5000, 4096, 4096, 8]
+        );
+    }
+
+    #[test]
+    fn calls_are_commands() {
+        let call = |what: What| command(&what, &mut Data::default()).0;
+        assert_eq!(
+            call(What::Rename("/a".into(), "/d/it's".into())),
+            "mv -T \"$mnt/a\" \"$mnt\"'/d/it'\\''s'"
+        );
+        assert_eq!(
+            call(What::Write("/a".into(), 4096, vec![1; 4096], How::DataSynced)),
+            "dd if=\"$work/data1\" of=\"$mnt/a\" bs=4096 seek=1 conv=notrunc status=none oflag=dsync"
+        );
+        assert_eq!(comment("a b\nc"), ["# a b", "# c"]);
+    }
+}

@@ -1,0 +1,56 @@
+# real QA test starts here
+
+say() { echo "$*" >> "$seqres.full"; }
+kept() { say "kept: $*"; }
+lost() {
+    echo "LOST: $*"
+    broken=yes
+}
+stuck() { _fail "cannot go on: $*"; }
+
+attach() {
+    loop=$(_create_loop_device "$image")
+    dev=$loop
+}
+
+detach() {
+    if grep -q " $mnt " /proc/mounts; then
+        umount "$mnt" || return 1
+    fi
+    if [ -n "$loop" ]; then
+        _destroy_loop_device "$loop"
+        loop=
+    fi
+}
+
+_cleanup()
+{
+    cd / || exit
+    detach
+    rm -r -f "$work" "$tmp".*
+}
+
+_require_test
+_require_loop
+for program in $programs; do
+    _require_command "$(type -P "$program")" "$program"
+done
+[ "$FSTYP" = "$type" ] || _notrun "this test is for $type"
+
+control=no
+broken=no
+loop=
+work=$TEST_DIR/$seq.work
+mnt=$work/mnt
+image=$work/image
+rm -r -f "$work"
+mkdir -p "$mnt"
+make_data
+
+do_workload
+build_disk
+look_after_crash
+
+echo "Silence is golden"
+status=0
+exit

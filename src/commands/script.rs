@@ -1,0 +1,75 @@
+//! `explode show --as sh` and `--as xfstests`: what a trace shows, without explode. Exit code 2 where no script can show it, 5 where
+//! the finding was not seen again.
+
+use std::io;
+use std::path::Path;
+
+use explode_runtime::explain::Bounds;
+use explode_runtime::run::{Exit, Registry, durable_write};
+use explode_runtime::script::{Case, Refused};
+
+use super::trace;
+use crate::cli::{As, Format, ShowArgs};
+use crate::{crew, output};
+
+/// Without a search for the critical write it takes few.
+const TESTS: u64 = 200;
+
+/// Writes the script, or prints it.
+pub fn script(registry: &Registry, args: &ShowArgs) -> Exit {
+    if args.format == Format::Jsonl {
+        return output::fail(Exit::Usage, "--format jsonl is for --as text: a script is no JSON");
+    }
+    let path = args.trace.display().to_string();
+    let trace = match trace::read(registry, &args.trace) {
+        Ok(trace) => trace,
+        Err(exit) => return exit,
+    };
+    let bounds = Bounds { budget: None, tests: args.tests.unwrap_or(TESTS) };
+    let case = match crew::case(&trace, bounds) {
+        Ok(Ok(case)) => case,
+        Ok(Err(refused)) => {
+            let exit = match refused {
+                Refused::Cannot(_) => Exit::Usage,
+                Refused::NotSeen(_) => Exit::Diverged,
+            };
+            return output::fail(exit, format!("{path}: {refused}"));
+        }
+        Err(error) => return output::fail(error.exit(), format!("{path}: {error}")),
+    };
+    let files = files(&case, args, &path);
+    let Some(folder) = &args.write else {
+        // The golden output stands in the page about it: what is printed is one file.
+        output::line(files[0].1.trim_end());
+        return Exit::Clean;
+    };
+    for (name, text, mode) in files {
+        let file = folder.join(name);
+        if let Err(error) = write(&file, &text, mode) {
+            return output::fail(Exit::Broken, format!("cannot write {}: {error}", file.display()));
+        }
+        output::line(&format!("{:>12} {}", "Written", file.display()));
+    }
+    Exit::Clean
+}
+
+/// Names, texts and permissions of the files.
+fn files(case: &Case, args: &ShowArgs, path: &str) -> Vec<(String, String, u32)> {
+    let name = args.trace.file_stem().unwrap_or_default().to_string_lossy();
+    // As the suite takes them: letters, digits and hyphens.
+    let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    match args.form {
+        As::Xfstests => {
+            let test = case.xfstest(path, &name);
+            let golden = format!("{}.out", test.name);
+            vec![(test.name, test.script, 0o755), (golden, test.golden, 0o644)]
+        }
+        As::Sh | As::Text => vec![(format!("{name}.sh"), case.shell(path), 0o755)],
+    }
+}
+
+fn write(file: &Path, text: &str, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    durable_write(file, text.as_bytes())?;
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(mode))
+}
