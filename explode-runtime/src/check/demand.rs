@@ -13,6 +13,12 @@ pub enum Demand {
     File(String, Vec<Contents>),
     /// There is nothing, or a file that holds one of these.
     Perhaps(String, Vec<Contents>),
+    /// There is a symbolic link, and it holds this.
+    Symlink(String, String),
+    /// What is there has this mode.
+    Mode(String, u32),
+    /// What is there has these extended attributes, by their names, and no others that users give.
+    Xattrs(String, Vec<(String, Vec<u8>)>),
     /// This command of the shell ends with 0; it finds the epoch, the arguments and what was completed in its environment.
     Command {
         /// With `$mnt` and `$dev` where the file system and its device are.

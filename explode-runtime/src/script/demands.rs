@@ -18,6 +18,14 @@ pub(super) fn lines(demands: &[Demand], data: &mut Data) -> (Vec<String>, Vec<St
             Demand::Perhaps(path, any) => {
                 asked.push(format!("demand_perhaps {} {}", word(path), contents(any, data, &mut functions)));
             }
+            Demand::Symlink(path, target) => {
+                asked.push(format!("demand_symlink {} {}", word(path), word_or_empty(target)));
+            }
+            Demand::Mode(path, mode) => asked.push(format!("demand_mode {} {mode:o}", word(path))),
+            Demand::Xattrs(path, attributes) => {
+                let each = attributes.iter().map(|(name, value)| format!(" {}", word(&xattr(name, value))));
+                asked.push(format!("demand_xattrs {}{}", word(path), each.collect::<String>()));
+            }
             Demand::Command { text, environment, done } => {
                 functions.extend(command(text, environment, done, data));
                 asked.push("demand_command check_command".to_owned());
@@ -25,6 +33,12 @@ pub(super) fn lines(demands: &[Demand], data: &mut Data) -> (Vec<String>, Vec<St
         }
     }
     (functions, asked)
+}
+
+/// As getfattr(1) writes it with `-e hex`.
+fn xattr(name: &str, value: &[u8]) -> String {
+    let value: String = value.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{name}=0x{value}")
 }
 
 /// A function for each of these contents; returns their names.

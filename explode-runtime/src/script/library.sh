@@ -63,6 +63,35 @@ demand_nothing() {
     if [ -e "$mnt$1" ]; then lost "$1 is there, and was taken away for good"; else kept "$1 is not there"; fi
 }
 
+demand_symlink() {
+    if [ ! -L "$mnt$1" ]; then
+        lost "$1 is no symbolic link, or is gone"
+    elif [ "$(readlink "$mnt$1")" = "$2" ]; then
+        kept "$1 holds $2"
+    else
+        lost "$1 holds $(readlink "$mnt$1")"
+    fi
+}
+
+demand_mode() {
+    found=$(stat -c %a "$mnt$1" 2>/dev/null) || found=none
+    if [ "$found" = "$2" ]; then kept "$1 has the mode $2"; else lost "$1 has the mode $found"; fi
+}
+
+# PATH, and each extended attribute of users as getfattr writes it.
+demand_xattrs() {
+    path=$1
+    shift
+    command -v getfattr > /dev/null || stuck "getfattr is missing (package attr)"
+    found=$(getfattr --absolute-names -d -e hex "$mnt$path" | grep '^user\.' | sort)
+    wanted=$(printf '%s\n' "$@" | sed '/^$/d' | sort)
+    if [ "$found" = "$wanted" ]; then
+        kept "$path has its extended attributes"
+    else
+        lost "$path has the extended attributes: $found"
+    fi
+}
+
 # PATH, and functions that look at contents: one of them must be content.
 demand_file() {
     if [ -f "$mnt$1" ]; then

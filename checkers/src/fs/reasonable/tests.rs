@@ -259,7 +259,10 @@ fn judged(excluded: &[&'static str], a: &[u8], b: bool) -> Option<String> {
     let mut checker = super::Reasonable::of(&Options::none()).unwrap();
     checker.fs = way.fs.clone();
     checker.excluded = Excluded::by(Some(&profile));
-    checker.judge(&Tree { root: 0, nodes }, &way.history).err().map(|violation| violation.promise)
+    checker
+        .judge(&Tree { root: 0, nodes, attributes: BTreeMap::new() }, &way.history)
+        .err()
+        .map(|violation| violation.promise)
 }
 
 /// What unsynced bytes may be is excluded: then that is what is told, unless something is wrong that is not excluded.

@@ -224,7 +224,7 @@ impl Checker for Sync {
     }
 
     fn demands(&self, _epoch: Epoch, _args: &[String]) -> Option<Vec<Demand>> {
-        Some(self.promises.iter().map(Promise::demand).collect())
+        Some(self.promises.iter().flat_map(Promise::demands).collect())
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {

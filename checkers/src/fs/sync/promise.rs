@@ -53,14 +53,16 @@ pub struct Part {
 
 impl Promise {
     /// The same for a shell.
-    pub fn demand(&self) -> Demand {
+    pub fn demands(&self) -> Vec<Demand> {
         let path = self.path.clone();
-        match &self.what {
+        vec![match &self.what {
             What::Directory(_) => Demand::Directory(path),
             What::Nothing(_) => Demand::Nothing(path),
             What::File(_, contents) => Demand::File(path, vec![contents.demand()]),
+            What::Symlink(_, target) => Demand::Symlink(path, target.clone()),
+            What::Attributes(_, seen) => return seen.demands(&path),
             What::Perhaps(any) => Demand::Perhaps(path, any.iter().map(Contents::demand).collect()),
-        }
+        }]
     }
 
     /// Is it kept?

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use explode_ramdisk::files::{Files, Result as FilesResult};
+use explode_runtime::check::Demand;
 
 use super::groups::{Group, Groups};
 
@@ -50,6 +51,14 @@ impl Seen {
         let mode = other.mode.map(|_| files.mode(path)).transpose()?;
         let xattrs = other.xattrs.as_ref().map(|_| files.xattrs(path)).transpose()?;
         Ok(Seen { mode, xattrs: xattrs.map(|all| all.into_iter().collect()) })
+    }
+
+    /// The same for a shell.
+    pub fn demands(&self, path: &str) -> Vec<Demand> {
+        let mode = self.mode.map(|mode| Demand::Mode(path.to_owned(), mode));
+        let each = |xattrs: &BTreeMap<String, Vec<u8>>| xattrs.clone().into_iter().collect();
+        let xattrs = self.xattrs.as_ref().map(|xattrs| Demand::Xattrs(path.to_owned(), each(xattrs)));
+        mode.into_iter().chain(xattrs).collect()
     }
 
     /// How another one differs, if it does, in words behind its path.

@@ -181,7 +181,7 @@ impl Checker for Ways {
     }
 
     fn demands(&self, _epoch: Epoch, _args: &[String]) -> Option<Vec<Demand>> {
-        Some(self.promises.iter().map(Promise::demand).collect())
+        Some(self.promises.iter().flat_map(Promise::demands).collect())
     }
 
     /// Where something is left that was not forced, that is part of the state too.
