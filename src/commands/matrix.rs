@@ -24,6 +24,8 @@ pub fn matrix(registry: &Registry, args: &MatrixArgs) -> Exit {
 }
 
 fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
+    // From the folder on, which others see, Ctrl-C ends it in good order.
+    let interrupted = interrupt::watch();
     let (grid, folder) = match &args.resume {
         Some(folder) => (Grid::read(folder)?, folder.clone()),
         None => begin(registry, args)?,
@@ -39,7 +41,7 @@ fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
         next: AtomicUsize::new(0),
         ended: AtomicUsize::new(0),
         beside: Mutex::new(Beside::default()),
-        interrupted: interrupt::watch(),
+        interrupted,
         cells: Mutex::new(vec![None; grid.systems.len() * grid.checks.len()]),
     };
     let results: Vec<std::io::Result<()>> = std::thread::scope(|scope| {
