@@ -15,7 +15,7 @@ const HEAD: &str = "\
 # Findings
 
 One row a bug, however many systems or calls show it; `bugs/` has a folder for each: the cause in the source, the words of the promise, and
-a minimised trace, which `tests/guest` or `tests/engines` replays. [bugs/README.md](../bugs/README.md) says what counts, and what was looked at and does not.
+a trace, minimised, which `tests/guest` or `tests/engines` replays. [bugs/README.md](../bugs/README.md) says what counts, and what was looked at and does not.
 
 This page is made of the READMEs of these folders: `cargo run --example findings`.
 

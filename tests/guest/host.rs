@@ -112,6 +112,9 @@ fn apart(tally: &Tally) {
     }
     let (trace, says) = READERS;
     tally.case(&format!("{trace} replays as its readers do it"), || kept_bug(folder.path(), trace, says));
+    tally.case("bugs/vfat-rename/replace.toml: what was replaced is lost, by sh alone", || {
+        replaced(folder.path())
+    });
     for trace in bugs::deadly() {
         let says = r#""verdict":"kernel-oops""#;
         tally.case(&format!("{trace} ends a guest of its own"), || kept_bug(folder.path(), &trace, says));
@@ -255,6 +258,14 @@ fn kept_bug(folder: &Path, trace: &str, says: &str) -> Result<(), String> {
     let trace = format!("{}/{trace}", env!("CARGO_MANIFEST_DIR"));
     let ran = explode_in(folder, ["replay", "--format", "jsonl", &trace]);
     let shown = ran.out.contains(r#""replayed_by":"log""#) && ran.out.contains(says);
+    (ran.code == 1 && shown).then_some(()).ok_or(format!("{ran:?}"))
+}
+
+/// A file that is replaced on VFAT, with fsyncs of both and of the directory, is empty on the only crash disk.
+fn replaced(folder: &Path) -> Result<(), String> {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/bugs/vfat-rename/replace.toml");
+    let ran = explode_in(folder, ["run", file, "--format", "jsonl", "--out", "replaced"]);
+    let shown = ran.out.contains("t has ''; there are: FSCK0000.REC t");
     (ran.code == 1 && shown).then_some(()).ok_or(format!("{ran:?}"))
 }
 
