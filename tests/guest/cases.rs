@@ -141,22 +141,39 @@ fn counts(cx: Cx<'_>, report: &mut Report) {
         ("fs-sync-exfat", [9, 5, 5, 5], true),
         ("fs-sync-udf", [9, 27, 27, 0], true),
         ("fs-sync-reiserfs", [9, 64, 64, 64], true),
+        ("fs-sync-nilfs2", [9, 5, 5, 15], true),
     ];
     for (target, expected, complete) in expected {
         report.case(&format!("{target}: exact counts, clean one step deep"), |_| {
-            let mut plan = cx.shallow(target);
-            plan.settings.skip = false;
-            let (summary, findings) = cx.explore(&plan);
-            let Summary { states, crash_disks, distinct, crash_crash_disks, .. } = &summary;
-            let counted = [states, crash_disks, distinct, crash_crash_disks]
-                .map(|count| u64::try_from(&count.0).unwrap());
-            assert_eq!(counted, expected);
-            assert!(
-                summary.complete == complete && summary.checked == summary.distinct && findings.is_empty(),
-                "{summary:?}"
-            );
+            is_clean(cx, &cx.shallow(target), expected, complete);
         });
     }
+    for (target, expected) in [("fs-sync-ext3", [9, 448, 20, 43]), ("fs-sync-overlay", [9, 3072, 20, 47])] {
+        report.case(&format!("{target}: exact counts, and a sample that is clean one step deep"), |_| {
+            is_clean(cx, &sampled(cx.shallow(target)), expected, false);
+        });
+    }
+}
+
+/// The same, where four disks of an emission are looked at.
+pub fn sampled(mut plan: Plan) -> Plan {
+    (plan.settings.limit, plan.settings.samples) = (4, 4);
+    plan
+}
+
+/// Nothing is found, in so many states, crash disks, distinct ones that were looked at, and those of crashes during recovery.
+pub fn is_clean(cx: Cx<'_>, plan: &Plan, expected: [u64; 4], complete: bool) {
+    let mut plan = plan.clone();
+    plan.settings.skip = false;
+    let (summary, findings) = cx.explore(&plan);
+    let Summary { states, crash_disks, distinct, crash_crash_disks, .. } = &summary;
+    let counted =
+        [states, crash_disks, distinct, crash_crash_disks].map(|count| u64::try_from(&count.0).unwrap());
+    assert_eq!(counted, expected);
+    assert!(
+        summary.complete == complete && summary.checked == summary.distinct && findings.is_empty(),
+        "{summary:?}"
+    );
 }
 
 /// Crashes during the recovery from crashes during recovery: those of one deep, and what they leave further.

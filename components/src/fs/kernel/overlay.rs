@@ -2,6 +2,7 @@
 //! overlay prepares them. A sync of a file, of a directory or of all goes through to the file system of the upper folder (kernel,
 //! filesystems/overlayfs.rst); what that recovers is all that there is to recover.
 
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -43,11 +44,20 @@ fn base<'b>(below: &'b Below<'_>) -> Result<&'b Path, Fault> {
     path.ok_or_else(|| Fault::new("needs a mounted file system below it, and has none"))
 }
 
+/// A mount tries in the work folder what its file system can do, with files that are named by a counter which goes on from mount to
+/// mount (`ovl_lookup_temp` in fs/overlayfs/dir.c). Their names stay behind in the block of the directory, and would be others each
+/// time: a longer one that is made and removed takes their place.
+fn write_over_names(base: &Path) {
+    let path = base.join("workdir/work").join("over".repeat(16));
+    // Where the folder is not there, overlay has mounted itself read-only, and has left no names.
+    File::create(&path).and_then(|_| fs::remove_file(&path)).ok();
+}
+
 impl Component for Overlay {
     fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
         let base = base(below)?;
         let made: io::Result<()> =
-            FOLDERS.into_iter().try_for_each(|folder| std::fs::create_dir(base.join(folder)));
+            FOLDERS.into_iter().try_for_each(|folder| fs::create_dir(base.join(folder)));
         made.map_err(|error| Fault::new(format!("its folders cannot be made: {error}")))
     }
 
@@ -56,6 +66,7 @@ impl Component for Overlay {
         let folders = FOLDERS.map(|folder| format!("{folder}={}", base.join(folder).display()));
         let at = below.place.to_owned();
         mount_on(Path::new(DEF.name), &at, DEF.name, self.common.flags, &folders.join(","))?;
+        write_over_names(base);
         let files = MountedFiles::new(&at)
             .map_err(|errno| Fault::new(format!("the root directory cannot be opened: {}", errno.desc())))?;
         self.mounted = Some((Rc::new(files), at));
