@@ -101,19 +101,17 @@ fn with_all_calls_what_simulated_files_leave_is_reasonable() {
     }
 }
 
-/// Simulated files may leave half of an exchange, which nobody but a journal promises not to; a synchronous mount leaves none.
+/// Simulated files may leave half of an exchange, which nobody but a journal promises not to.
 #[test]
 fn half_an_exchange_is_told_where_it_is_promised_to_be_whole() {
-    let found = |exchange: &str, synchronous: bool| {
+    let found = |exchange: &str| {
         let mut plan = plan(&registry(), "fs-reasonable", 4);
         let options = plan.checker_options.with("calls", "exchange").with("files", 1_u64).with("dirs", 1_u64);
         plan.checker_options = options.with("exchange", exchange);
-        plan.stack = StackSpec::default().plug("simfiles", Options::none().with("sync", synchronous));
         run(&registry(), &plan).findings.into_keys().collect::<Vec<_>>()
     };
-    assert_eq!(found("half", false), [""; 0]);
-    assert_eq!(found("whole", false), ["corrupt/one-sequence"]);
-    assert_eq!(found("whole", true), [""; 0]);
+    assert_eq!(found("half"), [""; 0]);
+    assert_eq!(found("whole"), ["corrupt/one-sequence"]);
 }
 
 /// What a file system does not have is left out, and said to be.

@@ -9,7 +9,7 @@ use crate::script::{BLOCK, fresh, make, on};
 /// The same files, mounted again.
 fn again(files: &SimFiles) -> SimFiles {
     files.sync().unwrap();
-    on(files.storage().peek())
+    on(files.storage().image())
 }
 
 #[test]
