@@ -66,6 +66,26 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             assert_eq!(found, BTreeSet::from(["fs-ways/lost/metadata-synced-by-mount-sync".to_owned()]));
         },
     );
+    // The block of extended attributes is not written by fsync (fs/ext2/xattr.c).
+    report.case("ways: fsync on ext2, exact counts; extended attributes that are synced can be lost", |_| {
+        let options = way("fsync").with("calls", "xattr").with("files", 1_u64).with("dirs", 0_u64);
+        let (counted, found) = explored(cx, &plan(cx, "fs-ways", "ext2", &options, 2));
+        assert_eq!(counted, [2, 74, 64]);
+        assert_eq!(found, BTreeSet::from(["fs-ways/lost/synced-by-fsync".to_owned()]));
+    });
+    for (checker, expected) in [("fs-ways", [6, 160, 160]), ("fs-reasonable", [6, 5, 10])] {
+        report.case(
+            &format!("ways: {checker} with every call on ext4, exact counts, clean one deep"),
+            |_| {
+                let options = Options::none().with("calls", "more");
+                let options = if checker == "fs-ways" { options.with("way", "fsync") } else { options };
+                assert_eq!(
+                    explored(cx, &plan(cx, checker, "ext4", &options, 1)),
+                    (expected, BTreeSet::new())
+                );
+            },
+        );
+    }
     for (component, expected) in [("ext4", [3, 2, 4]), ("ext2", [3, 320, 67])] {
         report.case(&format!("ways: what {component} leaves is reasonable, exact counts, one deep"), |_| {
             let plan = plan(cx, "fs-reasonable", component, &Options::none(), 1);

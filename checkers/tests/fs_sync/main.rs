@@ -36,6 +36,8 @@ struct Ran {
     summary: Summary,
     /// The first words of each finding, by its signature without the checker's name.
     findings: BTreeMap<String, String>,
+    /// The calls that the stack does not have.
+    left_out: Vec<String>,
 }
 
 impl Ran {
@@ -57,12 +59,13 @@ fn counts(plan: &Plan, expected: [u64; 4]) {
 /// Runs a plan; nothing may be broken or left out.
 fn run(registry: &Registry, plan: &Plan) -> Ran {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut findings = BTreeMap::new();
+    let (mut findings, mut left_out) = (BTreeMap::new(), Vec::new());
     let mut sink = |message: &Message| match message {
         Message::Finding(finding) => {
             let (_, signature) = finding.signature.split_once('/').expect("a checker and the rest");
             findings.entry(signature.to_owned()).or_insert_with(|| finding.message.clone());
         }
+        Message::Run(info) => left_out.clone_from(&info.leaves_out),
         Message::Broken { message } => panic!("broken: {message}"),
         _ => {}
     };
@@ -71,5 +74,5 @@ fn run(registry: &Registry, plan: &Plan) -> Ran {
     let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
     let summary = explore(registry, plan, &Lab::Mem, &mut audience).expect("it runs");
     assert!(summary.complete, "{summary:?}");
-    Ran { summary, findings }
+    Ran { summary, findings, left_out }
 }

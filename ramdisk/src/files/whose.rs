@@ -6,7 +6,8 @@ use super::tree::{ROOT, Tree};
 use crate::SECTOR_BYTES;
 
 impl Tree {
-    /// What stands in a sector of an inode's device: contents of a file, its size, a name, its mode, or an attribute; none for what nothing is known of.
+    /// What stands in a sector of an inode's device: contents of a file, its size, a name, a mode, or an attribute; none for what
+    /// nothing is known of.
     pub fn whose(&self, number: Number, sector: u64) -> Option<String> {
         let inode = self.inodes.get(&number)?;
         let removed = || self.path_of(number, |name| name.led_to).map(|path| path + " (removed)");

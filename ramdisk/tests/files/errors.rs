@@ -233,7 +233,7 @@ fn damaged_slots() {
     let one = |sector: &[u8]| Image::from_iter([(0, Disk::from_bytes(sector))]);
     assert_eq!(mount(one(&good), 0, 4096), Ok(()));
     for (what, sector) in [
-        ("kind", changed(0, 3)),
+        ("kind", changed(0, 4)),
         ("no kind", changed(0, 0)),
         ("no name", changed(1, 0)),
         ("name cut", changed(1, 3)),

@@ -11,7 +11,7 @@ use super::history::History;
 use super::search::Search;
 use super::tree::{Node, Tree};
 use crate::fs::sync::Call as By;
-use crate::fs::topology::{Abstract, BLOCK, Call, Groups, Id, Limits, split};
+use crate::fs::topology::{Abstract, BLOCK, Call, Group, Groups, Id, Limits, split};
 
 /// An operation, written down apart from [`History`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,6 +57,11 @@ impl Way {
                 }
                 way.lead(to, way.fs.find(from));
                 way.lead(from, None);
+            }
+            Call::Exchange { one, other } => {
+                let (first, second) = (way.fs.find(one), way.fs.find(other));
+                way.lead(one, second);
+                way.lead(other, first);
             }
             other => panic!("{other:?} changes no name"),
         }
@@ -197,24 +202,46 @@ fn ways(limits: &Limits, steps: usize) -> Vec<Way> {
 
 #[test]
 fn the_search_agrees_with_a_brute_force() {
-    let limits = Limits { files: 2, dirs: 2, far: BLOCK, calls: Groups::NONE };
+    let limits = |files, dirs, calls| Limits { files, dirs, far: BLOCK, calls };
+    assert_eq!(agrees(&limits(2, 2, Groups::NONE)), (104, 2056, 18_848));
+    assert_eq!(agrees(&limits(1, 1, Groups::of(&[Group::Exchange]))), (41, 710, 4046));
+}
+
+/// Every way of three steps, and every tree that one of them can leave: how many trees, and of how many pairs each says that the tree is
+/// legal, or is not.
+fn agrees(limits: &Limits) -> (usize, usize, usize) {
     // Every tree that three steps can leave, once.
     let mut trees: BTreeMap<String, Tree> = BTreeMap::new();
-    for way in ways(&limits, 3) {
+    for way in ways(limits, 3) {
         for names in way.outcomes() {
             let tree = way.tree(&names);
             trees.insert(format!("{tree:?}"), tree);
         }
     }
     let (mut legal, mut illegal) = (0, 0);
-    for way in ways(&limits, 3) {
+    for way in ways(limits, 3) {
         for tree in trees.values() {
             let expected = way.leaves(tree);
             assert_eq!(way.allows(tree), expected, "{tree:?} after {:?}", way.ops);
             *(if expected { &mut legal } else { &mut illegal }) += 1;
         }
     }
-    assert_eq!((trees.len(), legal, illegal), (104, 2056, 18_848));
+    (trees.len(), legal, illegal)
+}
+
+/// Two names that have changed places lead to the one and the other, before and after; to the same one only where that may be.
+#[test]
+fn an_exchange_is_whole_where_it_is_promised_to_be() {
+    let made =
+        Way::new().call(&Call::Creat { path: "/a".into() }).call(&Call::Mkdir { path: "/b".into() }).sync();
+    let way = made.call(&Call::Exchange { one: "/a".into(), other: "/b".into() });
+    let legal = |whole: bool, leads: [Id; 2]| {
+        let tree = way.tree(&[((Abstract::ROOT, 'a'), leads[0]), ((Abstract::ROOT, 'b'), leads[1])].into());
+        Search::new(&way.fs, &way.history, &tree, Garbage::Own, (true, whole)).is_legal()
+    };
+    let all = [[1, 2], [2, 1], [1, 1], [2, 2]];
+    assert_eq!(all.map(|leads| legal(false, leads)), [true; 4]);
+    assert_eq!(all.map(|leads| legal(true, leads)), [true, true, false, false]);
 }
 
 /// The paper's example.

@@ -92,9 +92,10 @@ fn keeps(files: &dyn Files, group: Group, fs: &Abstract) -> bool {
 
 /// Removes what is in a directory, but a `lost+found`.
 fn clear(files: &dyn Files, folder: &str) -> FilesResult<()> {
-    for (name, kind) in files.readdir(if folder.is_empty() { "/" } else { folder })? {
+    for (name, _) in files.readdir(if folder.is_empty() { "/" } else { folder })? {
         let path = format!("{folder}/{name}");
-        match kind {
+        // What a directory says of the kind may be out of date; whether it is will be explored.
+        match files.stat(&path)?.kind {
             Kind::Directory if path == "/lost+found" => {}
             Kind::Directory => {
                 clear(files, &path)?;

@@ -93,7 +93,9 @@ impl Forced {
             promises.extend(what.map(|what| Promise { path: path.clone(), what }));
             let seen = fs.attributes(id).seen(calls);
             if seen != Seen::default() && !fs.is_symlink(id) {
-                promises.push(Promise { path, what: What::Attributes(name, seen) });
+                let of_file = way == Way::Fsync && fs.is_file(id);
+                let word = if of_file { By::Fsync.synced() } else { name };
+                promises.push(Promise { path, what: What::Attributes(word, seen) });
             }
         }
         if !way.is_of_contents() {
