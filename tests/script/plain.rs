@@ -72,7 +72,8 @@ try small sh /root/ext2.sh "$loop"
 losetup -d "$loop"
 try "no device" sh /root/ext2.sh /root/small
 chmod 755 /root /root/ext2.sh
-try "no root" busybox setuidgid 1000:1000 sh /root/ext2.sh
+echo nobody:x:65534:65534::/:/bin/sh >> /etc/passwd
+try "no root" su -s /bin/sh nobody -c "sh /root/ext2.sh"
 try "other system" suite xfs ext2
 mv /sbin/e2fsck /root/e2fsck
 try "no program" sh /root/ext2.sh
