@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 
-use explode_vm::{Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestSpec, KernelSource, Silent};
+use explode_vm::{
+    Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestSpec, KernelSource, Silent, Wanted,
+};
 
 /// What was said, and the exit code in the end.
 #[derive(Debug)]
@@ -12,6 +14,10 @@ pub struct Said {
     pub code: i32,
     pub text: String,
 }
+
+/// Programs of coreutils and diffutils, as any Linux has them.
+const COREUTILS: [&str; 12] =
+    ["base64", "cksum", "cmp", "dd", "head", "mktemp", "sync", "tail", "tr", "truncate", "wc", "yes"];
 
 /// What the guest's script begins with: from there on it speaks to the host.
 pub const TRY: &str = r#"
@@ -124,5 +130,8 @@ fn spec(files: BTreeMap<String, String>) -> GuestSpec {
     spec.agent = Some(Agent { program, arguments: vec!["/root/all".to_owned()] });
     let file = |(path, text): (String, String)| GuestFile { path, mode: 0o755, contents: text.into_bytes() };
     spec.files = files.into_iter().map(file).collect();
+    // The image has busybox's, some of which do less.
+    let wanted = COREUTILS.map(|name| Wanted { name: format!("/usr/bin/{name}"), required: true });
+    spec.add_programs(&wanted).expect("every machine has these");
     spec
 }
