@@ -52,7 +52,7 @@ lsmod 2> /dev/null | grep -E '^(rdd|ekm) ' && echo "a module of explode's is loa
 "#;
 
 /// What is tried of a finding.
-pub fn of_finding(name: &str, system: &str) -> String {
+pub fn of_finding(name: &str) -> String {
     format!(
         r#"
 try "{name} script" sh /root/{name}.sh
@@ -60,13 +60,25 @@ try "{name} control" sh /root/{name}.sh --control
 loop=$(losetup -f --show /root/disk)
 try "{name} device" sh /root/{name}.sh "$loop"
 losetup -d "$loop"
+"#
+    )
+}
+
+/// What is tried of its test for the suite.
+pub fn of_test(name: &str, system: &str) -> String {
+    format!(
+        r#"
 try "{name} test" suite {system} {name}
 cp /suite/tests/{name} /root/whole
 sed 's/^control=no$/control=yes/' /root/whole > /suite/tests/{name}
 try "{name} test of control" suite {system} {name}
-try "{name} left" left
 "#
     )
+}
+
+/// Looks at what they have left behind.
+pub fn left(name: &str) -> String {
+    format!("try \"{name} left\" left\n")
 }
 
 /// What else is tried, with the script of ext2.
