@@ -96,7 +96,7 @@ pub fn gather(
     if let Err(refused) = refuse(trace) {
         return Ok(Err(refused));
     }
-    let mut bench = Bench::new(remote, trace, bounds);
+    let mut bench = Bench::new(remote, trace, bounds).noting();
     let failure = match reach(&mut bench, trace)? {
         Reached::Fails(failure) => *failure,
         Reached::Not(why) => return Ok(Err(Refused::NotSeen(why))),

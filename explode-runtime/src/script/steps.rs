@@ -2,7 +2,7 @@
 
 use super::data::Data;
 use super::log::{Done, How, What};
-use super::{path, word};
+use super::path;
 use crate::choose::Choice;
 
 /// Lines that do it again; `choices` are those of each mutate.
