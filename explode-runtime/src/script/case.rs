@@ -144,6 +144,11 @@ fn case(
             return Err(refused(text));
         }
     };
+    if done.iter().any(|done| done.what.is_nameless()) {
+        return Err(refused(
+            "a file that has lost its name is still written in it, which no command does".to_owned(),
+        ));
+    }
     let texts = done.iter().filter_map(|done| match &done.what {
         What::Shell(text) => Some(text),
         _ => None,
