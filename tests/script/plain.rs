@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 
-use explode_vm::{Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestSpec, KernelSource, Silent};
+use explode_vm::{
+    Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestSpec, KernelSource, Silent, Wanted,
+};
 
 /// What was said, and the exit code in the end.
 #[derive(Debug)]
@@ -12,6 +14,10 @@ pub struct Said {
     pub code: i32,
     pub text: String,
 }
+
+/// Programs of coreutils and diffutils, as any Linux has them.
+const COREUTILS: [&str; 12] =
+    ["base64", "cksum", "cmp", "dd", "head", "mktemp", "sync", "tail", "tr", "truncate", "wc", "yes"];
 
 /// What the guest's script begins with: from there on it speaks to the host.
 pub const TRY: &str = r#"
@@ -46,7 +52,7 @@ lsmod 2> /dev/null | grep -E '^(rdd|ekm) ' && echo "a module of explode's is loa
 "#;
 
 /// What is tried of a finding.
-pub fn of_finding(name: &str, system: &str) -> String {
+pub fn of_finding(name: &str) -> String {
     format!(
         r#"
 try "{name} script" sh /root/{name}.sh
@@ -54,13 +60,25 @@ try "{name} control" sh /root/{name}.sh --control
 loop=$(losetup -f --show /root/disk)
 try "{name} device" sh /root/{name}.sh "$loop"
 losetup -d "$loop"
+"#
+    )
+}
+
+/// What is tried of its test for the suite.
+pub fn of_test(name: &str, system: &str) -> String {
+    format!(
+        r#"
 try "{name} test" suite {system} {name}
 cp /suite/tests/{name} /root/whole
 sed 's/^control=no$/control=yes/' /root/whole > /suite/tests/{name}
 try "{name} test of control" suite {system} {name}
-try "{name} left" left
 "#
     )
+}
+
+/// Looks at what they have left behind.
+pub fn left(name: &str) -> String {
+    format!("try \"{name} left\" left\n")
 }
 
 /// What else is tried, with the script of ext2.
@@ -72,7 +90,8 @@ try small sh /root/ext2.sh "$loop"
 losetup -d "$loop"
 try "no device" sh /root/ext2.sh /root/small
 chmod 755 /root /root/ext2.sh
-try "no root" busybox setuidgid 1000:1000 sh /root/ext2.sh
+echo nobody:x:65534:65534::/:/bin/sh >> /etc/passwd
+try "no root" su -s /bin/sh nobody -c "sh /root/ext2.sh"
 try "other system" suite xfs ext2
 mv /sbin/e2fsck /root/e2fsck
 try "no program" sh /root/ext2.sh
@@ -123,5 +142,8 @@ fn spec(files: BTreeMap<String, String>) -> GuestSpec {
     spec.agent = Some(Agent { program, arguments: vec!["/root/all".to_owned()] });
     let file = |(path, text): (String, String)| GuestFile { path, mode: 0o755, contents: text.into_bytes() };
     spec.files = files.into_iter().map(file).collect();
+    // The image has busybox's, some of which do less.
+    let wanted = COREUTILS.map(|name| Wanted { name: format!("/usr/bin/{name}"), required: true });
+    spec.add_programs(&wanted).expect("every machine has these");
     spec
 }

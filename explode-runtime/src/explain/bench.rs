@@ -38,6 +38,8 @@ pub struct Bench<'a, 'r> {
     here: Option<Here>,
     /// What is known of the disks there.
     known: BTreeMap<Vec<Vec<Name>>, Outcome>,
+    /// The calls of the checker are written down, for [`evidence`](Bench::evidence).
+    noted: bool,
     /// Tests made.
     pub tests: u64,
     /// Questions that were answered from memory.
@@ -120,10 +122,17 @@ impl<'a, 'r> Bench<'a, 'r> {
             at: None,
             here: None,
             known: BTreeMap::new(),
+            noted: false,
             tests: 0,
             remembered: 0,
             cut: false,
         }
+    }
+
+    /// The same; the calls of the checker are written down from the beginning.
+    #[must_use = "this returns the bench that has them written down"]
+    pub fn noting(self) -> Self {
+        Bench { noted: true, ..self }
     }
 
     /// May something more be tested? If not, that is noted.
@@ -299,7 +308,8 @@ impl<'a, 'r> Bench<'a, 'r> {
         }
         let checker = format!("{}/", self.trace.checker);
         let error = self.trace.signature.strip_prefix(&checker).unwrap_or_default().to_owned();
-        let order = Probe { answers, mutates, error, until, wary: self.trace.died.is_some() };
+        let (wary, noted) = (self.trace.died.is_some(), self.noted);
+        let order = Probe { answers, mutates, error, until, wary, noted };
         let mut word = Some(ToWorker::Probe(Box::new(order)));
         let mut made: Vec<Vec<Choice>> = Vec::new();
         let mut looking = None;

@@ -24,6 +24,8 @@ pub struct Probe {
     pub until: Until,
     /// The worker may die of it: each choice and each disk is said before.
     pub wary: bool,
+    /// The calls of the checker are written down, for a script.
+    pub noted: bool,
 }
 
 /// Answers to the choices of a way.

@@ -96,7 +96,7 @@ pub fn gather(
     if let Err(refused) = refuse(trace) {
         return Ok(Err(refused));
     }
-    let mut bench = Bench::new(remote, trace, bounds);
+    let mut bench = Bench::new(remote, trace, bounds).noting();
     let failure = match reach(&mut bench, trace)? {
         Reached::Fails(failure) => *failure,
         Reached::Not(why) => return Ok(Err(Refused::NotSeen(why))),
@@ -144,6 +144,11 @@ fn case(
             return Err(refused(text));
         }
     };
+    if done.iter().any(|done| done.what.is_nameless()) {
+        return Err(refused(
+            "a file that has lost its name is still written in it, which no command does".to_owned(),
+        ));
+    }
     let texts = done.iter().filter_map(|done| match &done.what {
         What::Shell(text) => Some(text),
         _ => None,

@@ -62,15 +62,9 @@ fn contents(any: &[Contents], data: &mut Data, functions: &mut Vec<String>) -> S
 
 fn command(text: &str, environment: &[(String, String)], done: &str, data: &mut Data) -> Vec<String> {
     let mut lines = vec!["check_command() (".to_owned()];
-    lines.extend(
-        environment.iter().map(|(name, value)| format!("    export {name}={}", word_or_empty(value))),
-    );
+    lines.extend(environment.iter().map(|(name, value)| format!("    export {name}={}", word(value))));
     lines.push(format!("    export EXPLODE_DONE=\"$work/{}\"", data.name(done.as_bytes())));
     lines.push(format!("    {text}"));
     lines.push(")".to_owned());
     lines
-}
-
-fn word_or_empty(text: &str) -> String {
-    if text.is_empty() { "''".to_owned() } else { word(text) }
 }

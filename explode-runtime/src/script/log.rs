@@ -51,6 +51,9 @@ pub enum What {
     Shell(String),
 }
 
+/// In place of the path of an open file that has lost its name.
+pub(super) const NAMELESS: &str = "?";
+
 /// How bytes were written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum How {
@@ -62,6 +65,18 @@ pub enum How {
     Synced,
     /// Through a shared mapping, and msync.
     Mapped,
+}
+
+impl What {
+    /// Is it done to a file that has lost its name? No command does that.
+    pub(super) fn is_nameless(&self) -> bool {
+        match self {
+            What::Write(path, ..) | What::Resize(path, _) | What::Fsync(path) | What::Fdatasync(path) => {
+                path == NAMELESS
+            }
+            _ => false,
+        }
+    }
 }
 
 /// Where calls are written down; a copy is the same.
@@ -107,7 +122,14 @@ impl CallLog {
     }
 
     fn file(&self, fd: Fd) -> (String, How) {
-        self.0.borrow().open.get(&fd).cloned().unwrap_or_else(|| ("?".to_owned(), How::Plain))
+        self.0.borrow().open.get(&fd).cloned().unwrap_or_else(|| (NAMELESS.to_owned(), How::Plain))
+    }
+
+    /// Whoever has a file open goes by its new name, if it has one.
+    fn renamed(&self, from: &str, to: &str) {
+        let mut inner = self.0.borrow_mut();
+        let of_it = inner.open.values_mut().filter(|(path, _)| path == from);
+        of_it.for_each(|(path, _)| to.clone_into(path));
     }
 }
 
@@ -172,19 +194,18 @@ impl Files for Noted {
     }
 
     fn unlink(&self, path: &str) -> Result<()> {
-        self.log.made(What::Unlink(path.to_owned()), self.files.unlink(path))
+        let result = self.files.unlink(path);
+        if result.is_ok() {
+            self.log.renamed(path, NAMELESS);
+        }
+        self.log.made(What::Unlink(path.to_owned()), result)
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         let result = self.files.rename(from, to);
-        if result.is_ok() {
-            // Whoever has it open writes to it by its new name.
-            let mut renamed = self.log.0.borrow_mut();
-            renamed
-                .open
-                .values_mut()
-                .filter(|(path, _)| path == from)
-                .for_each(|(path, _)| to.clone_into(path));
+        if result.is_ok() && from != to {
+            self.log.renamed(to, NAMELESS);
+            self.log.renamed(from, to);
         }
         self.log.made(What::Rename(from.to_owned(), to.to_owned()), result)
     }

@@ -5,7 +5,7 @@ use super::case::Case;
 use super::data::Data;
 use super::evidence::Block;
 use super::notes::Notes;
-use super::steps::{comment, message};
+use super::steps::comment;
 use super::{demands, steps, word};
 use crate::crash::Epoch;
 use crate::recover::PlainFileSystem;
@@ -46,11 +46,17 @@ impl Case {
         lines.push("export LC_ALL=C".to_owned());
         lines.push(format!("programs='{}'", programs.join(" ")));
         lines.extend(settings);
+        lines.push(format!("has_control={}", if self.has_control() { "yes" } else { "no" }));
         lines.push(String::new());
         lines.extend(functions);
         lines.push(String::new());
         let text = lines.join("\n");
         format!("{text}\n{LIBRARY}\n{ALONE}")
+    }
+
+    /// Is there a disk that has lost nothing, and another one than the crash disk?
+    fn has_control(&self) -> bool {
+        self.disks.other.as_ref().is_some_and(|blocks| !blocks.is_empty())
     }
 
     /// What it shows.
@@ -114,27 +120,19 @@ impl Case {
             format!("crash_sum={}", sum(*bytes, &[&disks.pristine, &disks.crash])),
         ];
         let other = disks.other.as_deref().filter(|blocks| !blocks.is_empty());
-        settings.push(match other {
-            Some(other) => {
-                format!("has_control=yes other_sum={}", sum(*bytes, &[&disks.pristine, &disks.crash, other]))
-            }
-            None => "has_control=no other_sum=0".to_owned(),
-        });
+        let other_sum = other.map_or(0, |other| sum(*bytes, &[&disks.pristine, &disks.crash, other]));
+        settings.push(format!("other_sum={other_sum}"));
         settings.extend(of_system(system));
         let mut functions = vec!["# Bytes that are written or looked for.".to_owned()];
-        functions.extend(function("make_data", data.lines(), &mut Vec::new()));
+        functions.extend(function("make_data", data.lines()));
         functions.push(String::new());
         functions.push(
             "# What was done, each call by a command that makes it; the last comment says which.".to_owned(),
         );
-        functions.extend(function("workload", workload, &mut Vec::new()));
+        functions.extend(function("workload", workload));
         functions.push(String::new());
         functions.push("# The new file system, as it was.".to_owned());
-        functions.extend(function(
-            "pristine_disk",
-            blocks::lines(&disks.pristine, &|_| None),
-            &mut Vec::new(),
-        ));
+        functions.extend(function("pristine_disk", blocks::lines(&disks.pristine, &|_| None)));
         functions.push(String::new());
         functions.push("# What the crash disk has, and the new file system does not.".to_owned());
         let before = |number: u64| find(&disks.pristine, number);
@@ -144,7 +142,7 @@ impl Case {
             .flat_map(|block| noted(&notes.of_crash(block), written(block, &before, &data)));
         let not_there: Vec<String> = notes.lost_elsewhere(&disks.crash, other.unwrap_or_default());
         let not_there = not_there.into_iter().map(|text| format!("# {text}"));
-        functions.extend(function("crash_disk", crash.chain(not_there).collect(), &mut Vec::new()));
+        functions.extend(function("crash_disk", crash.chain(not_there).collect()));
         functions.push(String::new());
         functions.push("# What it would have besides if no write was lost.".to_owned());
         let at_crash = |number: u64| find(&disks.crash, number).or_else(|| find(&disks.pristine, number));
@@ -152,18 +150,18 @@ impl Case {
             .into_iter()
             .flatten()
             .flat_map(|block| noted(&notes.of_other(block), written(block, &at_crash, &data)));
-        functions.extend(function("other_disk", missing.collect(), &mut Vec::new()));
+        functions.extend(function("other_disk", missing.collect()));
         functions.push(String::new());
         functions.push("# What was promised.".to_owned());
         functions.extend(looks);
-        functions.extend(function("demands", asked, &mut Vec::new()));
+        functions.extend(function("demands", asked));
         Parts { settings, functions, programs: programs(self) }
     }
 }
 
-/// A function of the shell; what stands in here documents is not moved to the right.
-fn function(name: &str, lines: Vec<String>, into: &mut Vec<String>) -> Vec<String> {
-    into.push(format!("{name}() {{"));
+/// A function of the shell; here documents, and commands of several lines, are not moved to the right.
+fn function(name: &str, lines: Vec<String>) -> Vec<String> {
+    let mut into = vec![format!("{name}() {{")];
     let mut inside = false;
     let mut empty = true;
     for line in lines {
@@ -173,14 +171,14 @@ fn function(name: &str, lines: Vec<String>, into: &mut Vec<String>) -> Vec<Strin
             into.push(line);
         } else {
             inside = line.ends_with("<<'END'");
-            into.extend(line.lines().map(|line| format!("    {line}")));
+            into.push(if line.contains('\n') { line } else { format!("    {line}") });
         }
     }
     if empty {
         into.push("    :".to_owned());
     }
     into.push("}".to_owned());
-    std::mem::take(into)
+    into
 }
 
 fn noted(note: &str, lines: Vec<String>) -> Vec<String> {
@@ -226,7 +224,7 @@ fn of_system(system: &PlainFileSystem) -> Vec<String> {
         None => ":".to_owned(),
     };
     vec![
-        format!("repairer={} repaired='{}'", message(name), codes.join(" ")),
+        format!("repairer={} repaired='{}'", word(name), codes.join(" ")),
         format!("strict={}", if strict.is_some() { "yes" } else { "no" }),
         format!("make_it() {{ {}; }}", on_device(Some(make))),
         format!("mount_it() {{ mount -t {driver} -o {} \"$dev\" \"$mnt\"; }}", word(options)),

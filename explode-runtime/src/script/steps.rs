@@ -2,7 +2,7 @@
 
 use super::data::Data;
 use super::log::{Done, How, What};
-use super::{path, word};
+use super::path;
 use crate::choose::Choice;
 
 /// Lines that do it again; `choices` are those of each mutate.
@@ -49,7 +49,7 @@ fn command(what: &What, data: &mut Data) -> (String, String) {
         What::Rename(from, to) => (format!("mv -T {} {}", path(from), path(to)), "rename".to_owned()),
         What::Syncfs => ("sync -f \"$mnt\"".to_owned(), "syncfs".to_owned()),
         What::Sync => ("sync".to_owned(), "sync".to_owned()),
-        What::Shell(text) => (format!("( {text}\n)"), "the checker's own command".to_owned()),
+        What::Shell(text) => (format!("(\n    {text}\n    )"), "the checker's own command".to_owned()),
     }
 }
 
@@ -95,11 +95,6 @@ pub(super) fn comment(text: &str) -> Vec<String> {
         lines.push(line);
     }
     lines
-}
-
-/// A message for the shell's `say`.
-pub(super) fn message(text: &str) -> String {
-    word(text)
 }
 
 #[cfg(test)]

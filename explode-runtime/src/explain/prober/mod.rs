@@ -140,7 +140,7 @@ impl Work for Prober<'_> {
     }
 
     fn log(&self) -> Option<CallLog> {
-        Some(self.log.clone())
+        self.order.noted.then(|| self.log.clone())
     }
 
     fn ahead(&self) -> Vec<Choice> {
