@@ -19,7 +19,7 @@ pub(super) fn lines(demands: &[Demand], data: &mut Data) -> (Vec<String>, Vec<St
                 asked.push(format!("demand_perhaps {} {}", word(path), contents(any, data, &mut functions)));
             }
             Demand::Symlink(path, target) => {
-                asked.push(format!("demand_symlink {} {}", word(path), word_or_empty(target)));
+                asked.push(format!("demand_symlink {} {}", word(path), word(target)));
             }
             Demand::Mode(path, mode) => asked.push(format!("demand_mode {} {mode:o}", word(path))),
             Demand::Xattrs(path, attributes) => {
