@@ -212,9 +212,9 @@ fn what_no_script_can_show_is_refused() {
             explode_in(Path::new(BUGS), ["show", trace, "--as", form]).refused(words);
         }
     };
-    // A function of the kernel fails; nothing crashes.
+    // A function of the kernel fails: nothing crashes, or the program alone.
     refused("ext4-create-enomem/trace.json", &["no script can show this finding", "without a crash"]);
-    refused("ext4-fsync-unwritten/trace.json", &["no script can show this finding", "fails by choice"]);
+    refused("ext4-fsync-unwritten/trace.json", &["no script can show this finding", "a soft one"]);
     let folder = tempfile::tempdir().unwrap();
     // In process.
     explode_in(folder.path(), ["run", "simfiles+fsync-lies", "--out", "run"]).expect(1);
