@@ -138,14 +138,16 @@ pub fn drivers(stack: &StackSpec) -> Vec<&'static str> {
     LOADED.iter().copied().filter(|loaded| components.contains(loaded)).collect()
 }
 
-/// The file systems as rows of the matrix, each on a disk; btrfs, F2FS and ReiserFS take none that is small.
+/// The file systems as rows of the matrix, each on a disk; btrfs, F2FS, ReiserFS, NILFS2 and NTFS take none that is small.
 pub fn systems() -> Vec<Row> {
     let row = |name, component: &str, disk, options| Row {
         name,
         stack: StackSpec::default().plug("ramdisk", disk).plug(component, options),
     };
     let plain = |name| row(name, name, Options::none(), Options::none());
-    let large = |name| row(name, name, Options::none().with("size", "160MiB"), Options::none());
+    let sized = |name, size| row(name, name, Options::none().with("size", size), Options::none());
+    let large = |name| sized(name, "160MiB");
+    let ext4 = row(overlay::DEF.name, ext4::DEF.name, Options::none(), Options::none());
     let by_ext4 = Options::none().with("driver", "ext4");
     vec![
         plain(ext2::DEF.name),
@@ -161,6 +163,9 @@ pub fn systems() -> Vec<Row> {
         plain(exfat::DEF.name),
         plain(minix::DEF.name),
         plain(udf::DEF.name),
+        large(nilfs2::DEF.name),
+        sized(ntfs3::DEF.name, "32MiB"),
+        Row { stack: ext4.stack.plug(overlay::DEF.name, Options::none()), ..ext4 },
     ]
 }
 
