@@ -182,8 +182,8 @@ impl Filling<'_> {
 
 /// A cell has so many runs at most.
 const RUNS: u32 = 2;
-/// So long a run is at least, as long as there is time at all.
-const LEAST: Duration = Duration::from_secs(1);
+/// So long a run is at least: rather some cells are not asked, which `--resume` does, than all of them with no time to find anything.
+const LEAST: Duration = Duration::from_secs(5);
 
 /// What cells took beside the budgets of their runs: guests were booted, and what was found was replayed in others.
 #[derive(Default)]

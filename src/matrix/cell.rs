@@ -165,7 +165,8 @@ pub fn ask(
             };
             let mut cell = judge(row, column, once(&asked, "check", false)?, limits.budget);
             if cell.outcome == Outcome::Pass {
-                see(&mut cell, asked.without_flushes().map(|deaf| once(&deaf, "deaf", true)).transpose()?);
+                let deaf = asked.without_flushes().map(|deaf| once(&deaf, "deaf", true)).transpose()?;
+                see(&mut cell, deaf, limits.budget);
             }
             cell
         }
@@ -215,7 +216,7 @@ pub fn excluded(findings: &[Finding]) -> Vec<String> {
 }
 
 /// Looks whether the check has eyes; `deaf` is its run without flushes, if there can be one.
-fn see(cell: &mut Cell, deaf: Option<Heard>) {
+fn see(cell: &mut Cell, deaf: Option<Heard>, budget: Duration) {
     let Some(deaf) = deaf else {
         cell.outcome = Outcome::Blind;
         cell.why = Some("it stands on no disk whose flushes could be dropped".to_owned());
@@ -227,8 +228,9 @@ fn see(cell: &mut Cell, deaf: Option<Heard>) {
     }
     (cell.outcome, cell.why) = match deaf.summary {
         _ if deaf.interrupted => (Outcome::NotRun, Some("interrupted".to_owned())),
-        Some(_) if deaf.broken.is_empty() => {
-            (Outcome::Blind, Some("nothing is found on disks that do not flush, either".to_owned()))
+        Some(summary) if deaf.broken.is_empty() => {
+            let within = if summary.complete { String::new() } else { format!(" within {budget:?}") };
+            (Outcome::Blind, Some(format!("nothing is found on disks that do not flush{within}, either")))
         }
         _ => {
             let said = deaf.broken.first().cloned().unwrap_or(deaf.said);

@@ -21,6 +21,7 @@ use crate::common::explode_in;
 use crate::kernel_choices::POINTS;
 use crate::kernel_sites::MODULE;
 use crate::log_writes;
+use crate::matrix;
 use crate::report::Line;
 
 /// The module of the tests' own, and explode's header, which it takes along.
@@ -50,6 +51,14 @@ pub fn main(only: Option<String>) -> ExitCode {
     // Two guests at a time: that of the cases that share one, and those of the cases that have their own.
     thread::scope(|scope| {
         scope.spawn(|| apart(&tally));
+        // This one does little but wait.
+        scope.spawn(|| {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            tally.case(
+                "matrix: what is safe on ext4; a mkfs that is missing, and one that does not end",
+                || matrix::names_what_it_cannot_ask(folder.path()),
+            );
+        });
         together(&spec, &tally);
     });
     let (passed, failed) = (tally.passed.into_inner(), tally.failed.into_inner());

@@ -19,6 +19,7 @@ mod kernel_sites;
 mod late;
 mod late_choice;
 mod log_writes;
+mod matrix;
 mod report;
 mod skipping;
 mod soft;

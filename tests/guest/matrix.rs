@@ -1,0 +1,40 @@
+//! `explode matrix` on a file system of the kernel, beside one whose mkfs is missing and one whose mkfs does not end: each has its
+//! cell, in guests of its own.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::common::{explode_in, file, of_type};
+
+/// A file system of shell commands.
+fn of_commands(folder: &Path, name: &str, init: &str) {
+    let commands = "mount = \"mount -t none {dev} {path}\"\nunmount = \"umount {path}\"\n";
+    let component = format!("[[component]]\nname = \"{name}\"\ninit = \"{init}\"\n{commands}");
+    file(folder, &format!("{name}.toml"), format!("[[component]]\nuse = \"ramdisk\"\n{component}"));
+}
+
+/// Says what is not as it should be.
+pub fn names_what_it_cannot_ask(folder: &Path) -> Result<(), String> {
+    of_commands(folder, "missing", "mkfs.none {dev}");
+    of_commands(folder, "endless", "sleep 1000");
+    let args = "matrix ext4 missing.toml endless.toml --check sync --in vm --cell 120s --jobs 2 --format jsonl --out m";
+    let ran = explode_in(folder, args.split_whitespace());
+    let lines = ran.json();
+    let cell = |system: &str| {
+        of_type(&lines, "cell").into_iter().find(|cell| cell["system"] == system).cloned().unwrap_or_default()
+    };
+    let (ext4, missing, endless) = (cell("ext4"), cell("missing"), cell("endless"));
+    let says = |cell: &Value, words: &str| cell["why"].as_str().is_some_and(|why| why.contains(words));
+    let counts = ["states", "operations", "crash_disks", "distinct", "left_out", "complete"]
+        .map(|key| ext4["summary"][key].clone());
+    let good = ran.code == 4
+        && ext4["outcome"] == "pass"
+        && ext4["sees"] == "fs-ways/lost/synced-by-sync"
+        && counts == [json!(12), json!(16), json!(494), json!(446), json!(0), json!(true)]
+        && missing["outcome"] == "not-supported"
+        && says(&missing, "the program 'mkfs.none' is neither")
+        && endless["outcome"] == "broken"
+        && says(&endless, "no end within the deadline of 30 s");
+    good.then_some(()).ok_or(format!("{ran:?}"))
+}
