@@ -7,7 +7,6 @@
 
 use std::collections::BTreeMap;
 use std::hash::Hash as _;
-use std::panic::Location;
 
 use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result as FilesResult};
 use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
@@ -269,7 +268,7 @@ impl Checker for Atomic {
         let before = self.trees.pop().unwrap_or_default();
         let steps: Vec<Step> = STEPS.into_iter().filter(|step| step.is_possible(&before)).collect();
         let names: Vec<String> = steps.iter().map(|step| step.name().to_owned()).collect();
-        let point = Point::action(steps.len() as u32, Label::at(Location::caller()));
+        let point = Point::action(steps.len() as u32, Label::named(DEF.name));
         let step = steps[cx.choose_at(&Point { names: &names, ..point }) as usize];
         self.steps += 1;
         cx.check_crashes_start(&[]);

@@ -192,10 +192,6 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 }
 
 impl Checker for Sync {
-    fn about(&self) -> Vec<&'static str> {
-        [Call::Sync, Call::Fsync, Call::Fdatasync, Call::FsyncOfDirectory].map(Call::synced).into()
-    }
-
     fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
         self.models = Models::new(Excluded::of(stack));
         Ok(())
