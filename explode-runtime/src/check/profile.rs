@@ -5,7 +5,8 @@
 //!
 //! * it hides nothing else: where a disk breaks several promises, a checker whose promises may be excluded reports one that is kept,
 //!   if there is one ([`Excluded`]);
-//! * a promise that is empty is not kept: a run of a checker that says what it is about ([`Checker::about`](super::Checker::about)) is refused if all of that is excluded ([`Profile::excludes_all`]).
+//! * a promise that is empty is not kept: a run of a checker that says what it is about ([`Checker::about`](super::Checker::about)) is
+//!   refused if all of that is excluded ([`Profile::excludes_all`]).
 
 use std::collections::BTreeSet;
 use std::fmt;
