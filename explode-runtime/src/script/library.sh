@@ -98,7 +98,7 @@ demand_xattrs() {
     if [ "$found" = "$wanted" ]; then
         kept "$path has its extended attributes"
     else
-        lost "$path has the extended attributes: $found"
+        lost "$path has the extended attributes: $(printf %s "${found:-none}" | tr '\n' ' ')"
     fi
 }
 

@@ -261,3 +261,103 @@ impl Files for Noted {
         self.files.read_file(path)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use explode_ramdisk::files::{Granule, SimFiles};
+    use explode_ramdisk::{Image, Recording, Storage};
+    use nix::errno::Errno;
+
+    use super::*;
+
+    fn simulated() -> SimFiles {
+        let storage = Storage::new(Image::new(), Recording::Off);
+        SimFiles::mount(storage, 0, Granule::default()).unwrap()
+    }
+
+    /// What was done, and has it succeeded?
+    fn said(log: &CallLog) -> Vec<(What, bool)> {
+        log.done().into_iter().map(|done| (done.what, done.error.is_none())).collect()
+    }
+
+    #[test]
+    fn calls_with_a_default_go_on_to_the_files_and_are_written_down() {
+        let (files, log) = (simulated(), CallLog::default());
+        let noted = log.around(Rc::new(files.clone()));
+        let fd = noted.open("/a", OpenFlags::CREATE).unwrap();
+        noted.symlink("to", "/l").unwrap();
+        noted.chmod("/a", 0o600).unwrap();
+        noted.setxattr("/a", "user.a", b"one").unwrap();
+        noted.setxattr("/a", "user.b", b"").unwrap();
+        noted.removexattr("/a", "user.b").unwrap();
+        assert_eq!(noted.removexattr("/a", "user.b"), Err(Errno::ENODATA));
+        noted.fallocate(fd, Fallocate::Allocate, 0, 4096).unwrap();
+        noted.rename_with("/a", "/b", Renaming::NoReplace).unwrap();
+        noted.fsync(fd).unwrap();
+        let other = noted.open("/c", OpenFlags::CREATE).unwrap();
+        noted.clone_file(fd, other).unwrap();
+
+        // Both ask the same files.
+        for asked in [&*noted, &files] {
+            assert_eq!(asked.readlink("/l"), Ok("to".to_owned()));
+            assert_eq!(asked.mode("/b"), Ok(0o600));
+            assert_eq!(asked.xattrs("/b"), Ok(vec![("user.a".to_owned(), b"one".to_vec())]));
+            assert_eq!(asked.stat("/c").unwrap().size, 4096);
+        }
+        let text = str::to_owned;
+        let attribute = |name, value: &[u8]| What::Setxattr(text("/a"), text(name), value.to_vec());
+        let removed = || What::Removexattr(text("/a"), text("user.b"));
+        assert_eq!(
+            said(&log),
+            [
+                (What::Create(text("/a"), false), true),
+                (What::Symlink(text("to"), text("/l")), true),
+                (What::Chmod(text("/a"), 0o600), true),
+                (attribute("user.a", b"one"), true),
+                (attribute("user.b", b""), true),
+                (removed(), true),
+                (removed(), false),
+                (What::Fallocate(text("/a"), Fallocate::Allocate, 0, 4096), true),
+                (What::RenameNoReplace(text("/a"), text("/b")), true),
+                (What::Fsync(text("/b")), true),
+                (What::Create(text("/c"), false), true),
+                (What::Clone(text("/b"), text("/c")), true),
+            ]
+        );
+        assert!(log.done().iter().all(|done| done.beyond_commands().is_none()));
+    }
+
+    #[test]
+    fn what_no_command_does_is_known_once_it_has_succeeded() {
+        let log = CallLog::default();
+        let noted = log.around(Rc::new(simulated()));
+        let beyond = || log.done().last().unwrap().beyond_commands();
+        let fd = noted.open_unnamed("/").unwrap();
+        assert!(beyond().unwrap().contains("O_TMPFILE"));
+        noted.pwrite(fd, 0, b"one").unwrap();
+        assert!(beyond().unwrap().contains("never had one"));
+        noted.link_open(fd, "/a").unwrap();
+        assert!(beyond().unwrap().contains("never had one"));
+        // From now on it has a name.
+        noted.pwrite(fd, 0, b"two").unwrap();
+        assert_eq!(beyond(), None);
+        noted.rename_with("/a", "/b", Renaming::Exchange).unwrap_err();
+        assert_eq!(beyond(), None);
+        noted.mkdir("/b").unwrap();
+        noted.rename_with("/a", "/b", Renaming::Exchange).unwrap();
+        assert!(beyond().unwrap().contains("RENAME_EXCHANGE"));
+        noted.fsync(fd).unwrap();
+        assert_eq!(said(&log).pop(), Some((What::Fsync("/b".to_owned()), true)));
+    }
+
+    #[test]
+    fn an_open_file_goes_with_its_directory() {
+        let log = CallLog::default();
+        let noted = log.around(Rc::new(simulated()));
+        noted.mkdir("/d").unwrap();
+        let fd = noted.open("/d/a", OpenFlags::CREATE).unwrap();
+        noted.rename("/d", "/e").unwrap();
+        noted.fsync(fd).unwrap();
+        assert_eq!(said(&log).pop(), Some((What::Fsync("/e/a".to_owned()), true)));
+    }
+}
