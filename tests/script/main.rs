@@ -41,7 +41,7 @@ fn found(folder: &Path, name: &str, args: &str, words: &str) -> PathBuf {
 fn findings(folder: &Path) -> Vec<Finding> {
     let synced =
         |system: &str| format!("fs-ways --stack {system} --set fs-ways.way=sync --depth 1 --states 2");
-    let attributes = "fs-ways --stack ext2 --set fs-ways.way=fsync --set fs-ways.calls=xattr --depth 2 --states 6 \
+    let attributes = "fs-ways --stack ext2 --set fs-ways.way=fsync --set fs-ways.calls=xattr --depth 2 --states 7 \
                       --completion durable";
     let commands = file(folder, "commands.toml", COMMANDS);
     vec![
