@@ -26,32 +26,35 @@ struct Finding {
     suite: bool,
 }
 
-/// A trace that a run finds, of something that is gone.
+/// A trace that a run finds, whose message ends with these words.
 #[track_caller]
-fn found(folder: &Path, name: &str, args: &str) -> PathBuf {
+fn found(folder: &Path, name: &str, args: &str, words: &str) -> PathBuf {
     let args = format!("run {args} --in vm --crash-depth 0 --format jsonl --out {name}");
     explode_in(folder, args.split(' ')).expect(1);
     let traces = folder.join(name).join("traces");
     let mut paths = files(&traces).into_iter().map(|name| traces.join(name));
-    let is_gone = |path: &PathBuf| std::fs::read_to_string(path).unwrap().contains("is gone\"");
-    paths.find(is_gone).unwrap_or_else(|| panic!("none in {:?}", files(&traces)))
+    let end = format!("{words}\"");
+    let is_it = |path: &PathBuf| std::fs::read_to_string(path).unwrap().contains(&end);
+    paths.find(is_it).unwrap_or_else(|| panic!("none in {:?}", files(&traces)))
 }
 
 fn findings(folder: &Path) -> Vec<Finding> {
     let synced =
         |system: &str| format!("fs-ways --stack {system} --set fs-ways.way=sync --depth 1 --states 2");
+    let attributes = "fs-ways --stack ext2 --set fs-ways.way=fsync --set fs-ways.calls=xattr --depth 2 --states 7 \
+                      --completion durable";
     let commands = file(folder, "commands.toml", COMMANDS);
     vec![
         Finding {
             name: "ext2",
-            trace: found(folder, "ext2", &synced("ext2")),
+            trace: found(folder, "ext2", &synced("ext2"), "is gone"),
             system: "ext2",
             lost: "LOST: /a is gone",
             suite: true,
         },
         Finding {
             name: "vfat",
-            trace: found(folder, "vfat", &synced("vfat")),
+            trace: found(folder, "vfat", &synced("vfat"), "is gone"),
             system: "vfat",
             lost: "LOST: /a is gone",
             suite: false,
@@ -64,8 +67,15 @@ fn findings(folder: &Path) -> Vec<Finding> {
             suite: true,
         },
         Finding {
+            name: "attributes",
+            trace: found(folder, "attributes", attributes, "has no extended attribute user.a"),
+            system: "ext2",
+            lost: "LOST: /a has the extended attributes: none\n",
+            suite: false,
+        },
+        Finding {
             name: "commands",
-            trace: found(folder, "commands", &format!("{} --depth 1", commands.display())),
+            trace: found(folder, "commands", &format!("{} --depth 1", commands.display()), "is gone"),
             system: "ext2",
             lost: "LOST: k1 was synced, and is gone",
             suite: false,

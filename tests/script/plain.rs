@@ -15,9 +15,11 @@ pub struct Said {
     pub text: String,
 }
 
-/// Programs of coreutils and diffutils, as any Linux has them.
-const COREUTILS: [&str; 12] =
-    ["base64", "cksum", "cmp", "dd", "head", "mktemp", "sync", "tail", "tr", "truncate", "wc", "yes"];
+/// Programs of coreutils, diffutils and attr, as any Linux has them or can.
+const PROGRAMS: [&str; 14] = [
+    "base64", "cksum", "cmp", "dd", "getfattr", "head", "mktemp", "setfattr", "sync", "tail", "tr",
+    "truncate", "wc", "yes",
+];
 
 /// What the guest's script begins with: from there on it speaks to the host.
 pub const TRY: &str = r#"
@@ -143,7 +145,7 @@ fn spec(files: BTreeMap<String, String>) -> GuestSpec {
     let file = |(path, text): (String, String)| GuestFile { path, mode: 0o755, contents: text.into_bytes() };
     spec.files = files.into_iter().map(file).collect();
     // The image has busybox's, some of which do less.
-    let wanted = COREUTILS.map(|name| Wanted { name: format!("/usr/bin/{name}"), required: true });
+    let wanted = PROGRAMS.map(|name| Wanted { name: format!("/usr/bin/{name}"), required: true });
     spec.add_programs(&wanted).expect("every machine has these");
     spec
 }

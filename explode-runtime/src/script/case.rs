@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::evidence::{Disks, Evidence};
-use super::log::What;
+use super::what::What;
 use crate::check::{Demand, Verdict, Violation};
 use crate::choose::{Choice, Kind};
 use crate::crash::{Epoch, Name};
@@ -144,10 +144,8 @@ fn case(
             return Err(refused(text));
         }
     };
-    if done.iter().any(|done| done.what.is_nameless()) {
-        return Err(refused(
-            "a file that has lost its name is still written in it, which no command does".to_owned(),
-        ));
+    if let Some(why) = done.iter().find_map(super::Done::beyond_commands) {
+        return Err(refused(format!("{why}, which no plain command does")));
     }
     let texts = done.iter().filter_map(|done| match &done.what {
         What::Shell(text) => Some(text),

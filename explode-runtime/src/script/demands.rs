@@ -1,7 +1,7 @@
 //! What the check demands, as tests of a shell: functions that look at contents, and lines that ask.
 
 use super::data::Data;
-use super::word;
+use super::{hexadecimal, word};
 use crate::check::{Contents, Demand};
 
 /// The functions, and the lines that ask.
@@ -23,7 +23,9 @@ pub(super) fn lines(demands: &[Demand], data: &mut Data) -> (Vec<String>, Vec<St
             }
             Demand::Mode(path, mode) => asked.push(format!("demand_mode {} {mode:o}", word(path))),
             Demand::Xattrs(path, attributes) => {
-                let each = attributes.iter().map(|(name, value)| format!(" {}", word(&xattr(name, value))));
+                let each = attributes
+                    .iter()
+                    .map(|(name, value)| format!(" {}", word(&format!("{name}={}", hexadecimal(value)))));
                 asked.push(format!("demand_xattrs {}{}", word(path), each.collect::<String>()));
             }
             Demand::Command { text, environment, done } => {
@@ -35,10 +37,15 @@ pub(super) fn lines(demands: &[Demand], data: &mut Data) -> (Vec<String>, Vec<St
     (functions, asked)
 }
 
-/// As getfattr(1) writes it with `-e hex`.
-fn xattr(name: &str, value: &[u8]) -> String {
-    let value: String = value.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{name}=0x{value}")
+/// Programs that these tests call, and not all scripts do.
+pub(super) fn programs(demands: &[Demand]) -> impl Iterator<Item = &'static str> {
+    let of = |demand: &Demand| match demand {
+        Demand::Symlink(..) => vec!["readlink"],
+        Demand::Mode(..) => vec!["stat"],
+        Demand::Xattrs(..) => vec!["getfattr", "sort"],
+        _ => Vec::new(),
+    };
+    demands.iter().flat_map(of)
 }
 
 /// A function for each of these contents; returns their names.

@@ -3,7 +3,7 @@
 use explode_ramdisk::{BLOCK_BYTES, Disk, Image};
 use serde::{Deserialize, Serialize};
 
-use super::log::Done;
+use super::what::Done;
 use crate::check::Demand;
 use crate::recover::PlainFileSystem;
 

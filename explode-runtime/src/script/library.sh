@@ -56,11 +56,18 @@ bytes_at() {
 }
 
 demand_directory() {
-    if [ -d "$mnt$1" ]; then kept "$1 is a directory"; else lost "$1 is no directory, or is gone"; fi
+    if [ -d "$mnt$1" ] && [ ! -L "$mnt$1" ]; then
+        kept "$1 is a directory"
+    else
+        lost "$1 is no directory, or is gone"
+    fi
 }
 
+# Is there anything of this name? A symbolic link is, wherever it leads.
+is_there() { [ -e "$mnt$1" ] || [ -L "$mnt$1" ]; }
+
 demand_nothing() {
-    if [ -e "$mnt$1" ]; then lost "$1 is there, and was taken away for good"; else kept "$1 is not there"; fi
+    if is_there "$1"; then lost "$1 is there, and was taken away for good"; else kept "$1 is not there"; fi
 }
 
 demand_symlink() {
@@ -82,21 +89,24 @@ demand_mode() {
 demand_xattrs() {
     path=$1
     shift
-    command -v getfattr > /dev/null || stuck "getfattr is missing (package attr)"
-    found=$(getfattr --absolute-names -d -e hex "$mnt$path" | grep '^user\.' | sort)
+    getfattr --absolute-names -d -e hex "$mnt$path" > "$work/found" 2> "$work/said" || {
+        lost "$path does not say which extended attributes it has: $(tail -n 1 "$work/said")"
+        return
+    }
+    found=$(grep '^user\.' "$work/found" | sort)
     wanted=$(printf '%s\n' "$@" | sed '/^$/d' | sort)
     if [ "$found" = "$wanted" ]; then
         kept "$path has its extended attributes"
     else
-        lost "$path has the extended attributes: $found"
+        lost "$path has the extended attributes: $(printf %s "${found:-none}" | tr '\n' ' ')"
     fi
 }
 
 # PATH, and functions that look at contents: one of them must be content.
 demand_file() {
-    if [ -f "$mnt$1" ]; then
+    if [ -f "$mnt$1" ] && [ ! -L "$mnt$1" ]; then
         holds "$@"
-    elif [ -e "$mnt$1" ]; then
+    elif is_there "$1"; then
         lost "$1 is no file"
     else
         lost "$1 is gone"
@@ -105,7 +115,7 @@ demand_file() {
 
 # The same, or nothing at all.
 demand_perhaps() {
-    if [ -e "$mnt$1" ]; then demand_file "$@"; else kept "$1 is not there, as it may be"; fi
+    if is_there "$1"; then demand_file "$@"; else kept "$1 is not there, as it may be"; fi
 }
 
 holds() {
@@ -164,6 +174,7 @@ do_workload() {
     attach
     make_it > "$work/said" 2>&1 || stuck "the file system cannot be made: $(tail -n 1 "$work/said")"
     mount_it || stuck "it cannot be mounted"
+    umask 022
     set -e
     workload
     set +e

@@ -1,83 +1,17 @@
-//! What was done to a stack, written down call by call as its checker does it.
+//! The files of a stack, whose calls are written down as its checker makes them.
+//!
+//! Invariant: every call of [`Files`] goes on to the files of the stack, those with a default of the trait, too; else the replay of a
+//! trace with such a call diverges. A lint makes sure of it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use explode_ramdisk::files::{Ability, Fd, Files, Kind, OpenFlags, Result, Stat, Synced};
-use serde::{Deserialize, Serialize};
+use explode_ramdisk::files::{
+    Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Stat, Synced,
+};
 
-/// A call that was made, and why it failed, if it has.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Done {
-    /// What.
-    pub what: What,
-    /// The error, in words.
-    pub error: Option<String>,
-}
-
-/// What was done. Paths begin with a slash.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum What {
-    /// A mutate begins, with its number from 1.
-    Mutate(u32),
-    /// The stack was unmounted, and is mounted again.
-    Restart,
-    /// A file was opened that is made if it is not there; and cut, if so.
-    Create(String, bool),
-    /// These bytes were written at this offset.
-    Write(String, u64, Vec<u8>, How),
-    /// ftruncate to so many bytes.
-    Resize(String, u64),
-    /// fsync of a file or of a directory.
-    Fsync(String),
-    /// fdatasync.
-    Fdatasync(String),
-    /// mkdir.
-    Mkdir(String),
-    /// rmdir.
-    Rmdir(String),
-    /// link.
-    Link(String, String),
-    /// unlink.
-    Unlink(String),
-    /// rename.
-    Rename(String, String),
-    /// syncfs of the file system.
-    Syncfs,
-    /// sync of the machine.
-    Sync,
-    /// A command of the shell, with `$mnt` and `$dev` where the file system and its device are.
-    Shell(String),
-}
-
-/// In place of the path of an open file that has lost its name.
-pub(super) const NAMELESS: &str = "?";
-
-/// How bytes were written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum How {
-    /// By pwrite.
-    Plain,
-    /// Through a file opened with `O_DSYNC`.
-    DataSynced,
-    /// Through one opened with `O_SYNC`.
-    Synced,
-    /// Through a shared mapping, and msync.
-    Mapped,
-}
-
-impl What {
-    /// Is it done to a file that has lost its name? No command does that.
-    pub(super) fn is_nameless(&self) -> bool {
-        match self {
-            What::Write(path, ..) | What::Resize(path, _) | What::Fsync(path) | What::Fdatasync(path) => {
-                path == NAMELESS
-            }
-            _ => false,
-        }
-    }
-}
+use super::what::{Done, How, NAMELESS, What};
 
 /// Where calls are written down; a copy is the same.
 #[derive(Clone, Debug, Default)]
@@ -125,11 +59,24 @@ impl CallLog {
         self.0.borrow().open.get(&fd).cloned().unwrap_or_else(|| (NAMELESS.to_owned(), How::Plain))
     }
 
-    /// Whoever has a file open goes by its new name, if it has one.
+    /// Whoever has a file open goes by its new name, if it has one; so does who has one in a directory that was renamed.
     fn renamed(&self, from: &str, to: &str) {
-        let mut inner = self.0.borrow_mut();
-        let of_it = inner.open.values_mut().filter(|(path, _)| path == from);
-        of_it.for_each(|(path, _)| to.clone_into(path));
+        for (path, _) in self.0.borrow_mut().open.values_mut() {
+            match path.strip_prefix(from) {
+                Some("") => to.clone_into(path),
+                Some(below) if below.starts_with('/') => *path = format!("{to}{below}"),
+                _ => {}
+            }
+        }
+    }
+
+    /// Two names have changed places.
+    fn exchanged(&self, one: &str, other: &str) {
+        // No path is like this one: all others begin with a slash.
+        let between = "between";
+        for (from, to) in [(one, between), (other, one), (between, other)] {
+            self.renamed(from, to);
+        }
     }
 }
 
@@ -138,6 +85,7 @@ struct Noted {
     log: CallLog,
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Files for Noted {
     fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
         self.log.opened(path, How::Plain, flags, self.files.open(path, flags))
@@ -232,11 +180,7 @@ impl Files for Noted {
     }
 
     fn open_synced(&self, path: &str, flags: OpenFlags, synced: Synced) -> Result<Fd> {
-        let how = match synced {
-            Synced::Data => How::DataSynced,
-            Synced::All => How::Synced,
-        };
-        self.log.opened(path, how, flags, self.files.open_synced(path, flags, synced))
+        self.log.opened(path, synced.into(), flags, self.files.open_synced(path, flags, synced))
     }
 
     fn write_mapped(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
@@ -245,7 +189,175 @@ impl Files for Noted {
         self.log.made(what, self.files.write_mapped(fd, offset, data))
     }
 
+    fn symlink(&self, target: &str, path: &str) -> Result<()> {
+        let what = What::Symlink(target.to_owned(), path.to_owned());
+        self.log.made(what, self.files.symlink(target, path))
+    }
+
+    fn readlink(&self, path: &str) -> Result<String> {
+        self.files.readlink(path)
+    }
+
+    fn chmod(&self, path: &str, mode: u32) -> Result<()> {
+        self.log.made(What::Chmod(path.to_owned(), mode), self.files.chmod(path, mode))
+    }
+
+    fn mode(&self, path: &str) -> Result<u32> {
+        self.files.mode(path)
+    }
+
+    fn setxattr(&self, path: &str, name: &str, value: &[u8]) -> Result<()> {
+        let what = What::Setxattr(path.to_owned(), name.to_owned(), value.to_vec());
+        self.log.made(what, self.files.setxattr(path, name, value))
+    }
+
+    fn removexattr(&self, path: &str, name: &str) -> Result<()> {
+        let what = What::Removexattr(path.to_owned(), name.to_owned());
+        self.log.made(what, self.files.removexattr(path, name))
+    }
+
+    fn xattrs(&self, path: &str) -> Result<Vec<(String, Vec<u8>)>> {
+        self.files.xattrs(path)
+    }
+
+    fn rename_with(&self, from: &str, to: &str, how: Renaming) -> Result<()> {
+        let result = self.files.rename_with(from, to, how);
+        let what = match how {
+            Renaming::NoReplace => What::RenameNoReplace,
+            Renaming::Exchange => What::Exchange,
+        };
+        match how {
+            _ if result.is_err() => {}
+            Renaming::NoReplace => self.log.renamed(from, to),
+            Renaming::Exchange => self.log.exchanged(from, to),
+        }
+        self.log.made(what(from.to_owned(), to.to_owned()), result)
+    }
+
+    fn open_unnamed(&self, directory: &str) -> Result<Fd> {
+        self.log.made(What::Unnamed(directory.to_owned()), self.files.open_unnamed(directory))
+    }
+
+    fn link_open(&self, fd: Fd, to: &str) -> Result<()> {
+        let (path, how) = self.log.file(fd);
+        let result = self.files.link_open(fd, to);
+        if result.is_ok() && path == NAMELESS {
+            self.log.0.borrow_mut().open.insert(fd, (to.to_owned(), how));
+        }
+        self.log.made(What::LinkOpen(path, to.to_owned()), result)
+    }
+
+    fn fallocate(&self, fd: Fd, how: Fallocate, offset: u64, len: u64) -> Result<()> {
+        let what = What::Fallocate(self.log.file(fd).0, how, offset, len);
+        self.log.made(what, self.files.fallocate(fd, how, offset, len))
+    }
+
+    fn clone_file(&self, from: Fd, to: Fd) -> Result<()> {
+        let what = What::Clone(self.log.file(from).0, self.log.file(to).0);
+        self.log.made(what, self.files.clone_file(from, to))
+    }
+
     fn read_file(&self, path: &str) -> Result<Vec<u8>> {
         self.files.read_file(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use explode_ramdisk::files::{Granule, SimFiles};
+    use explode_ramdisk::{Image, Recording, Storage};
+    use nix::errno::Errno;
+
+    use super::*;
+
+    fn simulated() -> SimFiles {
+        let storage = Storage::new(Image::new(), Recording::Off);
+        SimFiles::mount(storage, 0, Granule::default()).unwrap()
+    }
+
+    /// What was done, and has it succeeded?
+    fn said(log: &CallLog) -> Vec<(What, bool)> {
+        log.done().into_iter().map(|done| (done.what, done.error.is_none())).collect()
+    }
+
+    #[test]
+    fn calls_with_a_default_go_on_to_the_files_and_are_written_down() {
+        let (files, log) = (simulated(), CallLog::default());
+        let noted = log.around(Rc::new(files.clone()));
+        let fd = noted.open("/a", OpenFlags::CREATE).unwrap();
+        noted.symlink("to", "/l").unwrap();
+        noted.chmod("/a", 0o600).unwrap();
+        noted.setxattr("/a", "user.a", b"one").unwrap();
+        noted.setxattr("/a", "user.b", b"").unwrap();
+        noted.removexattr("/a", "user.b").unwrap();
+        assert_eq!(noted.removexattr("/a", "user.b"), Err(Errno::ENODATA));
+        noted.fallocate(fd, Fallocate::Allocate, 0, 4096).unwrap();
+        noted.rename_with("/a", "/b", Renaming::NoReplace).unwrap();
+        noted.fsync(fd).unwrap();
+        let other = noted.open("/c", OpenFlags::CREATE).unwrap();
+        noted.clone_file(fd, other).unwrap();
+
+        // Both ask the same files.
+        for asked in [&*noted, &files] {
+            assert_eq!(asked.readlink("/l"), Ok("to".to_owned()));
+            assert_eq!(asked.mode("/b"), Ok(0o600));
+            assert_eq!(asked.xattrs("/b"), Ok(vec![("user.a".to_owned(), b"one".to_vec())]));
+            assert_eq!(asked.stat("/c").unwrap().size, 4096);
+        }
+        let text = str::to_owned;
+        let attribute = |name, value: &[u8]| What::Setxattr(text("/a"), text(name), value.to_vec());
+        let removed = || What::Removexattr(text("/a"), text("user.b"));
+        assert_eq!(
+            said(&log),
+            [
+                (What::Create(text("/a"), false), true),
+                (What::Symlink(text("to"), text("/l")), true),
+                (What::Chmod(text("/a"), 0o600), true),
+                (attribute("user.a", b"one"), true),
+                (attribute("user.b", b""), true),
+                (removed(), true),
+                (removed(), false),
+                (What::Fallocate(text("/a"), Fallocate::Allocate, 0, 4096), true),
+                (What::RenameNoReplace(text("/a"), text("/b")), true),
+                (What::Fsync(text("/b")), true),
+                (What::Create(text("/c"), false), true),
+                (What::Clone(text("/b"), text("/c")), true),
+            ]
+        );
+        assert!(log.done().iter().all(|done| done.beyond_commands().is_none()));
+    }
+
+    #[test]
+    fn what_no_command_does_is_known_once_it_has_succeeded() {
+        let log = CallLog::default();
+        let noted = log.around(Rc::new(simulated()));
+        let beyond = || log.done().last().unwrap().beyond_commands();
+        let fd = noted.open_unnamed("/").unwrap();
+        assert!(beyond().unwrap().contains("O_TMPFILE"));
+        noted.pwrite(fd, 0, b"one").unwrap();
+        assert!(beyond().unwrap().contains("never had one"));
+        noted.link_open(fd, "/a").unwrap();
+        assert!(beyond().unwrap().contains("never had one"));
+        // From now on it has a name.
+        noted.pwrite(fd, 0, b"two").unwrap();
+        assert_eq!(beyond(), None);
+        noted.rename_with("/a", "/b", Renaming::Exchange).unwrap_err();
+        assert_eq!(beyond(), None);
+        noted.mkdir("/b").unwrap();
+        noted.rename_with("/a", "/b", Renaming::Exchange).unwrap();
+        assert!(beyond().unwrap().contains("RENAME_EXCHANGE"));
+        noted.fsync(fd).unwrap();
+        assert_eq!(said(&log).pop(), Some((What::Fsync("/b".to_owned()), true)));
+    }
+
+    #[test]
+    fn an_open_file_goes_with_its_directory() {
+        let log = CallLog::default();
+        let noted = log.around(Rc::new(simulated()));
+        noted.mkdir("/d").unwrap();
+        let fd = noted.open("/d/a", OpenFlags::CREATE).unwrap();
+        noted.rename("/d", "/e").unwrap();
+        noted.fsync(fd).unwrap();
+        assert_eq!(said(&log).pop(), Some((What::Fsync("/e/a".to_owned()), true)));
     }
 }

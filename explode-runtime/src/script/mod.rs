@@ -15,11 +15,13 @@ mod log;
 mod notes;
 mod sh;
 mod steps;
+mod what;
 mod xfstests;
 
 pub use case::{Case, Refused, gather};
 pub use evidence::{Block, Disks, Evidence};
-pub use log::{CallLog, Done, How, What};
+pub use log::CallLog;
+pub use what::{Done, How, What};
 pub use xfstests::Test;
 
 /// A word of the shell that is this text.
@@ -36,4 +38,10 @@ fn word(text: &str) -> String {
 fn path(path: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%, ".contains(c);
     if path.chars().all(plain) { format!("\"$mnt{path}\"") } else { format!("\"$mnt\"{}", word(path)) }
+}
+
+/// Bytes as getfattr(1) writes them with `-e hex`, and setfattr(1) takes them.
+fn hexadecimal(bytes: &[u8]) -> String {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("0x{digits}")
 }

@@ -34,10 +34,15 @@ impl Case {
         lines.extend(comment(&self.head()));
         lines.push("#".to_owned());
         lines.extend(comment(&self.honesty(path)));
+        let attr = if programs.iter().any(|program| program.ends_with("fattr")) {
+            "\ngetfattr and setfattr are in the package attr."
+        } else {
+            ""
+        };
         lines.push("#".to_owned());
         lines.extend(comment(&format!(
             "usage: as root, `sh SCRIPT [--control] [DEVICE]`. Exit code 1: the loss is there. 0: it is not. 2: something is missing, or \
-             could not be done.\nNeeds {}, a loop device or a block device that may be overwritten, and the file system {} in the kernel.",
+             could not be done.\nNeeds {}, a loop device or a block device that may be overwritten, and the file system {} in the kernel.{attr}",
             programs.join(", "),
             self.system.driver
         )));
@@ -248,6 +253,8 @@ fn programs(case: &Case) -> Vec<String> {
         super::What::Shell(text) => Some(text),
         _ => None,
     });
+    let more = steps::programs(&case.done).chain(demands::programs(&case.demands));
+    programs.extend(more.map(str::to_owned));
     let named = texts.chain(steps).flat_map(|text| crate::shell::programs(text));
     programs.extend(named.filter(|program| program.sure).map(|program| program.name));
     programs.sort_unstable();

@@ -1,8 +1,10 @@
 //! What was done, as plain commands.
 
+use explode_ramdisk::files::Fallocate;
+
 use super::data::Data;
-use super::log::{Done, How, What};
-use super::path;
+use super::what::{Done, How, What};
+use super::{hexadecimal, path, word};
 use crate::choose::Choice;
 
 /// Lines that do it again; `choices` are those of each mutate.
@@ -47,10 +49,60 @@ fn command(what: &What, data: &mut Data) -> (String, String) {
         What::Link(from, to) => (format!("ln {} {}", path(from), path(to)), "link".to_owned()),
         What::Unlink(name) => (format!("rm {}", path(name)), "unlink".to_owned()),
         What::Rename(from, to) => (format!("mv -T {} {}", path(from), path(to)), "rename".to_owned()),
+        What::RenameNoReplace(from, to) => {
+            (format!("mv -nT {} {}", path(from), path(to)), "renameat2 with RENAME_NOREPLACE".to_owned())
+        }
+        What::Symlink(target, name) => {
+            (format!("ln -s -- {} {}", word(target), path(name)), "symlink".to_owned())
+        }
+        // With fewer digits chmod(1) leaves a directory its bits 06000.
+        What::Chmod(name, mode) => (format!("chmod {mode:05o} {}", path(name)), "chmod".to_owned()),
+        What::Setxattr(file, name, value) => {
+            // Without a value it is empty.
+            let value = if value.is_empty() { String::new() } else { format!(" -v {}", hexadecimal(value)) };
+            (format!("setfattr -n {}{value} {}", word(name), path(file)), "setxattr".to_owned())
+        }
+        What::Removexattr(file, name) => {
+            (format!("setfattr -x {} {}", word(name), path(file)), "removexattr".to_owned())
+        }
+        What::Fallocate(file, how, at, len) => fallocate(file, *how, *at, *len),
+        What::LinkOpen(from, to) => {
+            (format!("ln {} {}", path(from), path(to)), "linkat of the open file".to_owned())
+        }
+        What::Clone(from, to) => {
+            (format!("cp --reflink=always {} {}", path(from), path(to)), "ioctl FICLONE".to_owned())
+        }
+        // No script is made of these: `Done::beyond_commands`.
+        What::Exchange(..) => ("false".to_owned(), "renameat2 with RENAME_EXCHANGE".to_owned()),
+        What::Unnamed(directory) => ("false".to_owned(), format!("open(\"{directory}\", O_TMPFILE)")),
         What::Syncfs => ("sync -f \"$mnt\"".to_owned(), "syncfs".to_owned()),
         What::Sync => ("sync".to_owned(), "sync".to_owned()),
         What::Shell(text) => (format!("(\n    {text}\n    )"), "the checker's own command".to_owned()),
     }
+}
+
+fn fallocate(file: &str, how: Fallocate, at: u64, len: u64) -> (String, String) {
+    let (option, flag) = match how {
+        Fallocate::Allocate => ("", ""),
+        Fallocate::KeepSize => (" -n", " with FALLOC_FL_KEEP_SIZE"),
+        Fallocate::PunchHole => (" -p", " with FALLOC_FL_PUNCH_HOLE"),
+        Fallocate::ZeroRange => (" -z", " with FALLOC_FL_ZERO_RANGE"),
+        Fallocate::CollapseRange => (" -c", " with FALLOC_FL_COLLAPSE_RANGE"),
+        Fallocate::InsertRange => (" -i", " with FALLOC_FL_INSERT_RANGE"),
+    };
+    (
+        format!("fallocate{option} -o {at} -l {len} {}", path(file)),
+        format!("fallocate{flag}: {len} bytes at byte {at} of \"{file}\""),
+    )
+}
+
+/// Programs that these commands call, and not every Linux has.
+pub(super) fn programs(done: &[Done]) -> impl Iterator<Item = &'static str> {
+    done.iter().filter(|done| done.error.is_none()).filter_map(|done| match done.what {
+        What::Setxattr(..) | What::Removexattr(..) => Some("setfattr"),
+        What::Fallocate(..) => Some("fallocate"),
+        _ => None,
+    })
 }
 
 fn write(file: &str, at: u64, bytes: &[u8], how: How, data: &mut Data) -> (String, String) {
@@ -120,6 +172,24 @@ mod tests {
             call(What::Write("/a".into(), 4096, vec![1; 4096], How::DataSynced)),
             "dd if=\"$work/data1\" of=\"$mnt/a\" bs=4096 seek=1 conv=notrunc status=none oflag=dsync"
         );
+        for (what, line) in [
+            (
+                What::Setxattr("/a".into(), "user.a".into(), b"v\xff".to_vec()),
+                "setfattr -n user.a -v 0x76ff \"$mnt/a\"",
+            ),
+            (What::Setxattr("/a".into(), "user.a b".into(), Vec::new()), "setfattr -n 'user.a b' \"$mnt/a\""),
+            (What::Removexattr("/a".into(), "user.a".into()), "setfattr -x user.a \"$mnt/a\""),
+            (What::Symlink("-to the".into(), "/l".into()), "ln -s -- '-to the' \"$mnt/l\""),
+            (What::Chmod("/d".into(), 0o700), "chmod 00700 \"$mnt/d\""),
+            (
+                What::Fallocate("/a".into(), Fallocate::PunchHole, 4096, 512),
+                "fallocate -p -o 4096 -l 512 \"$mnt/a\"",
+            ),
+            (What::RenameNoReplace("/a".into(), "/b".into()), "mv -nT \"$mnt/a\" \"$mnt/b\""),
+            (What::Clone("/a".into(), "/b".into()), "cp --reflink=always \"$mnt/a\" \"$mnt/b\""),
+        ] {
+            assert_eq!(call(what), line);
+        }
         assert_eq!(comment("a b\nc"), ["# a b", "# c"]);
     }
 }

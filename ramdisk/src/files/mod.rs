@@ -16,6 +16,7 @@ mod tree;
 mod whose;
 
 use nix::errno::Errno;
+use serde::{Deserialize, Serialize};
 
 pub use granule::Granule;
 pub use posix::SimFiles;
@@ -88,7 +89,7 @@ pub enum Renaming {
 }
 
 /// What `fallocate(2)` does with a range of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Fallocate {
     /// It has blocks, and the file reaches at least to its end.
     Allocate,
