@@ -121,9 +121,9 @@ fn apart(tally: &Tally) {
     }
     let (trace, says) = READERS;
     tally.case(&format!("{trace} replays as its readers do it"), || kept_bug(folder.path(), trace, says));
-    tally.case("bugs/vfat-rename/replace.toml: what was replaced is lost, by sh alone", || {
-        replaced(folder.path())
-    });
+    for (file, says) in BY_PROGRAMS {
+        tally.case(&format!("{file}: by programs alone"), || by_programs(folder.path(), file, says));
+    }
     for trace in bugs::deadly() {
         let says = r#""verdict":"kernel-oops""#;
         tally.case(&format!("{trace} ends a guest of its own"), || kept_bug(folder.path(), &trace, says));
@@ -270,12 +270,12 @@ fn kept_bug(folder: &Path, trace: &str, says: &str) -> Result<(), String> {
     (ran.code == 1 && shown).then_some(()).ok_or(format!("{ran:?}"))
 }
 
-/// A file that is replaced on VFAT, with fsyncs of both and of the directory, is empty on the only crash disk.
-fn replaced(folder: &Path) -> Result<(), String> {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/bugs/vfat-rename/replace.toml");
-    let ran = explode_in(folder, ["run", file, "--format", "jsonl", "--out", "replaced"]);
-    let shown = ran.out.contains("t has ''; there are: FSCK0000.REC t");
-    (ran.code == 1 && shown).then_some(()).ok_or(format!("{ran:?}"))
+/// A stack file of a known bug, whose calls are made by programs; `says` is the finding's message.
+fn by_programs(folder: &Path, file: &str, says: &str) -> Result<(), String> {
+    let out = file.replace('/', "-");
+    let file = format!("{}/{file}", env!("CARGO_MANIFEST_DIR"));
+    let ran = explode_in(folder, ["run", &file, "--format", "jsonl", "--out", &out]);
+    (ran.code == 1 && ran.out.contains(says)).then_some(()).ok_or(format!("{ran:?}"))
 }
 
 /// A stack file that names a function.
@@ -324,6 +324,13 @@ const READERS: (&str, &str) = (
     "bugs/ext4-fsync-unwritten/trace.json",
     r#""message":"fsync /file succeeded, and on the disk /file has another byte 8192: 0,"#,
 );
+
+/// Stack files, and what they say: a file that is replaced with all fsyncs is empty on the only crash disk; of a file and a directory that were
+/// exchanged both names lead to the file, which fsck.fat empties under one.
+const BY_PROGRAMS: [(&str, &str); 2] = [
+    ("bugs/vfat-rename/replace.toml", "t has ''; there are: FSCK0000.REC t"),
+    ("bugs/vfat-exchange/exchange.toml", "y is gone; there are: FSCK0000.REC FSCK0001.REC a b"),
+];
 
 /// How many guests have their logs compared: 3, or what this variable says.
 const BOOTS: &str = "EXPLODE_SAME_LOG_GUESTS";
