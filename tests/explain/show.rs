@@ -176,6 +176,8 @@ fn refused() {
     explode(folder.path(), "show damaged.json").refused(&["damaged.json", "not a trace"]);
     explode(folder.path(), "show absent.json").refused(&["absent.json", "No such file"]);
     for form in ["sh", "xfstests"] {
-        explode(folder.path(), &format!("show damaged.json --as {form}")).refused(&["invalid value", "text"]);
+        explode(folder.path(), &format!("show damaged.json --as {form}"))
+            .refused(&["damaged.json", "not a trace"]);
     }
+    explode(folder.path(), "show damaged.json --as prose").refused(&["invalid value", "xfstests"]);
 }

@@ -27,14 +27,6 @@ pub const SYSTEMS: &[(&str, bool)] = &[
 /// Every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
     logs(cx, report);
-    report.case("overlay: the same way gives the same events", |_| {
-        let way = ["write /a behind a hole; fsync /a, /", "mkdir /d; write /d/c", "sync"];
-        let events = || some(cx, "fs-sync-overlay", &way).events;
-        let first = events();
-        assert!(first.len() > 40, "{} events", first.len());
-        // Many mounts later, those of crash disks included.
-        assert!((0..4).all(|_| events() == first), "the events differ");
-    });
     for &(system, flushes) in SYSTEMS {
         report.case(&format!("{system}: found where flushes do nothing, and only there"), |_| {
             let fsync = ["write /a; fsync /a, /"];
