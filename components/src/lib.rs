@@ -4,6 +4,7 @@
 pub mod broken;
 pub mod db;
 pub mod engine;
+mod forward;
 pub mod fs;
 pub mod vdisk;
 

@@ -11,6 +11,8 @@ use explode_runtime::check::{Profile, Promise};
 use explode_runtime::recover::{Below, Component, Fault, Surface};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 
+use crate::forward::forward;
+
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
     name: "lying-sync",
@@ -281,6 +283,8 @@ impl Liar {
 }
 
 impl Files for Liar {
+    forward!(pread pwrite ftruncate fstat stat readdir mkdir symlink readlink);
+
     fn fsync(&self, fd: Fd) -> Result<()> {
         self.has_grown(fd)?;
         let inode = self.files.fstat(fd)?.inode;
@@ -349,27 +353,6 @@ impl Files for Liar {
         self.open.borrow_mut().remove(&fd);
         self.files.close(fd)
     }
-    fn pread(&self, fd: Fd, offset: u64, buf: &mut [u8]) -> Result<usize> {
-        self.files.pread(fd, offset, buf)
-    }
-    fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
-        self.files.pwrite(fd, offset, data)
-    }
-    fn ftruncate(&self, fd: Fd, size: u64) -> Result<()> {
-        self.files.ftruncate(fd, size)
-    }
-    fn fstat(&self, fd: Fd) -> Result<Stat> {
-        self.files.fstat(fd)
-    }
-    fn stat(&self, path: &str) -> Result<Stat> {
-        self.files.stat(path)
-    }
-    fn readdir(&self, path: &str) -> Result<Vec<(String, Kind)>> {
-        self.files.readdir(path)
-    }
-    fn mkdir(&self, path: &str) -> Result<()> {
-        self.files.mkdir(path)
-    }
     fn rmdir(&self, path: &str) -> Result<()> {
         self.files.rmdir(path)?;
         self.loses(path)
@@ -390,12 +373,6 @@ impl Files for Liar {
         self.files.rename(from, to)?;
         self.loses(from)?;
         self.moves(to)
-    }
-    fn symlink(&self, target: &str, path: &str) -> Result<()> {
-        self.files.symlink(target, path)
-    }
-    fn readlink(&self, path: &str) -> Result<String> {
-        self.files.readlink(path)
     }
     fn chmod(&self, path: &str, mode: u32) -> Result<()> {
         if self.lies != Lies::Modes {

@@ -3,10 +3,12 @@
 
 use std::rc::Rc;
 
-use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result, Stat};
+use explode_ramdisk::files::{Files, Result};
 use explode_runtime::recover::{Below, Component, Fault, Surface};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 use nix::errno::Errno;
+
+use crate::forward::forward;
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -53,6 +55,8 @@ struct Stepping {
 }
 
 impl Files for Stepping {
+    forward!(open close pread pwrite ftruncate fstat fsync fdatasync stat readdir mkdir rmdir link unlink sync_dir sync);
+
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         if !self.steps {
             return self.files.rename(from, to);
@@ -63,54 +67,5 @@ impl Files for Stepping {
         }
         self.files.link(from, to)?;
         self.files.unlink(from)
-    }
-
-    fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
-        self.files.open(path, flags)
-    }
-    fn close(&self, fd: Fd) -> Result<()> {
-        self.files.close(fd)
-    }
-    fn pread(&self, fd: Fd, offset: u64, buf: &mut [u8]) -> Result<usize> {
-        self.files.pread(fd, offset, buf)
-    }
-    fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
-        self.files.pwrite(fd, offset, data)
-    }
-    fn ftruncate(&self, fd: Fd, size: u64) -> Result<()> {
-        self.files.ftruncate(fd, size)
-    }
-    fn fstat(&self, fd: Fd) -> Result<Stat> {
-        self.files.fstat(fd)
-    }
-    fn fsync(&self, fd: Fd) -> Result<()> {
-        self.files.fsync(fd)
-    }
-    fn fdatasync(&self, fd: Fd) -> Result<()> {
-        self.files.fdatasync(fd)
-    }
-    fn stat(&self, path: &str) -> Result<Stat> {
-        self.files.stat(path)
-    }
-    fn readdir(&self, path: &str) -> Result<Vec<(String, Kind)>> {
-        self.files.readdir(path)
-    }
-    fn mkdir(&self, path: &str) -> Result<()> {
-        self.files.mkdir(path)
-    }
-    fn rmdir(&self, path: &str) -> Result<()> {
-        self.files.rmdir(path)
-    }
-    fn link(&self, from: &str, to: &str) -> Result<()> {
-        self.files.link(from, to)
-    }
-    fn unlink(&self, path: &str) -> Result<()> {
-        self.files.unlink(path)
-    }
-    fn sync_dir(&self, path: &str) -> Result<()> {
-        self.files.sync_dir(path)
-    }
-    fn sync(&self) -> Result<()> {
-        self.files.sync()
     }
 }

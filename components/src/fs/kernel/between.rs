@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use std::os::fd::AsFd as _;
 use std::rc::Rc;
 
-use explode_ramdisk::files::{Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Stat};
+use explode_ramdisk::files::{Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result};
 use explode_runtime::between::{Between, Own};
 use explode_runtime::devices::KernelDisks;
 use explode_runtime::recover::Fault;
 use nix::errno::Errno;
 
 use super::MountedFiles;
+use crate::forward::forward;
 
 /// The calls of mounted files. After each one that changes or syncs anything, whether it has succeeded or not, the kernel may do
 /// something.
@@ -96,6 +97,8 @@ impl BetweenCalls {
 }
 
 impl Files for BetweenCalls {
+    forward!(pread fstat stat readdir readlink);
+
     fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
         let opened = self.files.open(path, flags);
         if !flags.create && !flags.truncate {
@@ -175,21 +178,6 @@ impl Files for BetweenCalls {
     fn close(&self, fd: Fd) -> Result<()> {
         let closed = self.files.close(fd);
         if self.changed.borrow_mut().remove(&fd.0) { self.after("close", closed) } else { closed }
-    }
-    fn pread(&self, fd: Fd, offset: u64, buf: &mut [u8]) -> Result<usize> {
-        self.files.pread(fd, offset, buf)
-    }
-    fn fstat(&self, fd: Fd) -> Result<Stat> {
-        self.files.fstat(fd)
-    }
-    fn stat(&self, path: &str) -> Result<Stat> {
-        self.files.stat(path)
-    }
-    fn readdir(&self, path: &str) -> Result<Vec<(String, Kind)>> {
-        self.files.readdir(path)
-    }
-    fn readlink(&self, path: &str) -> Result<String> {
-        self.files.readlink(path)
     }
     fn mode(&self, path: &str) -> Result<u32> {
         self.files.mode(path)
