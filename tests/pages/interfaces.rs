@@ -25,6 +25,8 @@ fn lines() -> Vec<Value> {
         format!("if test -e {{path}}/broken; then exit 7; fi; ! mkdir {} 2>/dev/null", once.display());
     let steps = ["sleep 1.2", "touch {path}/broken"];
     lines.extend(run_commands(folder.path(), "commands", &check, &steps, "").expect(4).json());
+    // One that has no symbolic links.
+    lines.extend(run(0, "fs-ways --stack toyfs --set fs-ways.calls=symlink --depth 1 --out without"));
     lines
 }
 

@@ -52,7 +52,7 @@ pub struct RunInfo {
     /// What the components keep where no event shows it.
     pub hides: Vec<String>,
     /// What the stack does not have, and the checker does without.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leaves_out: Vec<String>,
     /// Are checks skipped whose verdict is known?
     #[serde(default)]
