@@ -1,7 +1,7 @@
 //! What only a mounted directory can do wrong: lead elsewhere, keep descriptors.
 
 use explode_components::fs::mounted::MountedFiles;
-use explode_ramdisk::files::{Files, OpenFlags};
+use explode_ramdisk::files::{Files, Kind, OpenFlags};
 use nix::errno::Errno;
 
 use crate::directory;
@@ -16,7 +16,11 @@ fn what_is_no_file_leads_nowhere() {
     std::os::unix::fs::symlink("..", root.join("up")).unwrap();
     let files = MountedFiles::new(&root).unwrap();
     assert_eq!(files.open("/link", OpenFlags::EXISTING), Err(Errno::ELOOP));
-    assert_eq!(files.stat("/link"), Err(Errno::EUCLEAN));
+    assert_eq!(files.stat("/link").unwrap().kind, Kind::Symlink);
+    let links = ["link", "up"].map(|name| (name.to_owned(), Kind::Symlink));
+    assert_eq!(files.readdir("/").unwrap(), links);
+    let _socket = std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
+    assert_eq!(files.stat("/socket"), Err(Errno::EUCLEAN));
     assert_eq!(files.readdir("/"), Err(Errno::EUCLEAN));
     assert_eq!(files.stat("/up/outside"), Err(Errno::ENOTDIR));
     assert_eq!(files.readdir("/up"), Err(Errno::ENOTDIR));

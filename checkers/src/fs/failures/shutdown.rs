@@ -1,13 +1,13 @@
 //! A file system that shuts itself down: after an error that it cannot get over (XFS: its log could not be written) every call
 //! says EIO, until it is unmounted and mounted again (ioctl_xfs_goingdown(2) says of this state that it is "totally unusable" until
-//! then).
+//! then). Or it makes itself read-only: btrfs, when it has to give up a transaction (`btrfs_abort_transaction`).
 //!
 //! There is nothing to compare then, and nothing to go on with: the path ends. What was synced before the call must be there all the
 //! same, on every disk that a crash at this moment can leave, recovered and mounted. The call may have had its effect if it has said
 //! so, and has none if it has failed; but for the contents of the file that it writes, syncs or cuts, of which nothing is
 //! promised.
 
-use explode_ramdisk::files::Files;
+use explode_ramdisk::files::{Files, Kind, OpenFlags};
 use explode_runtime::check::{Failure, Verdict, Violation};
 use nix::errno::Errno;
 
@@ -23,10 +23,25 @@ pub struct Down {
     changes: &'static [&'static str],
 }
 
-/// Does everything that a file system can be asked say EIO?
+/// Does everything that a file system can be asked say EIO, or can nothing be changed any more?
 pub fn is_down(files: &dyn Files) -> bool {
     let says = |answer: Option<Errno>| answer == Some(Errno::EIO);
-    says(files.stat("/").err()) && says(files.readdir("/").err()) && says(files.sync().err())
+    let dead = says(files.stat("/").err()) && says(files.readdir("/").err()) && says(files.sync().err());
+    dead || is_read_only(files)
+}
+
+/// Has it made itself read-only? Then no file can be opened for writing. Asking changes nothing.
+fn is_read_only(files: &dyn Files) -> bool {
+    let mut entries = files.readdir("/").unwrap_or_default().into_iter();
+    let file = entries.find(|(_, kind)| *kind == Kind::File);
+    file.is_some_and(|(name, _)| match files.open(&format!("/{name}"), OpenFlags::EXISTING) {
+        Ok(fd) => {
+            // What closing says is not the question.
+            let _ = files.close(fd);
+            false
+        }
+        Err(errno) => errno == Errno::EROFS,
+    })
 }
 
 impl Down {

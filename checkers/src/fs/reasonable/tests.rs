@@ -260,6 +260,9 @@ fn two_directories_may_be_there_both_one_or_none() {
     assert!(both.allows(&empty) && !forced.allows(&empty));
 }
 
+/// What is written there.
+const MINE: [u8; 4096] = [b'm'; 4096];
+
 /// A forced file `/a` with unsynced bytes, and a forced empty one, `/b`; what of a tree that was found counts, by its word.
 fn judged(excluded: &[&'static str], a: &[u8], b: bool) -> Option<String> {
     let line = |name: &&'static str| Promise { name, kept: false, quote: "", source: "" };
@@ -269,7 +272,7 @@ fn judged(excluded: &[&'static str], a: &[u8], b: bool) -> Option<String> {
         way = way.call(&Call::Creat { path: path.into() });
     }
     way = way.sync();
-    way.history.add(&way.fs, &Call::Pwrite { path: "/a".into(), at: 0 }, b"mine");
+    way.history.add(&way.fs, &Call::Pwrite { path: "/a".into(), at: 0 }, &MINE);
     let file = |path: &str, bytes: &[u8]| Node::File {
         path: path.into(),
         links: 1,
@@ -297,12 +300,12 @@ fn judged(excluded: &[&'static str], a: &[u8], b: bool) -> Option<String> {
 fn an_exclusion_of_unsynced_contents_hides_nothing_else() {
     let word = |word: &str| Some(word.to_owned());
     for excluded in [&[][..], &["unsynced-contents"]] {
-        assert_eq!(judged(excluded, b"mine", true), None);
+        assert_eq!(judged(excluded, &MINE, true), None);
         assert_eq!(judged(excluded, b"", true), None, "not written yet");
         assert_eq!(judged(excluded, b"his!", true), word("unsynced-contents"));
-        assert_eq!(judged(excluded, b"mine, and more", true), word("unsynced-contents"));
+        assert_eq!(judged(excluded, &[b'm'; 5000], true), word("unsynced-contents"));
     }
     let excluded = &["unsynced-contents"];
     assert_eq!(judged(excluded, b"his!", false), word("flushed-name"));
-    assert_eq!(judged(excluded, b"mine, and more", false), word("flushed-name"));
+    assert_eq!(judged(excluded, &[b'm'; 5000], false), word("flushed-name"));
 }
