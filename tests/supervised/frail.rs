@@ -11,7 +11,8 @@ use explode::runtime::recover::{Below, Blame, Component, Fault, Recovery, Stack,
 use explode::runtime::run::{
     Bounds, CheckerDef, ComponentDef, Mode, OptionDef, Options, Registry, Target, UsageError,
 };
-use nix::sys::signal::{Signal, raise};
+use nix::sys::signal::{Signal, kill, raise};
+use nix::unistd::getppid;
 
 use crate::kernel;
 
@@ -76,6 +77,7 @@ pub fn registry() -> Registry {
     for (how, place) in WAYS.into_iter().flat_map(|how| PLACES.map(|place| (how, place))) {
         add(format!("frail-{how}-{place}"), Options::none().with("how", how).with("where", place), 3);
     }
+    add("frail-interrupt".to_owned(), Options::none().with("how", "interrupt").with("where", "mount"), 3);
     add("frail-slow".to_owned(), Options::none().with("slow", 40_u64), 1);
     add("frail-long".to_owned(), Options::none().with("slow", 700_u64), 1);
     add("frail-slower".to_owned(), Options::none().with("slow", 3_600_000_u64), 1);
@@ -136,6 +138,13 @@ impl Frail {
             "hang" => std::thread::sleep(Duration::from_secs(3600)),
             "exit" => std::process::exit(7),
             "abort" => std::process::abort(),
+            "interrupt" => {
+                // The second process that dies interrupts the run; the third is the replay.
+                if add("deaths", b".") == 2 {
+                    kill(getppid(), Signal::SIGINT).expect("it waits for this process");
+                }
+                std::process::abort();
+            }
             "kill" => drop(raise(Signal::SIGKILL)),
             "sysrq" => std::fs::write("/proc/sysrq-trigger", "c").expect("sysrq is there"),
             "warn" => kernel::warn(),
@@ -170,12 +179,6 @@ impl Dice {
     }
 
     fn roll(&self) {
-        let add = |path: &str, bytes: &[u8]| {
-            let mut file =
-                OpenOptions::new().append(true).create(true).open(path).expect("the dice are there");
-            file.write_all(bytes).expect("there is room");
-            file.metadata().expect("it is open").len()
-        };
         let step = add(&self.file, b".");
         // A fixed sequence that hits one step in 64, on average.
         if step.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23) % 64 != 0 {
@@ -191,6 +194,13 @@ impl Dice {
             raise(Signal::SIGKILL).expect("a process can kill itself");
         }
     }
+}
+
+/// Writes to the end of a file; how long it is then.
+fn add(path: &str, bytes: &[u8]) -> u64 {
+    let mut file = OpenOptions::new().append(true).create(true).open(path).expect("the folder is there");
+    file.write_all(bytes).expect("there is room");
+    file.metadata().expect("it is open").len()
 }
 
 /// Some lines on standard error, each in two parts.

@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 use tempfile::tempdir;
 
 use crate::common::processes::Mark;
-use crate::common::ran;
+use crate::common::{of_type, ran};
 use crate::deaths::{counts, run};
 use crate::trial;
 
@@ -18,6 +18,10 @@ pub fn trials() -> Vec<Trial> {
     vec![
         trial("the first Ctrl-C ends a run with its summary and how to resume it", first),
         trial("the second Ctrl-C ends a run at once", second),
+        trial(
+            "a death that a replay has confirmed is told, if the run ends before its unit is repeated",
+            confirmed,
+        ),
     ]
 }
 
@@ -72,4 +76,15 @@ fn second() {
     interrupt(&child);
     assert_eq!(child.wait().unwrap().code(), None);
     mark.nothing_left();
+}
+
+fn confirmed() {
+    let folder = tempdir().unwrap();
+    let lines = run(folder.path(), "frail-interrupt --out run").expect(1).json();
+    let finding = &of_type(&lines, "finding")[0];
+    assert_eq!((&finding["verdict"], &finding["replayed"]), (&"mount-failed".into(), &true.into()));
+    let summary = lines.last().unwrap();
+    assert_eq!((&summary["findings"], &summary["complete"]), (&1.into(), &false.into()), "{summary}");
+    // Two of the run, and the replay.
+    assert_eq!(std::fs::read(folder.path().join("deaths")).unwrap(), b"...");
 }

@@ -3,7 +3,8 @@
 //! The first time that a worker dies in a step the unit is repeated as it was. The second time the step is an error: if a replay
 //! dies there too, it is one of the checked system, and the unit goes on past it. If not, the unit is repeated again; a step that
 //! goes on like that is given up as broken. A worker that somebody else has ended says nothing of the step that it was in: the unit
-//! is just repeated. Nothing of an attempt counts but of the last.
+//! is just repeated. Nothing of an attempt counts but of the last, and of what a replay has confirmed: that is told even if the run
+//! ends before the unit comes there again.
 
 use std::collections::BTreeMap;
 
@@ -93,10 +94,12 @@ impl<'a> Attempts<'a> {
     pub fn run(&mut self, unit: &Unit, hearing: &mut Hearing<'_, '_>) -> Result<Option<UnitEnd>, RunError> {
         let mut order = Order::new(unit, hearing.strategy.wants());
         let mut deaths: BTreeMap<Step, Deaths> = BTreeMap::new();
+        let mut confirmed: Vec<ErrorFound> = Vec::new();
         let mut in_all = 0;
-        let end = loop {
+        let mut end = loop {
             // Only now: it has to know what was checked until now, units that died included.
             if !self.alive && !self.restart(hearing) {
+                confirmed.into_iter().for_each(|error| hearing.run.findings.found(error, 1));
                 return Ok(None);
             }
             let result = self.crew.run(&order, hearing);
@@ -110,10 +113,11 @@ impl<'a> Attempts<'a> {
             self.alive = false;
             in_all += 1;
             let snapshot = hearing.wary.take();
-            let then = self.died(unit, &mut order, &mut deaths, &death, snapshot, hearing)?;
+            let then = self.died(unit, &mut order, &mut deaths, &mut confirmed, &death, snapshot, hearing)?;
             if in_all == DEATHS {
                 let why = format!("the run ends: {DEATHS} workers have died of one unit, the last {death}");
                 hearing.run.findings.broken(&why, 1);
+                confirmed.into_iter().for_each(|error| hearing.run.findings.found(error, 1));
                 return Ok(None);
             }
             match then {
@@ -121,6 +125,11 @@ impl<'a> Attempts<'a> {
                 Then::Repeat => hearing.undo(),
             }
         };
+        for error in confirmed {
+            if !end.errors.iter().any(|(there, _)| there.is_like(&error.violation)) {
+                end.errors.push((error, 1));
+            }
+        }
         for (_, Deaths { last, .. }) in
             deaths.iter().filter(|(_, deaths)| !deaths.settled && deaths.replays == 0)
         {
@@ -141,6 +150,7 @@ impl<'a> Attempts<'a> {
         unit: &Unit,
         order: &mut Order,
         deaths: &mut BTreeMap<Step, Deaths>,
+        confirmed: &mut Vec<ErrorFound>,
         death: &Death,
         snapshot: Option<(Step, Snapshot)>,
         hearing: &mut Hearing<'_, '_>,
@@ -195,6 +205,9 @@ impl<'a> Attempts<'a> {
         };
         here.settled = true;
         if let Step::Disk { key, crashes, .. } = step {
+            if let Outcome::Error(..) = outcome {
+                confirmed.push(error);
+            }
             order.past.push(Past { key, crashes, outcome });
             return Ok(Then::Repeat);
         }
