@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use explode_ramdisk::files::{Files, Kind};
 
+use crate::fs::RESERVED;
+
 /// A file system's contents, by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tree(BTreeMap<String, Node>);
@@ -45,9 +47,14 @@ impl Tree {
                 tree.0.insert(path, node);
             }
         }
-        // Where fsck puts what it finds: of no interest while it is empty.
-        if !tree.0.keys().any(|path| path.starts_with("/lost+found/")) {
-            tree.0.remove("/lost+found");
+        for path in RESERVED {
+            let is_empty = match tree.0.get(path) {
+                Some(Node::File { contents, .. }) => contents.is_empty(),
+                _ => !tree.0.keys().any(|below| below.starts_with(&format!("{path}/"))),
+            };
+            if is_empty {
+                tree.0.remove(path);
+            }
         }
         Ok(tree)
     }

@@ -14,6 +14,7 @@ use explode_runtime::check::{Verdict, Violation};
 use super::contents::{self, Garbage};
 use super::history::History;
 use super::tree::{Node as Found, Tree};
+use crate::fs::RESERVED;
 use crate::fs::topology::{Abstract, Id, Node};
 
 /// Looks at one tree.
@@ -210,11 +211,11 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Is it a name in the root under which a repair sets aside what it has found? (e2fsck, fsck.minix; fsck.fat)
+/// Is it a name in the root that the file system keeps for itself, or under which fsck.fat sets aside what it has found?
 pub fn is_set_aside(history: &History, directory: Id, name: &str) -> bool {
     let chains = name.strip_prefix("FSCK").or_else(|| name.strip_prefix("fsck"));
     let of_fat = chains.is_some_and(|rest| rest.to_ascii_lowercase().ends_with(".rec"));
     directory == Abstract::ROOT
-        && (name == "lost+found" || of_fat)
+        && (RESERVED.iter().any(|path| path[1..] == *name) || of_fat)
         && history.leads(directory, name).is_empty()
 }

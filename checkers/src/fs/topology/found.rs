@@ -7,6 +7,7 @@ use explode_ramdisk::files::{Files, Kind, Result as FilesResult, Stat};
 use super::abstract_fs::{Abstract, Node};
 use super::attributes::Seen;
 use super::groups::Groups;
+use crate::fs::RESERVED;
 
 /// Every path, and what it leads to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -48,7 +49,7 @@ impl Found {
         Found(paths.iter().map(|(path, id)| (path.clone(), entry(*id))).collect())
     }
 
-    /// What is there, without an empty `lost+found`.
+    /// What is there, without what a file system keeps for itself, if it is empty.
     ///
     /// # Errors
     /// What cannot be read, and why.
@@ -56,8 +57,14 @@ impl Found {
         let mut found = Found(BTreeMap::new());
         let mut inodes = BTreeMap::new();
         found.read(files, calls, "", &mut inodes)?;
-        if !found.0.keys().any(|path| path.starts_with("/lost+found/")) {
-            found.0.remove("/lost+found");
+        for path in RESERVED {
+            let is_empty = match found.0.get(path) {
+                Some(Entry::File { bytes, .. }) => bytes.is_empty(),
+                _ => !found.0.keys().any(|below| below.starts_with(&format!("{path}/"))),
+            };
+            if is_empty {
+                found.0.remove(path);
+            }
         }
         Ok(found)
     }

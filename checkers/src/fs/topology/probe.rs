@@ -7,6 +7,7 @@ use nix::errno::Errno;
 use super::abstract_fs::{Abstract, Id};
 use super::call::{Call, Write};
 use super::groups::{Group, Groups};
+use crate::fs::RESERVED;
 
 /// The words of those that an empty file system does not have; it is empty afterwards, and synced.
 ///
@@ -90,13 +91,15 @@ fn keeps(files: &dyn Files, group: Group, fs: &Abstract) -> bool {
     group != Group::Chmod || fs.paths().iter().all(is_kept)
 }
 
-/// Removes what is in a directory, but a `lost+found`.
+/// Removes what is in a directory, but what the file system keeps there for itself.
 fn clear(files: &dyn Files, folder: &str) -> FilesResult<()> {
     for (name, _) in files.readdir(if folder.is_empty() { "/" } else { folder })? {
         let path = format!("{folder}/{name}");
+        if RESERVED.contains(&path.as_str()) {
+            continue;
+        }
         // What a directory says of the kind may be out of date; whether it is will be explored.
         match files.stat(&path)?.kind {
-            Kind::Directory if path == "/lost+found" => {}
             Kind::Directory => {
                 clear(files, &path)?;
                 files.rmdir(&path)?;
