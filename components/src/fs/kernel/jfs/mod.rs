@@ -1,6 +1,8 @@
 //! JFS, which journals metadata. Mounting does not replay its log, jfs_fsck does, and what was not unmounted is not mounted for writing
 //! before. Its threads work for all that are mounted; no interval of theirs can be set.
 
+mod log;
+
 use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
@@ -25,6 +27,7 @@ pub const DEF: ComponentDef = ComponentDef {
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(KernelFs::component(System {
+        made: Some(log::clear),
         // 1: errors corrected, or the log replayed (jfs_fsck(8)). It writes the time into its own log.
         repair: Some(Repair { tool: Tool::new("jfs_fsck", "-a").still(), repaired: &[1] }),
         strict: options.bool("strict", false)?.then(|| Tool::new("jfs_fsck", "-n")),
