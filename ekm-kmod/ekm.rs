@@ -23,7 +23,8 @@
 //! | `trace` | tracepoints: DIRTY, SUBMIT, COMPLETE |
 //! | `forget` | kprobes: FORGET |
 //! | `buffers`, `pages`, `buffer` | dirty buffers: of a device, in a page cache, one |
-//! | `clock`, `random`, `versions` | time, chance, and what memory held before |
+//! | `clock`, `random` | time and chance |
+//! | `versions`, `unset` | what memory held before |
 //! | `failures` | kprobes: functions that may fail |
 //! | `sites` | kprobes: likewise, those that the user names |
 //! | `choose` | what other modules ask |
@@ -63,6 +64,7 @@ mod sites;
 mod stacks;
 mod symbols;
 mod trace;
+mod unset;
 mod versions;
 mod watch;
 #[path = "abi/src/wire.rs"]
@@ -103,8 +105,13 @@ impl Drop for FreeMemory {
 
 impl kernel::Module for Loaded {
     fn init(module: &'static ThisModule) -> Result<Self> {
-        let probes =
-            [&clock::PROBES[..], &random::PROBES[..], &versions::PROBES[..], &forget::PROBES[..]];
+        let probes = [
+            &clock::PROBES[..],
+            &random::PROBES[..],
+            &versions::PROBES[..],
+            &unset::PROBES[..],
+            &forget::PROBES[..],
+        ];
         let kprobes = Kprobes::register(probes.into_iter().flatten())?;
         let tracepoints = Tracepoints::register()?;
         let device = Registered::new(Ekm::new()?, module)?;

@@ -33,6 +33,8 @@ pub fn register(registry: &mut Registry) {
         fs::kernel::overlay::DEF,
         fs::kernel::nilfs2::DEF,
         fs::kernel::ntfs3::DEF,
+        fs::kernel::jfs::DEF,
+        fs::kernel::hfs::DEF,
         broken::lying_sync::DEF,
         broken::rename_in_steps::DEF,
         broken::rewriting::DEF,

@@ -31,6 +31,8 @@
 #include <linux/vmalloc.h>
 #include <asm/processor.h>
 #include <asm/unwind.h>
+/* Of JFS: where in an inode the root of its extents is. */
+#include <../fs/jfs/jfs_incore.h>
 
 /* Block layer. */
 const blk_features_t K_BLK_FEAT_WRITE_CACHE = BLK_FEAT_WRITE_CACHE;

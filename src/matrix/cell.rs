@@ -195,6 +195,10 @@ fn judge(row: &Row, column: &Column, heard: Heard, budget: Duration) -> Cell {
         _ if bug => (Outcome::Bug, None),
         _ if interrupted => (Outcome::NotRun, Some("interrupted".to_owned())),
         _ if hung => (Outcome::Broken, Some(format!("it did not end within its {budget:?}, and was killed"))),
+        // Only once it is tried does it show that the system does not have it: directories of HFS cannot be fsynced.
+        _ if !broken.is_empty() && broken.iter().all(|why| why.starts_with("unsupported: ")) => {
+            (Outcome::NotSupported, Some(last(&broken[0])))
+        }
         Some(code) if code == Exit::Unsupported as i32 => (Outcome::NotSupported, Some(last(&said))),
         Some(code) if code == Exit::Clean as i32 => match other.first() {
             Some(one) => (Outcome::Broken, Some(format!("{} was found, and did not replay", one.signature))),
@@ -237,4 +241,37 @@ fn see(cell: &mut Cell, deaf: Option<Heard>, budget: Duration) {
             (Outcome::Broken, Some(format!("on disks that do not flush: {said}")))
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use explode_runtime::recover::StackSpec;
+    use explode_runtime::run::{Bounds, Options};
+
+    use super::*;
+
+    fn judged(broken: &[&str]) -> Cell {
+        let row = Row { name: "hfs".to_owned(), stack: StackSpec::default() };
+        let column = Column {
+            name: "fsync".to_owned(),
+            about: String::new(),
+            checker: "fs-ways".to_owned(),
+            options: Options::none(),
+            set: Vec::new(),
+            bounds: Bounds { depth: 1, limit: 1, samples: 1, crash_depth: 0 },
+            way: true,
+        };
+        let broken = broken.iter().map(|why| (*why).to_owned()).collect();
+        let heard = Heard { broken, code: Some(Exit::Broken as i32), ..Heard::default() };
+        judge(&row, &column, heard, Duration::from_secs(1))
+    }
+
+    #[test]
+    fn what_turns_out_to_be_unsupported_is_not_broken() {
+        let without = "unsupported: way 'fsync' after creat /a: EINVAL: Invalid argument";
+        let cell = judged(&[without, without]);
+        let why = Some("way 'fsync' after creat /a: EINVAL: Invalid argument");
+        assert_eq!((cell.outcome, cell.why.as_deref()), (Outcome::NotSupported, why));
+        assert_eq!(judged(&[without, "mount failed"]).outcome, Outcome::Broken);
+    }
 }

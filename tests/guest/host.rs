@@ -146,7 +146,7 @@ fn spec(only: &str) -> Result<GuestSpec, VmError> {
         builder.kernel(&tree.map_or(KernelSource::Debian, |tree| KernelSource::Tree(tree.into())))?;
     let mut spec = GuestSpec::new(&kernel, &builder.image()?);
     spec.modules = Some(builder.modules(&kernel)?);
-    let breadth = ["btrfs", "exfat", "f2fs", "nilfs2", "ntfs3", "overlay", "reiserfs", "udf"];
+    let breadth = ["btrfs", "exfat", "f2fs", "hfs", "jfs", "nilfs2", "ntfs3", "overlay", "reiserfs", "udf"];
     for driver in ["raid0", "dm-log-writes", "xfs"].into_iter().chain(breadth) {
         spec.drivers.extend(builder.driver(&kernel, driver)?);
     }

@@ -66,6 +66,17 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             assert_eq!(found, BTreeSet::from(["fs-ways/lost/metadata-synced-by-mount-sync".to_owned()]));
         },
     );
+    // jfs_fsync leaves what creat has committed lazily in memory (`bugs/jfs-fsync-uncommitted`).
+    for (name, expected, found) in
+        [("sync", [3, 2, 2], None), ("fsync", [1, 2, 2], Some("fs-ways/lost/synced-directory"))]
+    {
+        report.case(&format!("ways: {name} on JFS, exact counts, without a write cache"), |_| {
+            let mut plan = plan(cx, "fs-ways", "jfs", &way(name), 1);
+            plan.settings.rules.completion = Completion::Durable;
+            let found = found.into_iter().map(str::to_owned).collect();
+            assert_eq!(explored(cx, &plan), (expected, found));
+        });
+    }
     // The block of extended attributes is not written by fsync (fs/ext2/xattr.c).
     report.case("ways: fsync on ext2, exact counts; extended attributes that are synced can be lost", |_| {
         let options = way("fsync").with("calls", "xattr").with("files", 1_u64).with("dirs", 0_u64);

@@ -115,4 +115,6 @@ const BREADTH: &[System] = breadth! {
     "reiserfs", "ReiserFS", "160MiB", "clean";
     "nilfs2", "NILFS2", "160MiB", "clean";
     "ntfs3", "NTFS", "32MiB", "lost";
+    "jfs", "JFS", "16MiB", "lost";
+    "hfs", "HFS", "16MiB", "lost";
 };

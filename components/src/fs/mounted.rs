@@ -44,6 +44,8 @@ pub struct MountedFiles {
     /// Nothing once everything is closed.
     root: RefCell<Option<OwnedFd>>,
     open: RefCell<Vec<Option<OwnedFd>>>,
+    /// Was it mounted for reading only? Then files that are there are opened so.
+    read_only: bool,
     /// Waits for what a call has left to be done, on the file system of the root.
     settle: Option<fn(BorrowedFd<'_>)>,
 }
@@ -66,7 +68,8 @@ impl MountedFiles {
     /// The files below `directory`, which is `/` to them; errors as open(2).
     pub fn new(directory: &Path) -> Result<MountedFiles> {
         let root = open(directory, directory_flags(), Mode::empty())?;
-        Ok(MountedFiles { root: RefCell::new(Some(root)), open: RefCell::default(), settle: None })
+        let read_only = fstatvfs(&root)?.flags().contains(FsFlags::ST_RDONLY);
+        Ok(MountedFiles { root: RefCell::new(Some(root)), open: RefCell::default(), read_only, settle: None })
     }
 
     /// The same; after each call that may leave an inode which nobody can reach any more, `settle` waits for what the file system
@@ -129,7 +132,9 @@ impl MountedFiles {
 
     fn open_with(&self, path: &str, flags: OpenFlags, synced: OFlag) -> Result<Fd> {
         let at = self.place(path)?;
-        let mut how = OFlag::O_RDWR | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW | synced;
+        let access =
+            if self.read_only && !flags.create && !flags.truncate { OFlag::O_RDONLY } else { OFlag::O_RDWR };
+        let mut how = access | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW | synced;
         how.set(OFlag::O_CREAT, flags.create);
         how.set(OFlag::O_EXCL, flags.create && flags.exclusive);
         how.set(OFlag::O_TRUNC, flags.truncate);

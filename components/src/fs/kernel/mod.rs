@@ -10,6 +10,8 @@ pub mod ext2;
 pub mod ext4;
 pub mod f2fs;
 mod floor;
+pub mod hfs;
+pub mod jfs;
 pub mod minix;
 pub mod nilfs2;
 pub mod ntfs3;
@@ -124,6 +126,8 @@ const LOADED: &[&str] = &[
     btrfs::DEF.name,
     exfat::DEF.name,
     f2fs::DEF.name,
+    hfs::DEF.name,
+    jfs::DEF.name,
     nilfs2::DEF.name,
     ntfs3::DEF.name,
     overlay::DEF.name,
@@ -155,12 +159,14 @@ pub fn systems() -> Vec<Row> {
         plain(ext4::EXT3.name),
         plain(ext4::DEF.name),
         large(reiserfs::DEF.name),
+        plain(jfs::DEF.name),
         plain(xfs::DEF.name),
         large(btrfs::DEF.name),
         large(f2fs::DEF.name),
         plain(vfat::MSDOS.name),
         plain(vfat::DEF.name),
         plain(exfat::DEF.name),
+        plain(hfs::DEF.name),
         plain(minix::DEF.name),
         plain(udf::DEF.name),
         large(nilfs2::DEF.name),

@@ -1,4 +1,4 @@
-//! XFS and ReiserFS, which journal metadata.
+//! XFS, JFS and ReiserFS, which journal metadata.
 
 use explode_runtime::check::Promise;
 
@@ -24,6 +24,27 @@ pub fn xfs() -> Vec<Promise> {
     with_posix(NAMED, &own)
 }
 
+/// JFS.
+pub fn jfs() -> Vec<Promise> {
+    let own = [
+        kept(
+            STRUCTURE,
+            "Default. Commit metadata changes to the journal",
+            "Linux 6.12, Documentation/admin-guide/jfs.rst, integrity; of nointegrity: \"The integrity of the volume is not guaranteed if \
+             the system abnormally abends\"",
+        ),
+        excluded(UNSYNCED, METADATA_ONLY, EXT4_RST),
+        RENAME,
+    ];
+    with_posix(NOT_NAMED, &own)
+}
+
+/// What the kernel's page on ext4 says of three others.
+const METADATA_ONLY: &str = "This mode provides a similar level of journaling as that of XFS, JFS, and ReiserFS in its default mode - \
+                             metadata journaling. A crash+recovery can cause incorrect data to appear in files which were written \
+                             shortly before the crash";
+const EXT4_RST: &str = "Linux 6.12, Documentation/admin-guide/ext4.rst, Data Mode";
+
 /// ReiserFS.
 pub fn reiserfs() -> Vec<Promise> {
     let own = [
@@ -32,12 +53,7 @@ pub fn reiserfs() -> Vec<Promise> {
             "ReiserFS does meta-data journaling, enabling fast crash recovery without the expense of full data journaling",
             "reiser4.wiki.kernel.org, FAQ ReiserFS",
         ),
-        excluded(
-            UNSYNCED,
-            "This mode provides a similar level of journaling as that of XFS, JFS, and ReiserFS in its default mode - metadata journaling. \
-             A crash+recovery can cause incorrect data to appear in files which were written shortly before the crash",
-            "Linux 6.12, Documentation/admin-guide/ext4.rst, Data Mode",
-        ),
+        excluded(UNSYNCED, METADATA_ONLY, EXT4_RST),
         RENAME,
     ];
     with_posix(NOT_NAMED, &own)

@@ -6,9 +6,9 @@
 //! | `mounted.rs` | a synchronous mount: whom mount(8) names, and whom it does not |
 //! | `ext.rs` | ext2, ext3, ext4 |
 //! | `fat.rs` | MSDOS, VFAT, exFAT |
-//! | `journals.rs` | XFS, ReiserFS |
+//! | `journals.rs` | XFS, JFS, ReiserFS |
 //! | `logs.rs` | btrfs, F2FS |
-//! | `plain.rs` | MINIX, UDF, and whoever has no lines of its own |
+//! | `plain.rs` | MINIX, UDF, HFS, and whoever has no lines of its own |
 //!
 //! Nobody promises less than POSIX and the manual pages after sync or fsync: a line that excluded that would need words that say so, and
 //! nobody has written any. What no line names is held to.
@@ -25,9 +25,9 @@ use explode_runtime::check::Promise;
 
 pub(super) use ext::{ext2, ext3_ordered, ext4_ordered, journalled_data, writeback};
 pub(super) use fat::{exfat, fat};
-pub(super) use journals::{reiserfs, xfs};
+pub(super) use journals::{jfs, reiserfs, xfs};
 pub(super) use logs::{btrfs, f2fs};
-pub(super) use plain::{minix, others, udf};
+pub(super) use plain::{hfs, minix, others, udf};
 
 /// What one quotation says of some promises.
 struct Line {

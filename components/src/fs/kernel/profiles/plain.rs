@@ -28,6 +28,11 @@ pub fn udf() -> Vec<Promise> {
     with_posix(NOT_NAMED, &[WRITE, RENAME])
 }
 
+/// HFS: of its structure after a crash nothing is written, either.
+pub fn hfs() -> Vec<Promise> {
+    udf()
+}
+
 /// Whoever has no lines of its own: what it promises after a crash is not looked up, so it is held to all of that.
 pub fn others() -> Vec<Promise> {
     with_posix(NOT_NAMED, &[])

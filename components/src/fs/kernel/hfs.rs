@@ -1,0 +1,28 @@
+//! HFS. Debian has no fsck for it: what a crash has left is mounted for reading only, which is what its driver does with a volume that
+//! was not unmounted (`hfs_mdb_get` in fs/hfs/mdb.c), and what was there can be read.
+
+use explode_runtime::recover::Component;
+use explode_runtime::run::{ComponentDef, Options, UsageError};
+
+use super::common::options;
+use super::profiles;
+use super::tool::Tool;
+use super::{KernelFs, MODES, System};
+
+/// As it stands in the registry.
+pub const DEF: ComponentDef = ComponentDef {
+    name: "hfs",
+    about: "HFS; there is no fsck, and after a crash it is mounted for reading only",
+    modes: MODES,
+    on: Some("ramdisk"),
+    options: options![],
+    build,
+};
+
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    Ok(KernelFs::component(System {
+        lacks: Some("Debian 12 has no fsck for it, and what was not unmounted is mounted for reading only"),
+        promises: profiles::hfs,
+        ..System::new(DEF.name, options, || Tool::new("hformat", "-l explode").still())?
+    }))
+}

@@ -1,0 +1,38 @@
+//! JFS, which journals metadata. Mounting does not replay its log, jfs_fsck does, and what was not unmounted is not mounted for writing
+//! before. Its threads work for all that are mounted; no interval of theirs can be set.
+
+mod log;
+
+use explode_runtime::recover::Component;
+use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
+
+use super::common::options;
+use super::profiles;
+use super::tool::Tool;
+use super::{KernelFs, MODES, Repair, System};
+
+/// As it stands in the registry.
+pub const DEF: ComponentDef = ComponentDef {
+    name: "jfs",
+    about: "JFS, whose log jfs_fsck replays",
+    modes: MODES,
+    on: Some("ramdisk"),
+    options: options![OptionDef {
+        name: "strict",
+        about: "after a crash jfs_fsck -n must find nothing wrong once jfs_fsck -a has replayed the log: true, false",
+        default: "false",
+    }],
+    build,
+};
+
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    Ok(KernelFs::component(System {
+        made: Some(log::clear),
+        // 1: errors corrected, or the log replayed (jfs_fsck(8)). It writes the time into its own log.
+        repair: Some(Repair { tool: Tool::new("jfs_fsck", "-a").still(), repaired: &[1] }),
+        strict: options.bool("strict", false)?.then(|| Tool::new("jfs_fsck", "-n")),
+        hides: Some("metadata that was not submitted, which it has in a cache of its own"),
+        promises: profiles::jfs,
+        ..System::new(DEF.name, options, || Tool::new("jfs_mkfs", "-q").still())?
+    }))
+}

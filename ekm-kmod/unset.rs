@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0
+//! Bytes that a file system writes to the disk and has never set: they are what the memory held before, which depends on all that was
+//! done since the boot. While the clock stands still, they are zeroes. `init_on_alloc` does not help: it passes over caches of inodes,
+//! which have constructors, and stacks.
+//!
+//! | bytes | where they stay as they are |
+//! | --- | --- |
+//! | JFS: the header of the root of a new file's extents, all but three fields | `xtInitRoot`, fs/jfs/jfs_xtree.c |
+//! | HFS: what follows a name of less than 31 bytes in a thread record | `hfs_cat_build_thread`, fs/hfs/catalog.c |
+//!
+//! Both drivers are modules: the probes are there if the driver was loaded before this module.
+
+use core::{mem::offset_of, ptr};
+use kernel::{c_str, ffi, prelude::*};
+
+use crate::bindings::{inode, jfs_inode_info, kprobe, pt_regs, xtheader};
+use crate::clock;
+use crate::kprobe::Probe;
+
+/// To be registered.
+pub(crate) const PROBES: [Probe; 2] = [
+    Probe { symbol: c_str!("xtInitRoot"), handler: xt_init_root, required: false },
+    Probe { symbol: c_str!("hfs_asc2mac"), handler: hfs_asc2mac, required: false },
+];
+
+/// `struct hfs_name`: a length and 31 bytes.
+const HFS_NAME: usize = 32;
+
+/// `void (tid_t, struct inode *)`: the root is in the inode, and the function sets the rest of its header.
+unsafe extern "C" fn xt_init_root(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
+    if clock::stands_still() {
+        // SAFETY: The probed function's argument, an inode of JFS: it lies in a `jfs_inode_info`, and whoever calls has it locked.
+        unsafe {
+            let ip = (*regs).si as *mut inode;
+            let info = ip.byte_sub(offset_of!(jfs_inode_info, vfs_inode));
+            let root = info.byte_add(offset_of!(jfs_inode_info, u)).cast::<xtheader>();
+            ptr::write_bytes(root, 0, 1);
+        }
+    }
+    0
+}
+
+/// `void (struct super_block *, struct hfs_name *, const struct qstr *)`: it sets the length, and as many bytes.
+unsafe extern "C" fn hfs_asc2mac(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
+    if clock::stands_still() {
+        // SAFETY: The probed function's argument: a name that nobody else knows yet, as large as a name of HFS can be.
+        unsafe { ptr::write_bytes((*regs).si as *mut u8, 0, HFS_NAME) };
+    }
+    0
+}
