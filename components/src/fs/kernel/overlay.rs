@@ -121,7 +121,7 @@ impl Component for Overlay {
     }
 
     fn profile(&self) -> Option<Profile> {
-        Some(Profile { system: "overlay in Linux".to_owned(), promises: profiles::others() })
+        Some(Profile { system: "overlay in Linux".to_owned(), promises: profiles::overlay() })
     }
 
     fn begins_with_files(&self) -> bool {
