@@ -11,7 +11,7 @@ use crate::directed::{Seen, go};
 use crate::report::{Line, Report};
 
 /// Each, and whether its sync(2) asks the disk to flush.
-pub const SYSTEMS: &[(&str, bool)] = &[
+const SYSTEMS: &[(&str, bool)] = &[
     ("ext3", true),
     ("msdos", false),
     ("btrfs", true),
@@ -23,6 +23,11 @@ pub const SYSTEMS: &[(&str, bool)] = &[
     ("nilfs2", true),
     ("ntfs3", false),
 ];
+
+/// Those whose log is the same in every guest: overlay's folders are made of other bytes the first time (docs/file-systems.md).
+pub fn same_everywhere() -> impl Iterator<Item = &'static str> {
+    SYSTEMS.iter().map(|(system, _)| *system).filter(|system| *system != "overlay")
+}
 
 /// Every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
@@ -49,12 +54,12 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
 /// One workload on each, for the host to compare with that in another guest.
 fn logs(cx: Cx<'_>, report: &mut Report) {
     report.case(LOGS, |report| {
-        for (system, _) in SYSTEMS {
+        for system in same_everywhere() {
             let way = ["write /a behind a hole; fsync /a, /", "mkdir /d; write /d/c", "sync"];
             let seen = some(cx, &format!("fs-sync-{system}"), &way);
             let mut hasher = DefaultHasher::new();
             seen.events.iter().for_each(|event| format!("{event:?}").hash(&mut hasher));
-            report.say(&Line::Log((*system).to_owned(), seen.events.len() as u64, hasher.finish()));
+            report.say(&Line::Log(system.to_owned(), seen.events.len() as u64, hasher.finish()));
         }
     });
 }

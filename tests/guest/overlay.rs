@@ -6,10 +6,9 @@ use explode_ramdisk::Event;
 use explode_runtime::check::{Verdict, Violation};
 use explode_runtime::report::Summary;
 use explode_runtime::run::{Plan, Runner};
-
 use nix::mount::{MsFlags, mount, umount};
 
-use crate::cases::{Cx, byte, keep, sampled};
+use crate::cases::{Cx, byte, sampled};
 use crate::directed::{Seen, go};
 use crate::report::Report;
 
@@ -32,10 +31,10 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         assert_eq!(counted, [25, 28, 59_392, 108]);
         assert!(findings.is_empty(), "{findings:?}");
     });
-    for (at, step) in COPY_UP.into_iter().enumerate() {
+    for step in COPY_UP {
         report.case(
             &format!("overlay, lower: {step} is lost where flushes do nothing, and only there"),
-            |report| {
+            |_| {
                 let lost = way(cx, "overlay-lower+flush-lies", &[step]);
                 let wrong = |error: &Violation| matches!(error.verdict, Verdict::Lost | Verdict::Corrupt);
                 assert!(
@@ -43,9 +42,6 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
                     "nothing on {} disks",
                     lost.checked
                 );
-                if at == 0 {
-                    keep(report, "overlay-copy-up", &lost);
-                }
                 let kept = way(cx, LOWER, &[step]);
                 assert!(kept.checked > 0 && kept.errors.is_empty(), "{:?}", kept.errors);
             },
@@ -67,6 +63,8 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         ];
         for (target, steps) in ways {
             let events = || -> Vec<Event> { way(cx, target, steps).events };
+            // The first start of an overlay in a guest makes its folders of other bytes (docs/file-systems.md).
+            events();
             let first = events();
             assert!(first.len() > 40, "{} events", first.len());
             count_on();
