@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use explode_runtime::check::Verdict;
 use explode_runtime::run::Mode;
 use explode_runtime::trace::{Replay, Trace, replay};
 
@@ -36,10 +37,10 @@ pub fn kept() -> Vec<(String, String)> {
     here.map(|(name, text, _)| (name, text)).collect()
 }
 
-/// The traces whose replay ends its guest.
-pub fn deadly() -> Vec<String> {
-    let died = |text: &str| Trace::from_json(text.as_bytes()).is_ok_and(|trace| trace.died.is_some());
-    traces().into_iter().filter(|(_, text)| died(text)).map(|(name, _)| name).collect()
+/// The traces whose replay ends its guest, and their verdicts.
+pub fn deadly() -> Vec<(String, Verdict)> {
+    let trace = |text: &str| Trace::from_json(text.as_bytes()).ok().filter(|trace| trace.died.is_some());
+    traces().into_iter().filter_map(|(name, text)| Some((name, trace(&text)?.verdict))).collect()
 }
 
 /// All traces in `bugs/`, by name.

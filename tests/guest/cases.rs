@@ -32,6 +32,7 @@ pub fn all(port: &str) {
     counts(cx, &mut report);
     crate::skipping::all(cx, &mut report);
     crate::strict::all(cx, &mut report);
+    crate::overlay::all(cx, &mut report);
     two_deep(cx, &mut report);
     minix_3(cx, &mut report);
     canaries(cx, &mut report);
@@ -153,7 +154,7 @@ fn counts(cx: Cx<'_>, report: &mut Report) {
     {
         report.case(&format!("{target}: exact counts, and a sample that is clean one step deep"), |_| {
             let mut plan = sampled(cx.shallow(target));
-            // What overlay writes when it mounts is not the same each time (docs/file-systems.md).
+            // overlay's folders are not the same bytes in every guest (docs/file-systems.md).
             plan.settings.crash_depth = depth;
             is_clean(cx, &plan, expected, false);
         });
@@ -202,7 +203,7 @@ fn two_deep(cx: Cx<'_>, report: &mut Report) {
 const TWO_DEEP: (u64, [[u64; 2]; 3]) = (4, [[20, 0], [20, 40], [20, 113]]);
 
 /// The first byte in which two events differ, and the bytes from there on.
-fn byte(one: &Event, other: &Event) -> Option<(usize, Vec<u8>, Vec<u8>)> {
+pub fn byte(one: &Event, other: &Event) -> Option<(usize, Vec<u8>, Vec<u8>)> {
     let bytes = |event: &Event| match event {
         Event::Dirty { data, .. } | Event::Submit { payload: Payload::Data(data), .. } => data.to_vec(),
         _ => Vec::new(),

@@ -124,9 +124,9 @@ fn apart(tally: &Tally) {
     for (file, says) in BY_PROGRAMS {
         tally.case(&format!("{file}: by programs alone"), || by_programs(folder.path(), file, says));
     }
-    for trace in bugs::deadly() {
-        let says = r#""verdict":"kernel-oops""#;
-        tally.case(&format!("{trace} ends a guest of its own"), || kept_bug(folder.path(), &trace, says));
+    for (trace, verdict) in bugs::deadly() {
+        let says = format!(r#""verdict":"{}""#, verdict.as_str());
+        tally.case(&format!("{trace} ends a guest of its own"), || kept_bug(folder.path(), &trace, &says));
     }
     tally.case("reiserfs: found where flushes do nothing, and the kernel divides by zero there", || {
         oops_of_reiserfs(folder.path())

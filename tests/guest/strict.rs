@@ -1,18 +1,49 @@
-//! What a recovery leaves is looked at by the file system's own program: XFS and ext4 with `strict`.
+//! What a recovery leaves is looked at by the file system's own program (`strict`): what that finds is a failed recovery, and it is
+//! looked for there only. Each system is damaged where nobody looks but its program.
+
+mod spoilt;
 
 use explode_runtime::check::Verdict;
+use explode_runtime::run::Plan;
 
 use crate::cases::{Cx, is_clean, sampled};
 use crate::directed::{Seen, go_on};
 use crate::report::Report;
 
-/// Each, its program's words, and a block that nobody reads but that program.
-const SYSTEMS: [(&str, &str, &str); 2] = [
+/// Each, its program's words, and a block that goes bad before anything is done.
+const BAD_BLOCKS: [(&str, &str, &str); 4] = [
     // The last of the eight blocks of inodes that mkfs.xfs makes: nobody uses these inodes.
     ("xfs", "after the recovery xfs_repair ended with 1", "ramdisk block 1391 garbage"),
     // The directory lost+found.
     ("ext4", "after the recovery e2fsck ended with 12", "ramdisk block 5 garbage"),
+    ("ext3", "after the recovery e2fsck ended with 12", "ramdisk block 261 garbage"),
+    // Which blocks are in use, of the first half of the disk: the file is in the second.
+    ("reiserfs", "after the recovery reiserfsck ended with", "ramdisk block 17 garbage"),
 ];
+
+/// Each, and its program's words, where some bytes are changed: every block that it has is read when it is mounted, or has a sum.
+const SPOILT: [(&str, &str); 2] =
+    [("btrfs", "after the recovery btrfs ended with 1"), ("f2fs", "after the recovery fsck.f2fs ended with")];
+
+/// One file that is synced, and eight disks of it.
+fn go(cx: Cx<'_>, plan: &Plan, before: &[&str]) -> Seen {
+    let mut plan = plan.clone();
+    (plan.settings.limit, plan.settings.samples) = (8, 8);
+    go_on(cx.registry, &plan, cx.lab, &[before, &["write /a; fsync /a, /"]].concat(), 1)
+}
+
+/// Every disk is refused, and with these words.
+fn is_refused(seen: &Seen, words: &str) {
+    let found = seen
+        .errors
+        .iter()
+        .filter(|(error, _)| error.verdict == Verdict::RecoverFailed && error.message.contains(words));
+    assert!(seen.checked > 0 && found.count() as u64 == seen.checked, "{:?}", seen.errors);
+}
+
+fn is_silent(seen: &Seen) {
+    assert!(seen.checked > 0 && seen.errors.is_empty(), "{:?}", seen.errors);
+}
 
 /// Every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
@@ -23,27 +54,30 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         plan.settings.crash_depth = 0;
         is_clean(cx, &plan, [9, 384, 20, 0], false);
     });
-    for (system, words, unread) in SYSTEMS {
-        let go = |strict: bool, fault: &str| -> Seen {
-            let mut plan = cx.plan(&format!("fs-sync-{system}"));
-            (plan.settings.limit, plan.settings.samples) = (8, 8);
-            let [disk, fs] = &mut plan.stack.0[..] else { panic!("two layers") };
-            disk.options = disk.options.clone().with("faults", "garbage");
-            fs.options = fs.options.clone().with("strict", strict);
-            go_on(cx.registry, &plan, cx.lab, &[fault, "write /a; fsync /a, /"], 1)
-        };
-        report.case(
-            &format!("{system}, strict: what nobody reads is found to be spoilt, and only then"),
-            |_| {
-                let strict = go(true, unread);
-                let found = strict.errors.iter().filter(|(error, _)| {
-                    error.verdict == Verdict::RecoverFailed && error.message.contains(words)
-                });
-                assert!(strict.checked > 0 && found.count() as u64 == strict.checked, "{:?}", strict.errors);
-                for silent in [go(false, unread), go(true, "none")] {
-                    assert!(silent.checked > 0 && silent.errors.is_empty(), "{:?}", silent.errors);
-                }
-            },
-        );
+    for (system, words, block) in BAD_BLOCKS {
+        report.case(&name(system), |_| {
+            let seen = |strict: bool, fault: &str| {
+                let mut plan = cx.plan(&format!("fs-sync-{system}"));
+                let [disk, fs] = &mut plan.stack.0[..] else { panic!("two layers") };
+                disk.options = disk.options.clone().with("faults", "garbage");
+                fs.options = fs.options.clone().with("strict", strict);
+                go(cx, &plan, &[fault])
+            };
+            is_refused(&seen(true, block), words);
+            is_silent(&seen(false, block));
+            is_silent(&seen(true, "none"));
+        });
     }
+    for (system, words) in SPOILT {
+        report.case(&name(system), |_| {
+            let seen = |strict: bool, spoil: bool| spoilt::seen(cx, system, strict, spoil);
+            is_refused(&seen(true, true), words);
+            is_silent(&seen(false, true));
+            is_silent(&seen(true, false));
+        });
+    }
+}
+
+fn name(system: &str) -> String {
+    format!("{system}, strict: what nobody reads is found to be spoilt, and only then")
 }

@@ -5,7 +5,7 @@
 use explode_runtime::recover::StackSpec;
 use explode_runtime::run::{Bounds, Options, Target};
 
-use super::{basic, sync};
+use super::{basic, sync, ways};
 
 const BOUNDS: Bounds = Bounds { depth: 2, limit: 200, samples: 40, crash_depth: 1 };
 
@@ -30,6 +30,7 @@ pub(crate) fn targets() -> Vec<Target> {
     let seeded = |name, about, stack| target(name, about, sync::DEF.name, stack, true, "lost");
     let deaf = || StackSpec::default().plug("ramdisk", none().with("flushes", "dropped"));
     let committing = || none().with("between", "commit");
+    let lower = || none().with("lower", "files");
     let by_ext4 = || none().with("driver", "ext4");
     let mut targets = vec![
         target("fs-basic-ext4", "Figure 2 on ext4", basic::DEF.name, on_disk("ext4", none()), false, "clean"),
@@ -56,6 +57,28 @@ pub(crate) fn targets() -> Vec<Target> {
             "overlay on ext4 on a disk whose flushes do nothing",
             deaf().plug("ext4", none()).plug("overlay", none()),
         ),
+        Target {
+            checker_options: none().with("way", "fsync"),
+            ..target(
+                "fs-ways-overlay-lower",
+                "what fsync makes durable is there, on overlay on ext4, files of the lower folder that were copied up among it",
+                ways::DEF.name,
+                on_disk("ext4", none()).plug("overlay", lower()),
+                false,
+                "clean",
+            )
+        },
+        Target {
+            checker_options: none().with("way", "fsync"),
+            ..target(
+                "overlay-lower+flush-lies",
+                "overlay with files in its lower folder, on ext4 on a disk whose flushes do nothing",
+                ways::DEF.name,
+                deaf().plug("ext4", none()).plug("overlay", lower()),
+                true,
+                "lost",
+            )
+        },
         seeded("xfs+flush-lies", "XFS on a disk whose flushes do nothing", deaf().plug("xfs", none())),
         seeded(
             "ext4+fsync-lies",

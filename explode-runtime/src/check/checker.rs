@@ -15,6 +15,12 @@ pub trait Checker {
         None
     }
 
+    /// Can it go on from files that it has not made ([`Stack::begins_with_files`])? A run of one that cannot, on a stack that has some, is
+    /// refused: it would take them for what was never made.
+    fn begins_with_files(&self) -> bool {
+        false
+    }
+
     /// Does it want to [`probe`](Checker::probe)?
     fn probes(&self) -> bool {
         false

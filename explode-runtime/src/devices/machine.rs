@@ -162,7 +162,15 @@ impl Machine {
         if side == Side::Live {
             disk.forget_errors().map_err(|error| tool(format!("{}: {error}", disk.path().display())))?;
         }
-        Ok(disk.path().to_owned())
+        let node = disk.path().to_owned();
+        drop(bench);
+        // The first start of a stack: mkfs.btrfs looks at all disks, and refuses the UUID that is still on another stack's crash disk.
+        if side == Side::Live && !wanted.holds_something() {
+            let mut bench = self.bench(Side::Crash).borrow_mut();
+            let emptied = bench.disks.get_mut(&dev).map(|disk| disk.restore(&self.control, wanted));
+            emptied.transpose().map_err(failed("a disk cannot be emptied"))?;
+        }
+        Ok(node)
     }
 
     /// When the writes of an attached disk end.

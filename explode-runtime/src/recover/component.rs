@@ -244,6 +244,11 @@ pub trait Component {
         None
     }
 
+    /// Does it hold files from its start? A checker that grows a tree begins with those then, and not with nothing.
+    fn begins_with_files(&self) -> bool {
+        false
+    }
+
     /// Does what it does depend on nothing but its devices and its children? Else no check on it can stand for another: what
     /// lies elsewhere (files, a clock, random numbers that are not seeded) may have changed between two.
     fn skipping(&self) -> bool {

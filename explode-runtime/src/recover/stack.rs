@@ -344,6 +344,11 @@ impl Stack {
         self.levels.iter().flat_map(of).collect()
     }
 
+    /// Do its files begin with some ([`Component::begins_with_files`])?
+    pub fn begins_with_files(&self) -> bool {
+        self.levels.iter().any(|level| level.component.begins_with_files())
+    }
+
     /// What its components keep where no event shows it, with their names.
     pub fn hides(&self) -> Vec<(String, &'static str)> {
         let hidden = |level: &Level| Some((level.name.clone(), level.component.hides()?));

@@ -200,7 +200,10 @@ impl<'a> Runner<'a> {
             let line = profile.excludes_all(&checker.about())?;
             Some(format!("{NOT_PROMISED}: {}", profile.cite(line)))
         });
-        let unsupported = checker.unsupported(&stack).or(empty);
+        let strange = stack.begins_with_files() && !checker.begins_with_files();
+        let strange =
+            strange.then(|| "its files begin with some, and this checker with none; use fs-ways".to_owned());
+        let unsupported = checker.unsupported(&stack).or(empty).or(strange);
         stack.stop().map_err(broken)?;
         if let Some(what) = unsupported {
             return Err(RunError::Missing(format!("unsupported: {what}")));

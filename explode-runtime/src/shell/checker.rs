@@ -116,6 +116,11 @@ impl CommandChecker {
 }
 
 impl Checker for CommandChecker {
+    /// Who writes the commands knows what is there.
+    fn begins_with_files(&self) -> bool {
+        true
+    }
+
     fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
         self.look(stack)
     }

@@ -7,7 +7,7 @@
 //! so, and has none if it has failed; but for the contents of the file that it writes, syncs or cuts, of which nothing is
 //! promised.
 
-use explode_ramdisk::files::{Files, Kind, OpenFlags};
+use explode_ramdisk::files::Files;
 use explode_runtime::check::{Failure, Verdict, Violation};
 use nix::errno::Errno;
 
@@ -30,19 +30,15 @@ pub fn is_down(files: &dyn Files) -> bool {
     dead || is_read_only(files)
 }
 
-/// Has it made itself read-only? Then no file can be opened for writing. Asking changes nothing.
+/// Has it made itself read-only? Then a directory that is not there cannot be removed because of that, which is asked first
+/// (`do_rmdir` in fs/namei.c). Asking changes nothing, and needs nothing to be there: a rename that has failed may have taken every
+/// name away.
 fn is_read_only(files: &dyn Files) -> bool {
-    let mut entries = files.readdir("/").unwrap_or_default().into_iter();
-    let file = entries.find(|(_, kind)| *kind == Kind::File);
-    file.is_some_and(|(name, _)| match files.open(&format!("/{name}"), OpenFlags::EXISTING) {
-        Ok(fd) => {
-            // What closing says is not the question.
-            let _ = files.close(fd);
-            false
-        }
-        Err(errno) => errno == Errno::EROFS,
-    })
+    files.rmdir(NOBODY) == Err(Errno::EROFS)
 }
+
+/// A name that nothing has.
+const NOBODY: &str = "/nobody";
 
 impl Down {
     /// `model` is as it was when it was synced, but for the contents of the file that this call changes; it follows the call.

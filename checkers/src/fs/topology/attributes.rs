@@ -29,6 +29,13 @@ impl Attributes {
         Attributes { mode: if is_directory { 0o755 } else { 0o644 }, xattrs: BTreeMap::new() }
     }
 
+    /// They are what was seen, as far as it was looked at.
+    pub fn take(&mut self, seen: Seen) {
+        let Seen { mode, xattrs } = seen;
+        self.mode = mode.unwrap_or(self.mode);
+        self.xattrs = xattrs.unwrap_or_default();
+    }
+
     /// What is looked at with these calls.
     pub fn seen(&self, calls: Groups) -> Seen {
         Seen {

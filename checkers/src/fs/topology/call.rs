@@ -5,6 +5,8 @@
 
 use explode_ramdisk::files::{Fallocate, Fd, Files, OpenFlags, Renaming, Result as FilesResult, Synced};
 
+use nix::errno::Errno;
+
 use super::BLOCK;
 use super::abstract_fs::{Abstract, split};
 use crate::fs::sync::pattern;
@@ -145,6 +147,17 @@ impl Call {
     pub fn writes(&self) -> bool {
         use Call::{Pwrite, Store, Tmpfile, UnlinkHeld};
         matches!(self, Pwrite { .. } | Store { .. } | Tmpfile { .. } | UnlinkHeld { .. })
+    }
+
+    /// Does this error only say that the file system does not have the call? Not every one has links (link(2), EPERM); a directory
+    /// that overlay has from its lower folder cannot be moved (filesystems/overlayfs.rst of the kernel, "Renaming directories": EXDEV).
+    pub fn is_refused(&self, errno: Errno) -> bool {
+        use Call::{Exchange, Link, Rename, RenameNoReplace};
+        match self {
+            Link { .. } => matches!(errno, Errno::EPERM | Errno::EOPNOTSUPP | Errno::ENOSYS),
+            Rename { .. } | RenameNoReplace { .. } | Exchange { .. } => errno == Errno::EXDEV,
+            _ => false,
+        }
     }
 
     /// Does it change what a file holds, and no name?

@@ -89,6 +89,26 @@ impl Found {
         Ok(())
     }
 
+    /// The same as an abstract file system; what is not looked at of attributes is that of what is new.
+    pub fn into_abstract(self) -> Abstract {
+        let mut fs = Abstract::new();
+        // A directory stands before what is in it.
+        for (path, entry) in self.0 {
+            let (node, first, seen) = match entry {
+                Entry::Directory(seen) => (Node::Directory(BTreeMap::new()), path.clone(), seen),
+                Entry::File { first, bytes, seen, .. } => (Node::File(bytes), first, seen),
+                Entry::Symlink { first, target, .. } => (Node::Symlink(target), first, Seen::default()),
+            };
+            if first == path {
+                let id = fs.add(&path, node);
+                fs.attributes_mut(id).take(seen);
+            } else {
+                fs.point(&path, fs.find(&first));
+            }
+        }
+        fs
+    }
+
     /// The first difference from what was expected, if there is one.
     pub fn difference(&self, expected: &Found) -> Option<String> {
         let paths = expected.0.keys().chain(self.0.keys());

@@ -1,4 +1,4 @@
-//! The generic core of the file-system checkers (EX-95 to EX-99): from an empty file system, call by call, to every topology of files
+//! The generic core of the file-system checkers (EX-95 to EX-99): from an empty file system (or what [`begin`] finds), call by call, to every topology of files
 //! and directories up to a number of each.
 //!
 //! | | |
@@ -24,6 +24,7 @@ mod tests;
 
 use explode_ramdisk::files::Files;
 use explode_runtime::check::{Failure, Verdict, Violation};
+use explode_runtime::recover::{Blame, Fault, Stack};
 use explode_runtime::run::{OptionDef, Options, UsageError};
 
 pub use abstract_fs::{Abstract, Id, Node, split};
@@ -84,6 +85,15 @@ impl Limits {
         let calls = Groups::given(options)?;
         Ok(Limits { files: files as usize, dirs: dirs as usize, far: far as usize, calls })
     }
+}
+
+/// What a stack's files begin with: nothing, if its components do not say otherwise; but for an empty `lost+found`.
+pub fn begin(stack: &Stack, calls: Groups) -> Result<Abstract, Fault> {
+    if !stack.begins_with_files() {
+        return Ok(Abstract::new());
+    }
+    let found = Found::of(stack.files()?.as_ref(), calls);
+    found.map(Found::into_abstract).map_err(|unreadable| Fault::new(unreadable).blame(Blame::Tool))
 }
 
 /// Is a file system like the abstract one (EX-98), when a call has just succeeded? If not, that is a broken promise,

@@ -25,6 +25,19 @@ impl Forced {
         Forced { excluded, ..Forced::default() }
     }
 
+    /// What is there from the start is as durable as what was forced.
+    pub fn begin(&mut self, way: Way, fs: &Abstract) {
+        let by = way.of_contents();
+        for (path, id) in fs.paths() {
+            if fs.is_file(id) && !self.excluded.contains(by.synced()) {
+                let file = self.files.entry(id).or_default();
+                file.write(0, fs.bytes(id));
+                file.sync(by);
+            }
+            self.seen.insert(path);
+        }
+    }
+
     /// A call was made, and forced; `fs` is the tree after it.
     pub fn follow(&mut self, way: Way, fs: &Abstract, call: &Call) {
         self.seen.extend(fs.paths().into_iter().map(|(path, _)| path));

@@ -1,7 +1,7 @@
 //! Each way to make changes durable does what it promises (EX-101, EX-117): one way a run, after every call of the generic core.
 //!
 //! mutate makes one of the eight system calls on one node of the tree ([`topology`](super::topology)), and compares the file system
-//! with the abstract one (EX-98). Then it forces what was done, the way that the option `way` says; then every disk that a crash could
+//! with the abstract one (EX-98), which begins with what the stack's files begin with. Then it forces what was done, the way that the option `way` says; then every disk that a crash could
 //! leave right then is checked. All that was forced before and not changed since is looked at again, too.
 //!
 //! # What each way promises
@@ -40,13 +40,12 @@ use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Fault, Stack};
 use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
-use nix::errno::Errno;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::sync::Call as By;
 use super::sync::promise::{self, Promise};
 use super::topology::{
-    Abstract, CALLS, Call, DIRS, FAR, FILES, Groups, Limits, is_as_expected, probe, signature,
+    Abstract, CALLS, Call, DIRS, FAR, FILES, Groups, Limits, begin, is_as_expected, probe, signature,
 };
 use forced::Forced;
 use way::Way;
@@ -115,6 +114,10 @@ impl Checker for Ways {
         self.way.unsupported(files.as_ref())
     }
 
+    fn begins_with_files(&self) -> bool {
+        true
+    }
+
     fn about(&self) -> Vec<&'static str> {
         self.way.promises()
     }
@@ -138,6 +141,10 @@ impl Checker for Ways {
     fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
         self.excluded = Excluded::of(stack);
         self.kept = By::is_any_in(&self.excluded).then(|| Forced::without(self.excluded.clone()));
+        self.fs = begin(stack, self.limits.calls)?;
+        for forced in std::iter::once(&mut self.forced).chain(&mut self.kept) {
+            forced.begin(self.way, &self.fs);
+        }
         Ok(())
     }
 
@@ -155,9 +162,7 @@ impl Checker for Ways {
         match call.make(files.as_ref(), &bytes, self.way.write()) {
             Ok(()) => call.apply(&mut self.fs, &bytes),
             // Not every file system has links.
-            Err(Errno::EPERM | Errno::EOPNOTSUPP | Errno::ENOSYS) if matches!(call, Call::Link { .. }) => {
-                return Ok(());
-            }
+            Err(errno) if call.is_refused(errno) => return Ok(()),
             Err(errno) => return Err(Failure::Broken(format!("{}: {errno}", call.name()))),
         }
         cx.undisturbed(|_| is_as_expected(files.as_ref(), &self.fs, call, self.limits.calls))?;

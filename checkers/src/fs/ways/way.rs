@@ -50,6 +50,16 @@ impl Way {
         }
     }
 
+    /// What makes contents durable that were not changed this way.
+    pub fn of_contents(self) -> By {
+        match self {
+            Way::Sync => By::Sync,
+            Way::Syncfs => By::Syncfs,
+            Way::MountSync => By::WriteByMount,
+            _ => By::Fsync,
+        }
+    }
+
     /// The words for what it makes durable itself.
     pub fn promises(self) -> Vec<&'static str> {
         let by: &[By] = match self {

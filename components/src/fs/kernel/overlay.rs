@@ -1,16 +1,17 @@
-//! overlay on the files below it: a lower folder with nothing in it, an upper one that takes every change, and the folder in which
+//! overlay on the files below it: a lower folder with nothing or a few files in it, an upper one that takes every change, and the folder in which
 //! overlay prepares them. A sync of a file, of a directory or of all goes through to the file system of the upper folder (kernel,
 //! filesystems/overlayfs.rst); what that recovers is all that there is to recover.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use explode_runtime::check::Profile;
 use explode_runtime::failures::Failures;
 use explode_runtime::recover::{Below, Component, Fault, Surface};
-use explode_runtime::run::{ComponentDef, Options, UsageError};
+use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::super::mounted::MountedFiles;
 use super::common::{Common, options};
@@ -22,20 +23,31 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "overlay on folders of the file system below",
     modes: MODES,
     on: Some("ext4"),
-    options: options![],
+    options: options![OptionDef {
+        name: "lower",
+        about: "what the lower folder holds, which a change copies up: empty; files (/a, and /b/a in a directory)",
+        default: "empty",
+    }],
     build,
 };
 
 /// The folders, by the names of their options of the mount.
 const FOLDERS: [&str; 3] = ["lowerdir", "upperdir", "workdir"];
 
+/// What it holds if anything: directories without contents, files with bytes that are not zeroes, in more than a block and in a part of
+/// one. The names are those that checkers give.
+const LOWER: [(&str, Option<usize>); 3] = [("a", Some(6000)), ("b", None), ("b/a", Some(100))];
+
 struct Overlay {
     common: Common,
+    /// Is anything in the lower folder?
+    lower: bool,
     mounted: Option<(Rc<MountedFiles>, PathBuf)>,
 }
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
-    Ok(Box::new(Overlay { common: Common::of(options)?, mounted: None }))
+    let lower = options.one_of("lower", &[("empty", false), ("files", true)])?;
+    Ok(Box::new(Overlay { common: Common::of(options)?, lower, mounted: None }))
 }
 
 /// Where the folders are.
@@ -46,11 +58,31 @@ fn base<'b>(below: &'b Below<'_>) -> Result<&'b Path, Fault> {
 
 /// A mount tries in the work folder what its file system can do, with files that are named by a counter which goes on from mount to
 /// mount (`ovl_lookup_temp` in fs/overlayfs/dir.c). Their names stay behind in the block of the directory, and would be others each
-/// time: a longer one that is made and removed takes their place.
+/// time: a longer one that is made and removed takes their place. One
+/// that stays is that of the first whiteout, which the others are links of (`ovl_whiteout`): where something of the lower folder is taken
+/// away, events differ from one time to the next.
 fn write_over_names(base: &Path) {
     let path = base.join("workdir/work").join("over".repeat(16));
     // Where the folder is not there, overlay has mounted itself read-only, and has left no names.
     File::create(&path).and_then(|_| fs::remove_file(&path)).ok();
+}
+
+fn fill(lower: &Path) -> io::Result<()> {
+    LOWER.iter().try_for_each(|(name, size)| {
+        let path = lower.join(name);
+        let mode = match size {
+            Some(size) => {
+                let bytes: Vec<u8> = (0..*size).map(|at| b'A' + (at / 7 % 23) as u8).collect();
+                fs::write(&path, bytes)?;
+                0o644
+            }
+            None => {
+                fs::create_dir(&path)?;
+                0o755
+            }
+        };
+        fs::set_permissions(&path, Permissions::from_mode(mode))
+    })
 }
 
 impl Component for Overlay {
@@ -58,7 +90,8 @@ impl Component for Overlay {
         let base = base(below)?;
         let made: io::Result<()> =
             FOLDERS.into_iter().try_for_each(|folder| fs::create_dir(base.join(folder)));
-        made.map_err(|error| Fault::new(format!("its folders cannot be made: {error}")))
+        let filled = made.and_then(|()| if self.lower { fill(&base.join(FOLDERS[0])) } else { Ok(()) });
+        filled.map_err(|error| Fault::new(format!("its folders cannot be made: {error}")))
     }
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
@@ -88,7 +121,11 @@ impl Component for Overlay {
     }
 
     fn profile(&self) -> Option<Profile> {
-        Some(Profile { system: "overlay in Linux".to_owned(), promises: profiles::others() })
+        Some(Profile { system: "overlay in Linux".to_owned(), promises: profiles::overlay() })
+    }
+
+    fn begins_with_files(&self) -> bool {
+        self.lower
     }
 
     fn failures(&self) -> Failures {

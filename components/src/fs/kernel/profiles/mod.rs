@@ -8,7 +8,7 @@
 //! | `fat.rs` | MSDOS, VFAT, exFAT |
 //! | `journals.rs` | XFS, JFS, ReiserFS |
 //! | `logs.rs` | btrfs, F2FS |
-//! | `plain.rs` | MINIX, UDF, HFS, and whoever has no lines of its own |
+//! | `plain.rs` | MINIX, UDF, HFS, overlay, and whoever has no lines of its own |
 //!
 //! Nobody promises less than POSIX and the manual pages after sync or fsync: a line that excluded that would need words that say so, and
 //! nobody has written any. What no line names is held to.
@@ -27,7 +27,7 @@ pub(super) use ext::{ext2, ext3_ordered, ext4_ordered, journalled_data, writebac
 pub(super) use fat::{exfat, fat};
 pub(super) use journals::{jfs, reiserfs, xfs};
 pub(super) use logs::{btrfs, f2fs};
-pub(super) use plain::{hfs, minix, others, udf};
+pub(super) use plain::{hfs, minix, others, overlay, udf};
 
 /// What one quotation says of some promises.
 struct Line {

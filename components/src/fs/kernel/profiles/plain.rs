@@ -33,6 +33,17 @@ pub fn hfs() -> Vec<Promise> {
     udf()
 }
 
+/// overlay: a file that is copied up is held to the same, whether it was changed before or after.
+pub fn overlay() -> Vec<Promise> {
+    let copied_up = kept(
+        &["synced-by-fsync", "partly-synced-by-fsync"],
+        "When an overlayfs file is modified for the first time, copy up will create a copy of the lower file and its parent directories \
+         in the upper layer. [...] it provides no guarantee to persist the user's modification unless the user calls fsync(2)",
+        "Linux 6.12.80, Documentation/filesystems/overlayfs.rst, Durability and copy up",
+    );
+    with_posix(NOT_NAMED, &[copied_up])
+}
+
 /// Whoever has no lines of its own: what it promises after a crash is not looked up, so it is held to all of that.
 pub fn others() -> Vec<Promise> {
     with_posix(NOT_NAMED, &[])

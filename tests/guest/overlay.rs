@@ -1,0 +1,103 @@
+//! overlay: what is copied up from its lower folder is kept; and the same way gives the same events, whatever was mounted before.
+
+use std::path::Path;
+
+use explode_ramdisk::Event;
+use explode_runtime::check::{Verdict, Violation};
+use explode_runtime::report::Summary;
+use explode_runtime::run::{Plan, Runner};
+use nix::mount::{MsFlags, mount, umount};
+
+use crate::cases::{Cx, byte, sampled};
+use crate::directed::{Seen, go};
+use crate::report::Report;
+
+/// A target with something in the lower folder.
+const LOWER: &str = "fs-ways-overlay-lower";
+
+/// A file of the lower folder is copied up, in whole or in part, and its directory, too.
+const COPY_UP: [&str; 3] = ["pwrite /a 0", "ftruncate /b/a 1000", "rename /b/a /c"];
+
+/// Every case.
+pub fn all(cx: Cx<'_>, report: &mut Report) {
+    report.case("overlay, lower: what is copied up is kept; exact counts, clean one step deep", |_| {
+        let mut plan = sampled(cx.shallow(LOWER));
+        (plan.settings.skip, plan.settings.crash_depth) = (false, 0);
+        plan.checker_options = plan.checker_options.with("calls", "contents,chmod").with("files", 3_u64);
+        let (summary, findings) = cx.explore(&plan);
+        let Summary { states, operations, crash_disks, distinct, .. } = &summary;
+        let counted =
+            [states, operations, crash_disks, distinct].map(|count| u64::try_from(&count.0).unwrap());
+        assert_eq!(counted, [25, 28, 59_392, 108]);
+        assert!(findings.is_empty(), "{findings:?}");
+    });
+    for step in COPY_UP {
+        report.case(
+            &format!("overlay, lower: {step} is lost where flushes do nothing, and only there"),
+            |_| {
+                let lost = way(cx, "overlay-lower+flush-lies", &[step]);
+                let wrong = |error: &Violation| matches!(error.verdict, Verdict::Lost | Verdict::Corrupt);
+                assert!(
+                    lost.errors.iter().any(|(error, _)| wrong(error)),
+                    "nothing on {} disks",
+                    lost.checked
+                );
+                let kept = way(cx, LOWER, &[step]);
+                assert!(kept.checked > 0 && kept.errors.is_empty(), "{:?}", kept.errors);
+            },
+        );
+    }
+    report.case("overlay, lower: a checker that begins with nothing is refused", |_| {
+        let stack = cx.plan(LOWER).stack;
+        for checker in ["fs-sync", "fs-reasonable", "fs-basic", "fs-failures"] {
+            let plan = Plan::of_parts(cx.registry, checker, stack.clone()).expect("both are there");
+            let refused = Runner::start(cx.registry, &plan, cx.lab).err().map(|error| error.to_string());
+            let says = refused.as_ref().is_some_and(|why| why.contains("its files begin with some"));
+            assert!(says, "{checker}: {refused:?}");
+        }
+    });
+    report.case("overlay: the same way gives the same events", |_| {
+        let ways: [(&str, &[&str]); 2] = [
+            ("fs-sync-overlay", &["write /a behind a hole; fsync /a, /", "mkdir /d; write /d/c", "sync"]),
+            (LOWER, &COPY_UP),
+        ];
+        for (target, steps) in ways {
+            let events = || -> Vec<Event> { way(cx, target, steps).events };
+            // The first start of an overlay in a guest makes its folders of other bytes (docs/file-systems.md).
+            events();
+            let first = events();
+            assert!(first.len() > 40, "{} events", first.len());
+            count_on();
+            let again = events();
+            let differs = first.iter().zip(&again).position(|(one, other)| one != other);
+            let at = differs.map(|at| (at, byte(&first[at], &again[at])));
+            let (before, after) = (first.len(), again.len());
+            assert!(first == again, "{target}: {before} and {after} events; they differ first at {at:?}");
+        }
+    });
+}
+
+/// Goes this way, and looks at eight disks of its end.
+fn way(cx: Cx<'_>, target: &str, steps: &[&str]) -> Seen {
+    let mut plan = cx.plan(target);
+    (plan.settings.limit, plan.settings.samples) = (8, 8);
+    go(cx.registry, &plan, cx.lab, steps)
+}
+
+/// overlay's names of the time being are numbered as long as the guest lives: from here on they have a digit more.
+fn count_on() {
+    let base = Path::new("/run/count-on");
+    let folders = ["lowerdir", "upperdir", "workdir"].map(|folder| (folder, base.join(folder)));
+    let at = base.join("at");
+    folders
+        .iter()
+        .map(|(_, path)| path)
+        .chain([&at])
+        .for_each(|path| std::fs::create_dir_all(path).expect("there is room"));
+    let options = folders.map(|(name, path)| format!("{name}={}", path.display())).join(",");
+    for _ in 0..2000 {
+        mount(Some("overlay"), &at, Some("overlay"), MsFlags::empty(), Some(options.as_str()))
+            .expect("it is there");
+        umount(&at).expect("nobody uses it");
+    }
+}
