@@ -60,6 +60,12 @@ pub trait Checker {
         None
     }
 
+    /// The canonical form of what the system has made of it, names and history aside, if there is one: the run says how many
+    /// distinct ones its states had (EX-99). It decides nothing.
+    fn topology(&self) -> Option<Vec<u8>> {
+        None
+    }
+
     /// A digest of everything that `check` reads besides the disk: two checks with equal keys are one. By default checks merge
     /// only within one request for crash checks.
     fn check_key(&self) -> Option<Vec<u8>> {

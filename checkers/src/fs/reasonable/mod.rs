@@ -37,8 +37,10 @@
 mod attributes;
 mod contents;
 mod explain;
+mod free;
 mod history;
 mod search;
+mod signature;
 mod step;
 mod targets;
 #[cfg(test)]
@@ -55,8 +57,9 @@ use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::sync::Call as By;
-use super::topology::{Abstract, CALLS, DIRS, FAR, FILES, Limits, probe};
+use super::topology::{self, Abstract, CALLS, DIRS, FAR, FILES, Limits, probe};
 use contents::Garbage;
+use free::Free;
 use history::History;
 use search::Search;
 use step::Step;
@@ -105,6 +108,7 @@ struct Reasonable {
     whole: bool,
     excluded: Excluded,
     fs: Abstract,
+    free: Free,
     /// How many writes there were.
     writes: u32,
     /// While the last step was taken, and now.
@@ -128,6 +132,7 @@ impl Reasonable {
             whole: options.one_of("exchange", &[("half", false), ("whole", true)])?,
             excluded: Excluded::default(),
             fs,
+            free: Free::default(),
             writes: 0,
             during: now.clone(),
             now,
@@ -178,7 +183,7 @@ impl Checker for Reasonable {
 
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let files = cx.stack().files()?;
-        let steps = Step::possible(&self.fs, &self.now, &self.limits);
+        let steps = Step::possible(&self.fs, &self.now, &self.free, &self.limits);
         let names: Vec<String> = steps.iter().map(Step::name).collect();
         let point = Point::action(steps.len() as u32, Label::named(DEF.name));
         let step = &steps[cx.choose_at(&Point { names: &names, ..point }) as usize];
@@ -197,6 +202,14 @@ impl Checker for Reasonable {
             Err(Unread::Damaged(text)) => Err(Violation::new(Verdict::Corrupt, "readable", text).into()),
             Err(Unread::Broken(failure)) => Err(failure),
         }
+    }
+
+    fn get_sig(&self) -> Option<Vec<u8>> {
+        Some(signature::signature(&self.fs, &self.now, &self.free, self.whole))
+    }
+
+    fn topology(&self) -> Option<Vec<u8>> {
+        Some(topology::signature(&self.fs))
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {

@@ -7,6 +7,7 @@ use explode_runtime::check::{Excluded, Profile, Promise};
 use explode_runtime::run::Options;
 
 use super::contents::Garbage;
+use super::free::Free;
 use super::history::History;
 use super::search::Search;
 use super::tree::{Node, Tree};
@@ -15,24 +16,25 @@ use crate::fs::topology::{Abstract, BLOCK, Call, Group, Groups, Id, Limits, spli
 
 /// An operation, written down apart from [`History`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Op {
+pub(super) enum Op {
     Make(Id),
     Lead(Id, char, Option<Id>),
 }
 
 /// A sequence of calls: its tree, its history, and its operations, stable or not.
 #[derive(Clone)]
-struct Way {
-    fs: Abstract,
-    history: History,
-    ops: Vec<(Op, bool)>,
+pub(super) struct Way {
+    pub(super) fs: Abstract,
+    pub(super) history: History,
+    pub(super) free: Free,
+    pub(super) ops: Vec<(Op, bool)>,
 }
 
 impl Way {
     fn new() -> Way {
         let (fs, mut history) = (Abstract::new(), History::default());
         history.sync(&fs);
-        Way { fs, history, ops: Vec::new() }
+        Way { fs, history, free: Free::default(), ops: Vec::new() }
     }
 
     fn lead(&mut self, path: &str, to: Option<Id>) {
@@ -67,6 +69,7 @@ impl Way {
         }
         way.history.add(&way.fs, call, &[]);
         call.apply(&mut way.fs, &[]);
+        way.free.follow(&self.fs, &way.fs);
         way
     }
 
@@ -89,12 +92,12 @@ impl Way {
         way
     }
 
-    fn alive(&self) -> BTreeSet<Id> {
+    pub(super) fn alive(&self) -> BTreeSet<Id> {
         self.fs.paths().into_iter().map(|(_, id)| id).chain([Abstract::ROOT]).collect()
     }
 
     /// What each subset of the volatile operations leaves, with the stable ones, in their order.
-    fn outcomes(&self) -> Vec<BTreeMap<(Id, char), Id>> {
+    pub(super) fn outcomes(&self) -> Vec<BTreeMap<(Id, char), Id>> {
         let volatile: Vec<usize> = (0..self.ops.len()).filter(|at| !self.ops[*at].1).collect();
         let subset = |bits: u32| {
             let is_in = |at: usize| {
@@ -184,12 +187,12 @@ fn is_same(
 }
 
 /// Every sequence of so many steps.
-fn ways(limits: &Limits, steps: usize) -> Vec<Way> {
+pub(super) fn ways(limits: &Limits, steps: usize) -> Vec<Way> {
     let mut all = vec![Way::new()];
     let mut last = all.clone();
     for _ in 0..steps {
         let next = |way: &Way| -> Vec<Way> {
-            let calls = Call::possible(&way.fs, limits);
+            let calls = Call::possible_by(&way.fs, limits, &|id| way.free.next(&way.fs, id));
             let ids = way.alive().into_iter().filter(|id| !way.history.is_forced(&way.fs, *id));
             let synced = ids.map(|id| way.fsync(id)).chain([way.sync()]);
             calls.iter().map(|call| way.call(call)).chain(synced).collect()

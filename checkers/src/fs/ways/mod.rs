@@ -189,6 +189,10 @@ impl Checker for Ways {
         self.way.forces_everything(self.limits.calls).then(|| signature(&self.fs))
     }
 
+    fn topology(&self) -> Option<Vec<u8>> {
+        Some(signature(&self.fs))
+    }
+
     fn check_key(&self) -> Option<Vec<u8>> {
         let mut hasher = Xxh3::new();
         self.promises.hash(&mut hasher);
