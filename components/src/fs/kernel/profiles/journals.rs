@@ -3,13 +3,13 @@
 use explode_runtime::check::Promise;
 
 use super::mounted::{NAMED, NOT_NAMED};
-use super::{RENAME, STRUCTURE, UNSYNCED, excluded, kept, with_posix};
+use super::{RENAME, STRUCTURE_AND_NAMES, UNSYNCED, excluded, kept, with_posix};
 
 /// XFS. The kernel's page on ext4 counts it among those after whose crashes "incorrect data" may appear; its own words are stricter.
 pub fn xfs() -> Vec<Promise> {
     let own = [
         kept(
-            STRUCTURE,
+            STRUCTURE_AND_NAMES,
             "XFS uses Write Ahead Logging for ensuring changes to the filesystem metadata are atomic and recoverable",
             "Linux 6.12, Documentation/filesystems/xfs/xfs-delayed-logging-design.rst, Introduction",
         ),
@@ -28,7 +28,7 @@ pub fn xfs() -> Vec<Promise> {
 pub fn reiserfs() -> Vec<Promise> {
     let own = [
         kept(
-            STRUCTURE,
+            STRUCTURE_AND_NAMES,
             "ReiserFS does meta-data journaling, enabling fast crash recovery without the expense of full data journaling",
             "reiser4.wiki.kernel.org, FAQ ReiserFS",
         ),
