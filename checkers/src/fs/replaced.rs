@@ -216,7 +216,7 @@ impl Checker for Replaced {
         judge(stack.files()?.as_ref(), self.allowed(epoch))
     }
 
-    fn demands(&self, epoch: Epoch, _args: &[String]) -> Option<Vec<Demand>> {
+    fn demands(&self, epoch: Epoch, _args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {
         let versions = self.allowed(epoch).iter().map(|version| Contents::exactly(&version.bytes));
         Some(vec![Demand::File(FILE.to_owned(), versions.collect())])
     }

@@ -36,6 +36,7 @@
 
 mod attributes;
 mod contents;
+mod demands;
 mod explain;
 mod free;
 mod history;
@@ -49,7 +50,7 @@ mod tree;
 
 use std::hash::Hash as _;
 
-use explode_runtime::check::{Checker, Cx, Excluded, Failure, Verdict, Violation};
+use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure, Verdict, Violation};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Fault, Stack};
@@ -156,6 +157,13 @@ impl Reasonable {
         explain::links(tree).map_or(Ok(()), Err)
     }
 
+    fn history(&self, epoch: Epoch) -> &History {
+        match epoch {
+            Epoch::Begin | Epoch::InBetween => &self.during,
+            Epoch::End | Epoch::Now | Epoch::Soft => &self.now,
+        }
+    }
+
     /// Is anything promised after this call?
     fn counts(&self, call: By) -> bool {
         !self.excluded.contains(call.synced())
@@ -193,15 +201,16 @@ impl Checker for Reasonable {
     }
 
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
-        let history = match epoch {
-            Epoch::Begin | Epoch::InBetween => &self.during,
-            Epoch::End | Epoch::Now | Epoch::Soft => &self.now,
-        };
+        let history = self.history(epoch);
         match Tree::of(stack.files()?.as_ref(), self.limits.calls) {
             Ok(tree) => Ok(self.judge(&tree, history)?),
             Err(Unread::Damaged(text)) => Err(Violation::new(Verdict::Corrupt, "readable", text).into()),
             Err(Unread::Broken(failure)) => Err(failure),
         }
+    }
+
+    fn demands(&self, epoch: Epoch, _args: &[String], violation: &Violation) -> Option<Vec<Demand>> {
+        demands::demands(&self.fs, self.history(epoch), violation)
     }
 
     fn get_sig(&self) -> Option<Vec<u8>> {
