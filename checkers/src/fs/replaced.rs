@@ -7,14 +7,15 @@
 //!
 //! | promise | what |
 //! | --- | --- |
-//! | `replaced-name` | a name that is being replaced is there |
-//! | `replaced-by-rename` | it holds one version whole, though the new one was not forced |
-//! | `flushed-name`, `flushed-contents` | the same where nothing was replaced since it was forced; and of contents where each version was forced before its rename (fsync(2)) |
+//! | `replaced-name` | a name that is being replaced is there; and it holds one version whole, where each was forced before its rename |
+//! | `replaced-by-rename` | the same of what it holds, where one was not forced |
+//! | `flushed-name`, `flushed-contents` | the same where nothing was replaced since it was forced (fsync(2)) |
 //! | `kind`, `readable` | it is a file, and can be read |
 //!
-//! rename(2) promises the first to other processes, and says nothing of crashes; the second is a promise of ext3 and ext4
-//! (auto_da_alloc). A profile may exclude both. What is found is told of the first of the file's versions that were not forced, if there
-//! is one: bytes do not say which file they are of.
+//! rename(2) promises the first to other processes, and says nothing of crashes: journals of metadata promise it. The second is a promise of
+//! ext3 and ext4 (auto_da_alloc). A profile may exclude both. While a file is replaced nobody else promises what it holds, forced or not: the
+//! old one may be given back already, and the name not lead to the new one yet. So a fsync that lies is told by these words, too; what
+//! fsync alone promises is asked for by `fs-ways`.
 
 use std::hash::Hash as _;
 
@@ -176,8 +177,11 @@ fn judge(files: &dyn Files, allowed: &[Version]) -> Result<(), Failure> {
     if allowed.iter().any(|version| version.bytes == found) {
         return Ok(());
     }
-    let forced = allowed.iter().all(|version| version.forced);
-    let promise = if forced { "flushed-contents" } else { "replaced-by-rename" };
+    let promise = match replaced {
+        true if allowed.iter().all(|version| version.forced) => "replaced-name",
+        true => "replaced-by-rename",
+        false => "flushed-contents",
+    };
     let is_of = |version: &Version| version.bytes.starts_with(&found);
     let is_less = |version: &Version| {
         let pairs = found.iter().zip(&version.bytes);

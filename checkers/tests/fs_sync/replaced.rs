@@ -44,14 +44,14 @@ fn no_other_check_finds_a_rename_in_steps() {
     }
 }
 
-/// A sync that lies is told by the word of fsync, where all that replaced was forced.
+/// While a file is replaced its contents are an affair of rename; once it is forced they are one of fsync.
 #[test]
-fn a_lie_of_fsync_is_no_fault_of_rename() {
+fn a_lie_of_fsync_is_told() {
     let lying = |lies: &str| {
         let mut plan = plan(&registry(), "fs-replaced", 2);
         plan.stack = plan.stack.plug("lying-sync", Options::none().with("lies", lies));
         run(&registry(), &plan).findings.into_keys().collect::<Vec<_>>()
     };
     assert_eq!(lying("none"), [""; 0]);
-    assert_eq!(lying("fsync"), ["lost/flushed-contents"]);
+    assert_eq!(lying("fsync"), ["lost/replaced-name"]);
 }

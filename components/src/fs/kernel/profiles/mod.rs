@@ -54,7 +54,7 @@ const STRUCTURE_AND_NAMES: &[&str] =
 const UNSYNCED: &[&str] = &["unsynced-contents"];
 /// A name that a rename has replaced leads, after a crash, to the old file or to the new one with its contents, synced or not (`fs-replaced`).
 const REPLACED: &[&str] = &["replaced-by-rename"];
-/// Such a name is there (`fs-replaced`).
+/// Such a name is there, and leads to the old file whole or to the new one, if what they hold was synced (`fs-replaced`).
 const REPLACED_NAME: &[&str] = &["replaced-name"];
 
 /// What rename(2) says is about processes, not about crashes: so of contents, where names are kept.
