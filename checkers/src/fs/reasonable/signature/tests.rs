@@ -223,12 +223,15 @@ impl State {
     }
 }
 
+/// The topology of a state, and the forms of all that one step leads to.
+type Goes = (Vec<u8>, Vec<Vec<u8>>);
+
 /// Goes every way of so many steps; of states with the same form all steps must lead to the same forms. Returns how many states there were
 /// and how many forms, but for those of the last step.
 fn like_for_like(words: &str, (files, dirs): (usize, usize), steps: usize) -> (usize, usize) {
     let calls = Groups::given(&Options::none().with("calls", words)).unwrap();
     let limits = Limits { files, dirs, far: 2 * BLOCK, calls };
-    let mut known: BTreeMap<Vec<u8>, (Vec<u8>, Vec<Vec<u8>>)> = BTreeMap::new();
+    let mut known: BTreeMap<Vec<u8>, Goes> = BTreeMap::new();
     let mut last = vec![State::new()];
     let mut states = 0;
     for step in 0..=steps {
