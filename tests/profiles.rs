@@ -64,7 +64,7 @@ fn profiles_exclude_only_what_may_be_excluded() {
         .collect();
     let mount = ["", "metadata-"].map(|what| format!("{what}synced-by-mount-sync"));
     let partly = mount.clone().map(|word| format!("partly-{word}"));
-    let others = ["replaced-by-rename", "unsynced-contents"].map(str::to_owned);
+    let others = ["replaced-by-rename", "replaced-name", "unsynced-contents"].map(str::to_owned);
     assert_eq!(excluded, mount.into_iter().chain(partly).chain(others).collect());
 }
 

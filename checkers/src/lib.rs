@@ -20,6 +20,7 @@ pub fn register(registry: &mut Registry) {
         fs::failures::DEF,
         fs::ways::DEF,
         fs::reasonable::DEF,
+        fs::replaced::DEF,
         kv::commits::DEF,
         vcs::merge::DEF,
         vdisk::blocks::DEF,
@@ -31,6 +32,7 @@ pub fn register(registry: &mut Registry) {
     registry.targets.extend(fs::failures::targets());
     registry.targets.extend(fs::ways::targets());
     registry.targets.extend(fs::reasonable::targets());
+    registry.targets.extend(fs::replaced::targets());
     registry.targets.extend(fs::more::targets());
     registry.targets.extend(fs::toyfs::targets());
     registry.targets.extend(vdisk::targets::targets());

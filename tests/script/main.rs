@@ -53,6 +53,18 @@ fn findings(folder: &Path) -> Vec<Finding> {
             suite: true,
         },
         Finding {
+            name: "reasonable",
+            trace: found(
+                folder,
+                "reasonable",
+                "fs-reasonable --stack ext2 --depth 2 --states 12 --limit 50 --samples 10",
+                "was forced, and is gone",
+            ),
+            system: "ext2",
+            lost: "LOST: /a is gone",
+            suite: false,
+        },
+        Finding {
             name: "vfat",
             trace: found(folder, "vfat", &synced("vfat"), "is gone"),
             system: "vfat",
@@ -225,6 +237,11 @@ fn what_no_script_can_show_is_refused() {
     // A function of the kernel fails: nothing crashes, or the program alone.
     refused("ext4-create-enomem/trace.json", &["no script can show this finding", "without a crash"]);
     refused("ext4-fsync-unwritten/trace.json", &["no script can show this finding", "a soft one"]);
+    // What is broken is not said of single names.
+    refused(
+        "fsck-fat-twice/trace.json",
+        &["the checker fs-reasonable does not say for a shell", "where `readable` is broken"],
+    );
     let folder = tempfile::tempdir().unwrap();
     // In process.
     explode_in(folder.path(), ["run", "simfiles+fsync-lies", "--out", "run"]).expect(1);

@@ -103,7 +103,7 @@ impl Checker for Basic {
         }
     }
 
-    fn demands(&self, _epoch: Epoch, _args: &[String]) -> Option<Vec<Demand>> {
+    fn demands(&self, _epoch: Epoch, _args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {
         Some(vec![Demand::File(FILE.to_owned(), vec![Contents::exactly(CONTENTS)])])
     }
 

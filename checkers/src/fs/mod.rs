@@ -7,6 +7,7 @@ pub(crate) mod kernel;
 pub(crate) mod more;
 pub(crate) mod questions;
 pub mod reasonable;
+pub mod replaced;
 pub mod sync;
 mod topology;
 pub mod toyfs;

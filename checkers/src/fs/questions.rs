@@ -2,7 +2,7 @@
 
 use explode_runtime::run::{Bounds, Options, Question};
 
-use super::{failures, reasonable, sync, ways};
+use super::{failures, reasonable, replaced, sync, ways};
 
 /// Crashes during recovery are a question of their own.
 const BOUNDS: Bounds = Bounds { depth: 2, limit: 200, samples: 40, crash_depth: 0 };
@@ -47,6 +47,12 @@ pub(crate) fn questions() -> Vec<Question> {
             "reasonable",
             "nothing is there that was never made, and nothing is broken",
             reasonable::DEF.name,
+            BOUNDS,
+        ),
+        question(
+            "replaced",
+            "a file that a rename replaces is the old one whole or the new one whole",
+            replaced::DEF.name,
             BOUNDS,
         ),
         question(

@@ -6,6 +6,7 @@ mod counts;
 mod more;
 mod mounted_directory;
 mod reasonable;
+mod replaced;
 mod ways;
 
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use explode_ramdisk::files::{Files, Result};
+use explode_ramdisk::files::{Files, Kind, OpenFlags, Result};
 use explode_runtime::recover::{Below, Component, Fault, Surface};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 use nix::errno::Errno;
@@ -16,26 +16,39 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "the files below it, with a rename that is unlink, link and unlink",
     modes: &[Mode::Mem, Mode::Vm, Mode::Here],
     on: Some("simfiles"),
-    options: &[OptionDef {
-        name: "steps",
-        about: "does it take steps? Else it is what it is below: true, false",
-        default: "false",
-    }],
+    options: &[
+        OptionDef {
+            name: "steps",
+            about: "does it take steps? Else it is what it is below: true, false",
+            default: "false",
+        },
+        OptionDef {
+            name: "forces",
+            about: "is a file synced before it replaces another, as ext4 does it (auto_da_alloc)? true, false",
+            default: "false",
+        },
+    ],
     build,
 };
 
 struct RenameInSteps {
     steps: bool,
+    forces: bool,
     files: Option<Rc<dyn Files>>,
 }
 
 fn build(options: &Options) -> std::result::Result<Box<dyn Component>, UsageError> {
-    Ok(Box::new(RenameInSteps { steps: options.bool("steps", false)?, files: None }))
+    Ok(Box::new(RenameInSteps {
+        steps: options.bool("steps", false)?,
+        forces: options.bool("forces", false)?,
+        files: None,
+    }))
 }
 
 impl Component for RenameInSteps {
     fn mount(&mut self, below: &Below<'_>) -> std::result::Result<(), Fault> {
-        self.files = Some(Rc::new(Stepping { steps: self.steps, files: below.files()? }));
+        self.files =
+            Some(Rc::new(Stepping { steps: self.steps, forces: self.forces, files: below.files()? }));
         Ok(())
     }
 
@@ -51,6 +64,7 @@ impl Component for RenameInSteps {
 
 struct Stepping {
     steps: bool,
+    forces: bool,
     files: Rc<dyn Files>,
 }
 
@@ -58,7 +72,14 @@ impl Files for Stepping {
     forward!(open close pread pwrite ftruncate fstat fsync fdatasync stat readdir mkdir rmdir link unlink sync_dir sync);
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
-        if !self.steps {
+        let is_file = self.files.stat(from)?.kind == Kind::File;
+        if self.forces && is_file && self.files.stat(to).is_ok() {
+            let fd = self.files.open(from, OpenFlags::EXISTING)?;
+            let synced = self.files.fsync(fd);
+            self.files.close(fd).and(synced)?;
+        }
+        // Nobody can link a directory.
+        if !self.steps || !is_file {
             return self.files.rename(from, to);
         }
         match self.files.unlink(to) {

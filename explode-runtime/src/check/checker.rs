@@ -55,14 +55,21 @@ pub trait Checker {
     /// [`Failure::Violation`] if a promise is broken, [`Failure::Broken`] if the check itself could not be made.
     fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure>;
 
-    /// All that [`check`](Checker::check) demands, where a shell can test it; it is asked when `check` has failed, with what that was told.
-    /// None where it cannot be said: no script is made of what it finds then (`docs/reporting.md`).
-    fn demands(&self, _epoch: Epoch, _args: &[String]) -> Option<Vec<Demand>> {
+    /// What [`check`](Checker::check) demands, as far as a shell can test it, what it has found broken included; it is asked when `check` has
+    /// failed with this violation, with what that was told. None where what is broken cannot be said: no script is made of it then
+    /// (`docs/reporting.md`).
+    fn demands(&self, _epoch: Epoch, _args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {
         None
     }
 
     /// The identity of the state: states with equal signatures are explored once. By default no two are equal (EX-20).
     fn get_sig(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// The canonical form of what the system has made of it, names and history aside, if there is one: the run says how many
+    /// distinct ones its states had (EX-99). It decides nothing.
+    fn topology(&self) -> Option<Vec<u8>> {
         None
     }
 

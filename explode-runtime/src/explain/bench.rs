@@ -210,15 +210,19 @@ impl<'a, 'r> Bench<'a, 'r> {
         Ok(outcome)
     }
 
-    /// What a script needs, from the worker that stands at a disk; with the disk that keeps these pieces, to compare with.
+    /// What a script needs, from the worker that stands at a disk, where this was found broken; with the disk that keeps these pieces, to compare with.
     ///
     /// # Errors
     /// The worker does not stand anywhere, or dies.
-    pub fn evidence(&mut self, pieces: Vec<Name>) -> Result<Evidence, RunError> {
+    pub fn evidence(&mut self, pieces: Vec<Name>, violation: &Violation) -> Result<Evidence, RunError> {
         if !self.standing {
             return Err(broken("no worker stands at the disk"));
         }
-        match self.remote.exchange(Some(&ToWorker::Next(Next::Evidence(pieces)))).map(probe_said) {
+        match self
+            .remote
+            .exchange(Some(&ToWorker::Next(Next::Evidence(pieces, violation.clone()))))
+            .map(probe_said)
+        {
             Ok(Some(ProbeSaid::Evidence(evidence))) => Ok(evidence),
             Ok(_) => Err(broken("a worker said what fits nothing")),
             Err(death) => {

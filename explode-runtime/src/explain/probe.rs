@@ -81,8 +81,8 @@ pub enum Next {
     /// Recover and check: the crash disk that keeps these pieces, in the recovery of that one a crash that keeps these, and so on.
     Try(Vec<Vec<Name>>),
     /// Say what a script needs: what was done, and the bytes of the disks. With a disk that keeps these pieces, to compare with; none
-    /// for no such disk.
-    Evidence(Vec<Name>),
+    /// for no such disk. And what was found broken.
+    Evidence(Vec<Name>, Violation),
     /// Nothing more: the way ends.
     Enough,
 }

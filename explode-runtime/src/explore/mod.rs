@@ -73,6 +73,8 @@ pub struct Arrival {
     pub choices: u64,
     /// What the state is like; none unless the strategy wants it, and the checker has a signature.
     pub sketch: Option<Sketch>,
+    /// Which topology it has, if the checker says that of states.
+    pub topology: Option<u128>,
 }
 
 /// A unit that was run.

@@ -145,8 +145,12 @@ impl<W: Write> Human<W> {
         let colour = if findings.is_zero() { Colour::Green } else { Colour::Red };
         let found = plural(findings, "finding");
         let operations = plural(operations, "operation");
+        let of = summary.topologies.as_ref().map_or_else(String::new, |count| match count {
+            count if *count == 1.into() => " of 1 topology".to_owned(),
+            count => format!(" of {count} topologies"),
+        });
         let head = format!(
-            "[{seconds:>6.1}s] {found}; {states} states, {operations}, {choices} choices; {complete}"
+            "[{seconds:>6.1}s] {found}; {states} states{of}, {operations}, {choices} choices; {complete}"
         );
         self.line("Summary", colour, &head)?;
         let disks = format!(

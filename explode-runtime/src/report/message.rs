@@ -121,6 +121,9 @@ pub struct Finding {
 pub struct Summary {
     /// Distinct signatures of states, the first included.
     pub states: Count,
+    /// Distinct topologies of states, of a checker that [says them](crate::check::Checker::topology).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topologies: Option<Count>,
     /// Calls of mutate explored.
     pub operations: Count,
     /// Answered points with two or more options.

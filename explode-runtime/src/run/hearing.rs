@@ -30,6 +30,8 @@ pub(super) struct Hearing<'a, 'p> {
     pub arrivals: Vec<(Arrival, Reached)>,
     /// Those that are new, each with its depth before, if it had one.
     new: Vec<(u128, Option<u32>)>,
+    /// The topologies that are new.
+    new_topologies: Vec<u128>,
     /// What was known before the last step that the worker is wary of.
     pub wary: Option<(Step, Snapshot)>,
     /// What the audience could not hear.
@@ -53,6 +55,7 @@ impl<'a, 'p> Hearing<'a, 'p> {
             cut: false,
             arrivals: Vec::new(),
             new: Vec::new(),
+            new_topologies: Vec::new(),
             wary: None,
             failed: None,
         }
@@ -66,6 +69,9 @@ impl<'a, 'p> Hearing<'a, 'p> {
         self.arrivals.clear();
         for (signature, before) in self.new.drain(..).rev() {
             self.run.states.undo(signature, before);
+        }
+        for topology in self.new_topologies.drain(..) {
+            self.run.topologies.remove(&topology);
         }
     }
 }
@@ -93,12 +99,14 @@ impl Listener for Hearing<'_, '_> {
     }
 
     fn reached(&mut self, arrival: &Arrival, more: bool) -> bool {
-        let Arrival { signature, depth, .. } = *arrival;
+        let Arrival { signature, depth, topology, .. } = *arrival;
         let before = self.run.states.depth(signature);
         let new = self.run.states.reach(signature, depth);
         if new {
             self.new.push((signature, before));
         }
+        let topology = topology.filter(|topology| self.run.topologies.insert(*topology));
+        self.new_topologies.extend(topology);
         let reached = if new { Reached::New } else { Reached::Known };
         self.arrivals.push((arrival.clone(), reached));
         // At depth 0 no mutate has led anywhere yet; what the first one leads to is not known before it returns.

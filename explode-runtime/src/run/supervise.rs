@@ -1,5 +1,6 @@
 //! The supervisor: strategy, queue, states, counters, findings, journal. The worker does the rest (`docs/architecture.md`).
 
+use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -12,12 +13,12 @@ use super::memory::Memory;
 use super::options::UsageError;
 use super::plan::{Plan, Settings};
 use super::scouts::{News, Scouts, Store};
-use super::seen::States;
+use super::seen::{ByKey, States};
 use super::tell::{Audience, run_info};
 use super::time::Time;
 use super::worker::{Crew, Known, StartError, Started, UnitEnd};
 use crate::explore::{Finished, Strategy, StrategyName, Unit};
-use crate::report::{Message, Progress, Summary, rate};
+use crate::report::{Count, Message, Progress, Summary, rate};
 
 /// What is kept of a run, so that another process can go on with it.
 #[derive(Debug, Default)]
@@ -208,6 +209,8 @@ pub(super) struct Progressing<'a> {
     /// A bound, the budget or an interrupt has ended it before the strategy did.
     stopped: bool,
     pub states: States,
+    /// Those of the states.
+    pub topologies: HashSet<u128, ByKey>,
     pub memory: Memory,
     pub findings: Findings<'a>,
     summary: Summary,
@@ -224,6 +227,7 @@ impl<'a> Progressing<'a> {
             last_progress: now,
             stopped: false,
             states: States::default(),
+            topologies: HashSet::default(),
             memory: Memory::Nowhere,
             findings: Findings::new(plan, started.origin.clone()),
             summary: Summary::default(),
@@ -263,6 +267,7 @@ impl<'a> Progressing<'a> {
         self.add(&unit, &end);
         for (arrival, _) in &arrivals {
             self.states.reach(arrival.signature, arrival.depth);
+            self.topologies.extend(arrival.topology);
         }
         self.findings.restore(findings);
         self.before = Duration::from_millis(elapsed_ms);
@@ -300,6 +305,7 @@ impl<'a> Progressing<'a> {
     fn finish(&self) -> Summary {
         let mut summary = self.summary.clone();
         summary.states = self.states.len().into();
+        summary.topologies = Some(self.topologies.len() as u64).filter(|count| *count > 0).map(Count::from);
         summary.findings = self.findings.distinct().into();
         summary.broken = self.findings.times_broken.into();
         summary.complete = !self.stopped

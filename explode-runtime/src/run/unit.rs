@@ -348,7 +348,8 @@ impl<'a> Runner<'a> {
             let bytes = checker.get_sig();
             let signature = signature(bytes.as_deref(), chooser, depth);
             let choices = chooser.made().len() as u64;
-            let arrival = Arrival { signature, depth, choices, sketch: None };
+            let topology = checker.topology().map(|bytes| xxh3_128(&bytes));
+            let arrival = Arrival { signature, depth, choices, sketch: None, topology };
             let go_on = work.borrow_mut().reached(arrival, bytes.as_deref(), depth < depths);
             if go_on || depth == depths { Ok(()) } else { Err(Early::Stopped) }
         };

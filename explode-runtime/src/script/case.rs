@@ -111,7 +111,7 @@ pub fn gather(
         last.clone_from(&whole);
     }
     let is_sound = bench.attempt(&pieces)? == Outcome::Sound;
-    let evidence = bench.evidence(whole)?;
+    let evidence = bench.evidence(whole, &failing.violation)?;
     let promise = bench.leave().or(failing.promise);
     Ok(case(trace, failing.violation, promise, (failing.choices, standing.moments), evidence, is_sound))
 }
@@ -140,7 +140,10 @@ fn case(
         _ if before_check => Vec::new(),
         Some(demands) => demands,
         None => {
-            let text = format!("the checker {} does not say for a shell what it demands", trace.checker);
+            let (checker, promise) = (&trace.checker, &violation.promise);
+            let text = format!(
+                "the checker {checker} does not say for a shell what it demands where `{promise}` is broken"
+            );
             return Err(refused(text));
         }
     };

@@ -159,7 +159,7 @@ impl Checker for CommandChecker {
         }
     }
 
-    fn demands(&self, epoch: Epoch, args: &[String]) -> Option<Vec<Demand>> {
+    fn demands(&self, epoch: Epoch, args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {
         let text = fill_checker(&self.definition.check, &Paths::in_script(), self.mutates).ok()?;
         let environment = [("EXPLODE_EPOCH", epoch.as_str().to_owned()), ("EXPLODE_ARGS", args.join(" "))];
         let environment = environment.map(|(name, value)| (name.to_owned(), value)).to_vec();

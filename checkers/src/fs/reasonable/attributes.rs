@@ -3,7 +3,7 @@
 //! Each is a version of its own (inode(7), xattr(7)): once its file or directory is forced, the newest is there (fsync(2): "flushes
 //! the metadata information associated with the file"); before that, any that it has had since.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use explode_runtime::check::{Verdict, Violation};
 
@@ -38,6 +38,13 @@ impl<T: Clone + PartialEq> Versions<T> {
         self.stable == *found || self.volatile.contains(found)
     }
 
+    /// Two with the same form are the same for all that is asked here, now and later.
+    fn form(&self, text: &dyn Fn(&T) -> String) -> String {
+        let Some(now) = self.volatile.last() else { return format!("={}", text(&self.stable)) };
+        let all: BTreeSet<String> = self.volatile.iter().chain([&self.stable]).map(text).collect();
+        format!("~{}{all:?}", text(now))
+    }
+
     /// The word for what is broken.
     fn promise(&self) -> &'static str {
         if self.volatile.is_empty() { FLUSHED } else { UNSYNCED }
@@ -55,6 +62,16 @@ impl Past {
     /// Of what is new.
     pub fn new(is_directory: bool) -> Past {
         Past { mode: Versions::of(Attributes::new(is_directory).mode), xattrs: BTreeMap::new() }
+    }
+
+    /// Two with the same form are the same for all that is asked here, now and later.
+    pub fn form(&self) -> String {
+        let value = |value: &Option<Vec<u8>>| {
+            value.as_ref().map_or_else(|| "none".to_owned(), |bytes| bytes.escape_ascii().to_string())
+        };
+        let mode = self.mode.form(&|mode| format!("{mode:o}"));
+        let xattrs = self.xattrs.iter().map(|(name, versions)| format!("{name}{}", versions.form(&value)));
+        [mode].into_iter().chain(xattrs).collect::<Vec<_>>().join(",")
     }
 
     /// Takes over what has become of it.

@@ -48,6 +48,19 @@ pub struct Written {
     pub largest: usize,
 }
 
+/// A name in a directory, as others see it.
+#[derive(Clone, Debug)]
+pub struct Place<'a> {
+    pub directory: Id,
+    pub name: &'a str,
+    /// Where it leads.
+    pub now: Option<Id>,
+    /// Can a crash change nothing of it?
+    pub is_forced: bool,
+    /// All that it may lead to, the newest first.
+    pub leads: Vec<Option<Id>>,
+}
+
 impl History {
     /// A call is about to be made: its operations are volatile; `fs` is the tree before it, `bytes` what it writes.
     pub fn add(&mut self, fs: &Abstract, call: &Call, bytes: &[u8]) {
@@ -182,6 +195,22 @@ impl History {
         let mut seen = BTreeSet::new();
         leads.retain(|lead| seen.insert(*lead));
         leads
+    }
+
+    /// Every name that was ever there.
+    pub fn places(&self) -> impl Iterator<Item = Place<'_>> {
+        self.names.iter().map(|((directory, name), leads)| Place {
+            directory: *directory,
+            name,
+            now: leads.volatile.last().copied().unwrap_or(leads.stable),
+            is_forced: leads.volatile.is_empty(),
+            leads: self.leads(*directory, name),
+        })
+    }
+
+    /// What was ever done to the mode and the extended attributes of an inode; none if nothing was.
+    pub fn past(&self, id: Id) -> Option<&Past> {
+        self.attributes.get(&id)
     }
 
     /// Is the making of an inode stable?

@@ -36,9 +36,12 @@
 
 mod attributes;
 mod contents;
+mod demands;
 mod explain;
+mod free;
 mod history;
 mod search;
+mod signature;
 mod step;
 mod targets;
 #[cfg(test)]
@@ -47,7 +50,7 @@ mod tree;
 
 use std::hash::Hash as _;
 
-use explode_runtime::check::{Checker, Cx, Excluded, Failure, Verdict, Violation};
+use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure, Verdict, Violation};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Fault, Stack};
@@ -55,8 +58,9 @@ use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::sync::Call as By;
-use super::topology::{Abstract, CALLS, DIRS, FAR, FILES, Limits, probe};
+use super::topology::{self, Abstract, CALLS, DIRS, FAR, FILES, Limits, probe};
 use contents::Garbage;
+use free::Free;
 use history::History;
 use search::Search;
 use step::Step;
@@ -105,6 +109,7 @@ struct Reasonable {
     whole: bool,
     excluded: Excluded,
     fs: Abstract,
+    free: Free,
     /// How many writes there were.
     writes: u32,
     /// While the last step was taken, and now.
@@ -128,6 +133,7 @@ impl Reasonable {
             whole: options.one_of("exchange", &[("half", false), ("whole", true)])?,
             excluded: Excluded::default(),
             fs,
+            free: Free::default(),
             writes: 0,
             during: now.clone(),
             now,
@@ -149,6 +155,13 @@ impl Reasonable {
             return Err(explain::why(&mut search));
         }
         explain::links(tree).map_or(Ok(()), Err)
+    }
+
+    fn history(&self, epoch: Epoch) -> &History {
+        match epoch {
+            Epoch::Begin | Epoch::InBetween => &self.during,
+            Epoch::End | Epoch::Now | Epoch::Soft => &self.now,
+        }
     }
 
     /// Is anything promised after this call?
@@ -178,7 +191,7 @@ impl Checker for Reasonable {
 
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let files = cx.stack().files()?;
-        let steps = Step::possible(&self.fs, &self.now, &self.limits);
+        let steps = Step::possible(&self.fs, &self.now, &self.free, &self.limits);
         let names: Vec<String> = steps.iter().map(Step::name).collect();
         let point = Point::action(steps.len() as u32, Label::named(DEF.name));
         let step = &steps[cx.choose_at(&Point { names: &names, ..point }) as usize];
@@ -188,15 +201,24 @@ impl Checker for Reasonable {
     }
 
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
-        let history = match epoch {
-            Epoch::Begin | Epoch::InBetween => &self.during,
-            Epoch::End | Epoch::Now | Epoch::Soft => &self.now,
-        };
+        let history = self.history(epoch);
         match Tree::of(stack.files()?.as_ref(), self.limits.calls) {
             Ok(tree) => Ok(self.judge(&tree, history)?),
             Err(Unread::Damaged(text)) => Err(Violation::new(Verdict::Corrupt, "readable", text).into()),
             Err(Unread::Broken(failure)) => Err(failure),
         }
+    }
+
+    fn demands(&self, epoch: Epoch, _args: &[String], violation: &Violation) -> Option<Vec<Demand>> {
+        demands::demands(&self.fs, self.history(epoch), violation)
+    }
+
+    fn get_sig(&self) -> Option<Vec<u8>> {
+        Some(signature::signature(&self.fs, &self.now, &self.free, self.whole))
+    }
+
+    fn topology(&self) -> Option<Vec<u8>> {
+        Some(topology::signature(&self.fs))
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {

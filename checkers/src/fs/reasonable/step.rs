@@ -7,6 +7,7 @@ use explode_runtime::check::Failure;
 use nix::errno::Errno;
 
 use super::Reasonable;
+use super::free::Free;
 use super::history::History;
 use crate::fs::sync::Call as By;
 use crate::fs::topology::{Abstract, Call, Id, Limits, Write, is_as_expected};
@@ -21,8 +22,9 @@ pub enum Step {
 
 impl Step {
     /// Those that do anything: calls first.
-    pub fn possible(fs: &Abstract, history: &History, limits: &Limits) -> Vec<Step> {
-        let mut steps: Vec<Step> = Call::possible(fs, limits).into_iter().map(Step::Call).collect();
+    pub fn possible(fs: &Abstract, history: &History, free: &Free, limits: &Limits) -> Vec<Step> {
+        let calls = Call::possible_by(fs, limits, &|id| free.next(fs, id));
+        let mut steps: Vec<Step> = calls.into_iter().map(Step::Call).collect();
         let all = [("/".to_owned(), Abstract::ROOT)].into_iter().chain(fs.paths());
         let mut left: Vec<(String, Id)> = all.filter(|(_, id)| !history.is_forced(fs, *id)).collect();
         if !left.is_empty() {
@@ -57,7 +59,9 @@ impl Step {
                 match call.make(files, &bytes, Write::Plain) {
                     Ok(()) => {
                         checker.now.add(&checker.fs, call, &bytes);
+                        let before = checker.fs.clone();
                         call.apply(&mut checker.fs, &bytes);
+                        checker.free.follow(&before, &checker.fs);
                     }
                     // Not every file system has links.
                     Err(errno) if call.is_refused(errno) => {}

@@ -3,36 +3,39 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use explode_runtime::check::{Excluded, Profile, Promise};
+use explode_runtime::check::{Demand, Excluded, Profile, Promise, Verdict, Violation};
 use explode_runtime::run::Options;
 
 use super::contents::Garbage;
+use super::free::Free;
 use super::history::History;
 use super::search::Search;
 use super::tree::{Node, Tree};
+use super::{demands, explain};
 use crate::fs::sync::Call as By;
 use crate::fs::topology::{Abstract, BLOCK, Call, Group, Groups, Id, Limits, split};
 
 /// An operation, written down apart from [`History`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Op {
+pub(super) enum Op {
     Make(Id),
     Lead(Id, char, Option<Id>),
 }
 
 /// A sequence of calls: its tree, its history, and its operations, stable or not.
 #[derive(Clone)]
-struct Way {
-    fs: Abstract,
-    history: History,
-    ops: Vec<(Op, bool)>,
+pub(super) struct Way {
+    pub(super) fs: Abstract,
+    pub(super) history: History,
+    pub(super) free: Free,
+    pub(super) ops: Vec<(Op, bool)>,
 }
 
 impl Way {
     fn new() -> Way {
         let (fs, mut history) = (Abstract::new(), History::default());
         history.sync(&fs);
-        Way { fs, history, ops: Vec::new() }
+        Way { fs, history, free: Free::default(), ops: Vec::new() }
     }
 
     fn lead(&mut self, path: &str, to: Option<Id>) {
@@ -67,6 +70,7 @@ impl Way {
         }
         way.history.add(&way.fs, call, &[]);
         call.apply(&mut way.fs, &[]);
+        way.free.follow(&self.fs, &way.fs);
         way
     }
 
@@ -89,12 +93,12 @@ impl Way {
         way
     }
 
-    fn alive(&self) -> BTreeSet<Id> {
+    pub(super) fn alive(&self) -> BTreeSet<Id> {
         self.fs.paths().into_iter().map(|(_, id)| id).chain([Abstract::ROOT]).collect()
     }
 
     /// What each subset of the volatile operations leaves, with the stable ones, in their order.
-    fn outcomes(&self) -> Vec<BTreeMap<(Id, char), Id>> {
+    pub(super) fn outcomes(&self) -> Vec<BTreeMap<(Id, char), Id>> {
         let volatile: Vec<usize> = (0..self.ops.len()).filter(|at| !self.ops[*at].1).collect();
         let subset = |bits: u32| {
             let is_in = |at: usize| {
@@ -184,12 +188,12 @@ fn is_same(
 }
 
 /// Every sequence of so many steps.
-fn ways(limits: &Limits, steps: usize) -> Vec<Way> {
+pub(super) fn ways(limits: &Limits, steps: usize) -> Vec<Way> {
     let mut all = vec![Way::new()];
     let mut last = all.clone();
     for _ in 0..steps {
         let next = |way: &Way| -> Vec<Way> {
-            let calls = Call::possible(&way.fs, limits);
+            let calls = Call::possible_by(&way.fs, limits, &|id| way.free.next(&way.fs, id));
             let ids = way.alive().into_iter().filter(|id| !way.history.is_forced(&way.fs, *id));
             let synced = ids.map(|id| way.fsync(id)).chain([way.sync()]);
             calls.iter().map(|call| way.call(call)).chain(synced).collect()
@@ -308,4 +312,79 @@ fn an_exclusion_of_unsynced_contents_hides_nothing_else() {
     let excluded = &["unsynced-contents"];
     assert_eq!(judged(excluded, b"his!", false), word("flushed-name"));
     assert_eq!(judged(excluded, &[b'm'; 5000], false), word("flushed-name"));
+}
+
+/// Does a tree do as is demanded?
+fn does(tree: &Tree, demand: &Demand) -> bool {
+    let (Demand::Directory(path) | Demand::Nothing(path) | Demand::File(path, _) | Demand::Perhaps(path, _)) =
+        demand
+    else {
+        panic!("{demand:?} of a tree without symbolic links")
+    };
+    let mut at = tree.nodes.get(&tree.root);
+    for name in path.split('/').skip(1) {
+        let Some(Node::Directory(names)) = at else {
+            return matches!(demand, Demand::Nothing(_) | Demand::Perhaps(..));
+        };
+        at = names.get(name).and_then(|inode| tree.nodes.get(inode));
+    }
+    match demand {
+        Demand::Directory(_) => matches!(at, Some(Node::Directory(_))),
+        Demand::Nothing(_) => at.is_none(),
+        Demand::File(..) => matches!(at, Some(Node::File { .. })),
+        _ => !matches!(at, Some(Node::Directory(_))),
+    }
+}
+
+/// What is demanded of single names is so of every tree that is legal; and where it is said of a violation, not of that tree. How many
+/// violations there are of each word, and of how many it is said.
+#[test]
+fn what_is_demanded_is_what_a_shell_can_find_broken() {
+    let limits = Limits { files: 2, dirs: 2, far: BLOCK, calls: Groups::NONE };
+    let all = ways(&limits, 3);
+    let mut trees: BTreeMap<String, Tree> = BTreeMap::new();
+    for way in &all {
+        for names in way.outcomes() {
+            let tree = way.tree(&names);
+            trees.insert(format!("{tree:?}"), tree);
+        }
+    }
+    let mut said: BTreeMap<String, [usize; 2]> = BTreeMap::new();
+    for way in &all {
+        let of = |promise: &str, path: &str| {
+            let violation = Violation::new(Verdict::Lost, promise, format!("{path} is wrong"));
+            demands::demands(&way.fs, &way.history, &violation)
+        };
+        // All that there is to be said, whatever it is asked for.
+        let any = ["/a", "/b", "/a/a"].iter().find_map(|path| of("flushed-name", path)).unwrap_or_default();
+        for tree in trees.values() {
+            let mut search = Search::new(&way.fs, &way.history, tree, Garbage::Own, (false, false));
+            if search.is_legal() {
+                assert!(
+                    any.iter().all(|demand| does(tree, demand)),
+                    "{any:?} of {tree:?} after {:?}",
+                    way.ops
+                );
+                continue;
+            }
+            let violation = explain::why(&mut search);
+            let demanded = demands::demands(&way.fs, &way.history, &violation);
+            let [times, known] = said.entry(violation.promise.clone()).or_default();
+            *times += 1;
+            if let Some(demanded) = demanded {
+                *known += 1;
+                let broken = demanded.iter().any(|demand| !does(tree, demand));
+                assert!(broken, "{demanded:?} of {tree:?}, {violation:?}, after {:?}", way.ops);
+            }
+        }
+    }
+    let said: Vec<(&str, [usize; 2])> = said.iter().map(|(word, counts)| (&**word, *counts)).collect();
+    let expected = [
+        ("created-name", [8238, 0]),
+        ("deleted-name", [528, 528]),
+        ("flushed-name", [1090, 1090]),
+        ("kind", [8758, 0]),
+        ("one-sequence", [234, 0]),
+    ];
+    assert_eq!(said, expected);
 }

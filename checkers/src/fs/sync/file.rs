@@ -31,6 +31,16 @@ struct Synced {
     most: Option<usize>,
 }
 
+/// What has become of a file since it was synced.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Since {
+    pub changed: bool,
+    /// In order, none of them next to another.
+    pub written: Vec<Range<usize>>,
+    pub least: usize,
+    pub most: Option<usize>,
+}
+
 impl File {
     pub fn size(&self) -> usize {
         self.bytes.len()
@@ -93,6 +103,28 @@ impl File {
         let most = before.most.filter(|most| *most <= size).map(|_| size).filter(|_| !changed);
         let by = if before.changed { by } else { by.max(before.by) };
         self.synced = Some(Synced { by, bytes: self.bytes.clone(), changed, written, least, most });
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// What [`promised`](File::promised) and [`sync_range`](File::sync_range) go by, but for the bytes that are promised: was it cut;
+    /// and, if it was ever synced, was it changed since, where was it written, and its smallest and largest size.
+    pub fn since(&self) -> (bool, Option<Since>) {
+        let since = self.synced.as_ref().map(|synced| {
+            let mut written: Vec<Range<usize>> = Vec::new();
+            let mut sorted = synced.written.clone();
+            sorted.sort_by_key(|range| range.start);
+            for range in sorted {
+                match written.last_mut().filter(|last| range.start <= last.end) {
+                    Some(last) => last.end = last.end.max(range.end),
+                    None => written.push(range),
+                }
+            }
+            Since { changed: synced.changed, written, least: synced.least, most: synced.most }
+        });
+        (self.cut, since)
     }
 
     pub fn is_synced(&self) -> bool {

@@ -50,7 +50,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::hash::Hash as _;
 
-use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure};
+use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure, Violation};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Fault, Stack};
@@ -219,7 +219,7 @@ impl Checker for Sync {
         promise::judge(stack.files()?.as_ref(), &self.promises, self.others.as_deref(), excluded)
     }
 
-    fn demands(&self, _epoch: Epoch, _args: &[String]) -> Option<Vec<Demand>> {
+    fn demands(&self, _epoch: Epoch, _args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {
         Some(self.promises.iter().flat_map(Promise::demands).collect())
     }
 

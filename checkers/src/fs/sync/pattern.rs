@@ -17,6 +17,11 @@ pub fn pattern(file: char, version: u32, at: usize, len: usize) -> Vec<u8> {
     text.skip(at % SECTOR_BYTES).take(len).collect()
 }
 
+/// Which write a cell comes from, by its version, and its sector then.
+pub fn origin(cell: &[u8]) -> Option<(u32, u64)> {
+    parse(cell.get(..CELL)).map(|(_, version, sector)| (version, sector))
+}
+
 /// What stands where something else should.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Found {

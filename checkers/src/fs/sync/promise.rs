@@ -152,7 +152,8 @@ fn one_of(any: &[Contents], files: &dyn Files, path: &str) -> Result<(), Failure
 }
 
 impl Contents {
-    fn demand(&self) -> check::Contents {
+    /// The same for a shell.
+    pub fn demand(&self) -> check::Contents {
         check::Contents {
             least: self.least as u64,
             most: self.most.map(|most| most as u64),

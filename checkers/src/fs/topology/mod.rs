@@ -33,6 +33,7 @@ pub use call::{Call, Write};
 pub use canonical::signature;
 use found::Found;
 pub use groups::{Group, Groups};
+pub use possible::first_letter;
 pub use probe::probe;
 
 /// How large a topology grows, and where its files are written.

@@ -1,6 +1,6 @@
 //! Which calls there are on a topology.
 //!
-//! A new name is the first letter that is free in its directory. A file is found by each of its names, but a clone is made of files,
+//! A new name is the first letter that is free in its directory, unless the caller says otherwise. A file is found by each of its names, but a clone is made of files,
 //! each by its first name.
 
 use explode_ramdisk::files::Fallocate;
@@ -23,6 +23,12 @@ impl Call {
     /// Every call that succeeds, within the limits: node by node, in the order of [`Abstract::paths`]. Each changes something but the
     /// fallocate that keeps the size.
     pub fn possible(fs: &Abstract, limits: &Limits) -> Vec<Call> {
+        Call::possible_by(fs, limits, &|at| first_letter(fs, at))
+    }
+
+    /// The same with new names of the caller's own choice, one in each directory.
+    pub fn possible_by(fs: &Abstract, limits: &Limits, new: &dyn Fn(Id) -> Option<String>) -> Vec<Call> {
+        let fresh = |folder: &str, at: Id| new(at).map(|name| format!("{folder}/{name}"));
         let paths = fs.paths();
         let dirs = paths.iter().filter(|(_, id)| fs.is_directory(*id)).count();
         let files = paths.len() - dirs;
@@ -32,7 +38,7 @@ impl Call {
             .collect();
         let mut calls = Vec::new();
         for (path, id) in &folders {
-            let fresh = || fresh(fs, path, *id);
+            let fresh = || fresh(path, *id);
             if files < limits.files {
                 calls.extend(fresh().map(|path| Call::Creat { path }));
                 calls.extend(fresh().into_iter().flat_map(|path| other_files(&path, limits)));
@@ -48,16 +54,16 @@ impl Call {
             if !fs.is_directory(*id) {
                 calls.extend(of_file(fs, path, *id, limits));
                 if files < limits.files {
-                    let to = folders.iter().filter_map(|(folder, at)| fresh(fs, folder, *at));
+                    let to = folders.iter().filter_map(|(folder, at)| fresh(folder, *at));
                     calls.extend(to.map(|to| Call::Link { from: path.clone(), to }));
                 }
             }
-            let to = targets(fs, path, *id, &folders, &paths);
+            let to = targets(fs, path, *id, &folders, &paths, &fresh);
             calls.extend(to.map(|to| Call::Rename { from: path.clone(), to }));
             calls.extend(of_node(fs, path, *id, limits));
             if limits.calls.has(Group::NoReplace) {
                 let folder = &path[..path.rfind('/').unwrap_or_default()];
-                let to = fs.find(folder).and_then(|id| fresh(fs, folder, id));
+                let to = fs.find(folder).and_then(|id| fresh(folder, id));
                 calls.extend(to.map(|to| Call::RenameNoReplace { from: path.clone(), to }));
             }
             if limits.calls.has(Group::Exchange) {
@@ -158,12 +164,13 @@ fn targets<'a>(
     id: Id,
     folders: &'a [(&str, Id)],
     paths: &'a [(String, Id)],
+    fresh: &'a dyn Fn(&str, Id) -> Option<String>,
 ) -> impl Iterator<Item = String> {
     let below = format!("{path}/");
     let inside = move |other: &str| fs.is_directory(id) && (other == path || other.starts_with(&below));
     let apart = inside.clone();
     let outside = folders.iter().filter(move |(folder, _)| !inside(folder));
-    let new = outside.filter_map(|(folder, at)| fresh(fs, folder, *at));
+    let new = outside.filter_map(|(folder, at)| fresh(folder, *at));
     let replaced = paths.iter().filter(move |(path, other)| {
         let empty = !fs.is_directory(*other) || fs.names(*other).next().is_none();
         *other != id && empty && fs.is_directory(*other) == fs.is_directory(id) && !apart(path)
@@ -171,8 +178,9 @@ fn targets<'a>(
     new.chain(replaced.map(|(path, _)| path.clone()))
 }
 
-/// The path of the first letter that is free in a directory.
-fn fresh(fs: &Abstract, folder: &str, id: Id) -> Option<String> {
-    let used = |letter: &char| fs.names(id).any(|(name, _)| name == letter.to_string());
-    ('a'..='z').find(|letter| !used(letter)).map(|letter| format!("{folder}/{letter}"))
+/// The first letter that is free in a directory.
+pub fn first_letter(fs: &Abstract, at: Id) -> Option<String> {
+    let letters = ('a'..='z').map(String::from);
+    let used = |letter: &String| fs.names(at).any(|(name, _)| name == letter);
+    letters.into_iter().find(|letter| !used(letter))
 }

@@ -35,7 +35,7 @@ mod way;
 
 use std::hash::Hash as _;
 
-use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure};
+use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure, Violation};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Fault, Stack};
@@ -185,13 +185,17 @@ impl Checker for Ways {
         promise::judge(files.as_ref(), &self.promises, self.others.as_deref(), &self.excluded)
     }
 
-    fn demands(&self, _epoch: Epoch, _args: &[String]) -> Option<Vec<Demand>> {
+    fn demands(&self, _epoch: Epoch, _args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {
         Some(self.promises.iter().flat_map(Promise::demands).collect())
     }
 
     /// Where something is left that was not forced, that is part of the state too.
     fn get_sig(&self) -> Option<Vec<u8>> {
         self.way.forces_everything(self.limits.calls).then(|| signature(&self.fs))
+    }
+
+    fn topology(&self) -> Option<Vec<u8>> {
+        Some(signature(&self.fs))
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {

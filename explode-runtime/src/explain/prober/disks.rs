@@ -189,7 +189,7 @@ impl Prober<'_> {
             let next = self.talk.borrow_mut().next(said);
             match next {
                 Next::Enough => return Ok(true),
-                Next::Evidence(pieces) => {
+                Next::Evidence(pieces, violation) => {
                     let other = match &last {
                         Some(during) => image_of(during, &pieces, None),
                         None => self.image(here, &neighbours, &pieces),
@@ -197,7 +197,7 @@ impl Prober<'_> {
                     said = ProbeSaid::Evidence(Evidence {
                         done: self.log.done(),
                         plain: stack.plain(),
-                        demands: here.ask.checker.demands(here.told, asked.args(epoch)),
+                        demands: here.ask.checker.demands(here.told, asked.args(epoch), &violation),
                         disks: Disks::of(&self.pristine, image.as_ref(), other.map(|(image, _)| image)),
                     });
                 }

@@ -114,7 +114,13 @@ mod tests {
             Said::Started(Started { hides: vec!["much".to_owned()], ..Started::default() }),
             Said::Point(OwnedPoint::of(&point)),
             Said::Reached(
-                Arrival { signature: u128::MAX, depth: 3, choices: 5, sketch: Some(Sketch::of(b"state")) },
+                Arrival {
+                    signature: u128::MAX,
+                    depth: 3,
+                    choices: 5,
+                    sketch: Some(Sketch::of(b"state")),
+                    topology: Some(7),
+                },
                 true,
             ),
             Said::AboutTo(Step::Disk { key: 5, crashes: 1, stage: Stage::Mount }, 9),

@@ -3,7 +3,9 @@
 use explode_runtime::check::Promise;
 
 use super::mounted::{EXT2, NAMED};
-use super::{Line, RENAME, REPLACED, STRUCTURE, UNSYNCED, excluded, kept, with_posix};
+use super::{
+    Line, RENAME, RENAME_OF_NAMES, REPLACED, REPLACED_NAME, STRUCTURE, UNSYNCED, excluded, kept, with_posix,
+};
 
 const DATA_MODE: &str = "Linux 6.12, Documentation/admin-guide/ext4.rst, Data Mode";
 
@@ -23,6 +25,7 @@ pub fn ext2() -> Vec<Promise> {
             "Linux 6.12, Documentation/filesystems/ext2.rst, Journaling: ext2 itself has these risks",
         ),
         RENAME,
+        RENAME_OF_NAMES,
     ];
     with_posix(EXT2, &own)
 }
@@ -33,6 +36,14 @@ const JOURNAL: Line = kept(
     "This means that if you lose your power, you will lose as much as the latest 5 seconds of metadata changes (your filesystem will not \
      be damaged though, thanks to the journaling)",
     "Linux 6.12, Documentation/admin-guide/ext4.rst, Options, commit",
+);
+
+/// A rename is one transaction of it.
+const ATOMIC: Line = kept(
+    REPLACED_NAME,
+    "the journal can be replayed all the way to the latest commit record, guaranteeing the atomicity of whatever gets written through the \
+     journal to the disk. The effect of this is to guarantee that the filesystem does not become stuck midway through a metadata update",
+    "Linux, Documentation/filesystems/ext4/journal.rst",
 );
 
 /// What data=ordered, the default, says of data.
@@ -46,6 +57,7 @@ const ORDERED: Line = kept(
 pub fn ext4_ordered() -> Vec<Promise> {
     let own = [
         JOURNAL,
+        ATOMIC,
         ORDERED,
         kept(
             REPLACED,
@@ -62,6 +74,7 @@ pub fn ext4_ordered() -> Vec<Promise> {
 pub fn ext3_ordered() -> Vec<Promise> {
     let own = [
         JOURNAL,
+        ATOMIC,
         ORDERED,
         kept(
             REPLACED,
@@ -76,7 +89,8 @@ pub fn ext3_ordered() -> Vec<Promise> {
 /// Either, data=writeback.
 pub fn writeback() -> Vec<Promise> {
     let incorrect = "A crash+recovery can cause incorrect data to appear in files which were written shortly before the crash";
-    let own = [JOURNAL, excluded(UNSYNCED, incorrect, DATA_MODE), excluded(REPLACED, incorrect, DATA_MODE)];
+    let own =
+        [JOURNAL, ATOMIC, excluded(UNSYNCED, incorrect, DATA_MODE), excluded(REPLACED, incorrect, DATA_MODE)];
     with_posix(NAMED, &own)
 }
 
@@ -84,6 +98,6 @@ pub fn writeback() -> Vec<Promise> {
 pub fn journalled_data() -> Vec<Promise> {
     let both = "All new data is written to the journal first, and then to its final location. In the event of a crash, the journal can be \
                 replayed, bringing both data and metadata into a consistent state";
-    let own = [JOURNAL, kept(UNSYNCED, both, DATA_MODE), kept(REPLACED, both, DATA_MODE)];
+    let own = [JOURNAL, ATOMIC, kept(UNSYNCED, both, DATA_MODE), kept(REPLACED, both, DATA_MODE)];
     with_posix(NAMED, &own)
 }

@@ -3,7 +3,7 @@
 use explode_runtime::check::Promise;
 
 use super::mounted::{NAMED, NOT_NAMED};
-use super::{RENAME, STRUCTURE, UNSYNCED, excluded, kept, with_posix};
+use super::{RENAME, RENAME_OF_NAMES, STRUCTURE, UNSYNCED, excluded, kept, with_posix};
 
 /// MSDOS and VFAT.
 pub fn fat() -> Vec<Promise> {
@@ -20,6 +20,7 @@ pub fn fat() -> Vec<Promise> {
             "Microsoft, Windows CE 5.0, Transaction-Safe FAT File System",
         ),
         RENAME,
+        RENAME_OF_NAMES,
     ];
     with_posix(NAMED, &own)
 }
@@ -38,6 +39,7 @@ pub fn exfat() -> Vec<Promise> {
             "Microsoft, exFAT file system specification, 8.1 Recommended Write Ordering: an order for metadata, none for data",
         ),
         RENAME,
+        RENAME_OF_NAMES,
     ];
     with_posix(NOT_NAMED, &own)
 }

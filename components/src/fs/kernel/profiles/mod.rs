@@ -47,18 +47,29 @@ const fn excluded(words: &'static [&'static str], quote: &'static str, source: &
 
 /// What stands after a crash: that it can be read, and is made of what was there (`fs-reasonable`).
 const STRUCTURE: &[&str] = &["readable", "kind", "created-name", "one-sequence", "link-count"];
+/// The same where names are journalled: each call that changes some is there whole or not at all.
+const STRUCTURE_AND_NAMES: &[&str] =
+    &["readable", "kind", "created-name", "one-sequence", "link-count", "replaced-name"];
 /// Bytes that were not synced are zeroes, or what was written there (`fs-reasonable`).
 const UNSYNCED: &[&str] = &["unsynced-contents"];
-/// A name that a rename has replaced leads, after a crash, to the old file or to the new one with its contents. No check asks for it.
+/// A name that a rename has replaced leads, after a crash, to the old file or to the new one with its contents, synced or not (`fs-replaced`).
 const REPLACED: &[&str] = &["replaced-by-rename"];
+/// Such a name is there, and leads to the old file whole or to the new one, if what they hold was synced (`fs-replaced`).
+const REPLACED_NAME: &[&str] = &["replaced-name"];
 
-/// What rename(2) says is about processes, not about crashes.
-const RENAME: Line = excluded(
-    REPLACED,
-    "If newpath already exists, it will be atomically replaced, so that there is no point at which another process attempting to access \
-     newpath will find it missing",
-    "man-pages, rename(2), DESCRIPTION: of processes, and nothing of crashes",
-);
+/// What rename(2) says is about processes, not about crashes: so of contents, where names are kept.
+const RENAME: Line = of_processes(REPLACED);
+/// So it is of the name, where nothing else is written.
+const RENAME_OF_NAMES: Line = of_processes(REPLACED_NAME);
+
+const fn of_processes(words: &'static [&'static str]) -> Line {
+    excluded(
+        words,
+        "If newpath already exists, it will be atomically replaced, so that there is no point at which another process attempting to \
+         access newpath will find it missing",
+        "man-pages, rename(2), DESCRIPTION: of processes, and nothing of crashes",
+    )
+}
 
 /// Tables, one after the other, a promise a word.
 fn promises(tables: &[&[Line]]) -> Vec<Promise> {

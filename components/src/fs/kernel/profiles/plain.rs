@@ -3,7 +3,7 @@
 use explode_runtime::check::Promise;
 
 use super::mounted::NOT_NAMED;
-use super::{Line, RENAME, STRUCTURE, UNSYNCED, excluded, kept, with_posix};
+use super::{Line, RENAME, RENAME_OF_NAMES, STRUCTURE, UNSYNCED, excluded, kept, with_posix};
 
 /// All that is written of what was not synced.
 const WRITE: Line = excluded(
@@ -20,12 +20,12 @@ pub fn minix() -> Vec<Promise> {
         "fsck.minix performs a consistency check for the Linux MINIX filesystem",
         "util-linux, fsck.minix(8), DESCRIPTION; with -a: \"Perform automatic repairs\"",
     );
-    with_posix(NOT_NAMED, &[repaired, WRITE, RENAME])
+    with_posix(NOT_NAMED, &[repaired, WRITE, RENAME, RENAME_OF_NAMES])
 }
 
 /// UDF: of its structure after a crash nothing is written, so it is held to it.
 pub fn udf() -> Vec<Promise> {
-    with_posix(NOT_NAMED, &[WRITE, RENAME])
+    with_posix(NOT_NAMED, &[WRITE, RENAME, RENAME_OF_NAMES])
 }
 
 /// HFS: of its structure after a crash nothing is written, either.

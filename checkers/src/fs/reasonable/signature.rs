@@ -1,0 +1,226 @@
+//! The canonical form of a state (EX-99): the tree with all that a crash may leave of it. Two states have the same form only if one
+//! becomes the other by giving other names, inodes and contents: then the same trees are legal of both, under these names, and each
+//! step of one has its like of the other.
+//!
+//! What nothing asks for is left out: what stands in directories that are gone, which of the inodes that are gone a name may have led
+//! to, how often something was written that is the same. A name that is gone for good stays, for it has a word of its own
+//! (`deleted-name`). A name that is free is used again, the last one first ([`Free`]): so those that are free count in their order, and the
+//! others of a directory in any.
+//!
+//! Most inodes are asked for by one name: their form stands in that of the name. What stands in several places (an inode that may be
+//! found under several names, contents that several files have, an exchange) is numbered. First such things are told apart by the whole
+//! form as each of them sees it; where that leaves some alike each of them is tried as the first, and the least form is taken. After
+//! [`TRIES`] forms the rest is left in the order that it was made in: then two states that are the same may count as two.
+
+mod contents;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::attributes::Past;
+use super::free::Free;
+use super::history::{History, Place};
+use crate::fs::topology::{Abstract, Id, Node};
+use contents::Contents;
+
+/// The canonical form; `whole` if exchanges count.
+pub fn signature(fs: &Abstract, history: &History, free: &Free, whole: bool) -> Vec<u8> {
+    let form = Form::new(fs, history, free, whole);
+    let mut tries = TRIES;
+    let kinds = form.several.iter().map(|item| match item {
+        Item::Inode(_) => 0,
+        Item::Version(_) => 1,
+        Item::Exchange(_) => 2,
+    });
+    form.least(kinds.collect(), &mut tries).into_bytes()
+}
+
+/// How many forms are compared at most.
+const TRIES: usize = 120;
+/// The label of the thing that looks.
+const MYSELF: usize = usize::MAX;
+
+/// An inode that is gone, and was made or not.
+const GONE: &str = "+";
+const UNMADE: &str = "!";
+
+/// Something that stands in several places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Item {
+    Inode(Id),
+    /// What was written at some time.
+    Version(u32),
+    Exchange(usize),
+}
+
+/// A state, ready to be written down.
+struct Form<'a> {
+    fs: &'a Abstract,
+    history: &'a History,
+    free: &'a Free,
+    /// The names in each directory that is there, in their order.
+    places: BTreeMap<Id, Vec<Place<'a>>>,
+    /// Of each file that is there.
+    files: BTreeMap<Id, Contents>,
+    alive: BTreeSet<Id>,
+    exchanges: Vec<&'a [(Id, String); 2]>,
+    /// In any order; a label for each says how they are told apart.
+    several: Vec<Item>,
+}
+
+impl<'a> Form<'a> {
+    fn new(fs: &'a Abstract, history: &'a History, free: &'a Free, whole: bool) -> Form<'a> {
+        let alive: BTreeSet<Id> = fs.paths().into_iter().map(|(_, id)| id).chain([Abstract::ROOT]).collect();
+        let mut places: BTreeMap<Id, Vec<Place<'a>>> = BTreeMap::new();
+        for place in history.places().filter(|place| alive.contains(&place.directory)) {
+            places.entry(place.directory).or_default().push(place);
+        }
+        let known = |id: &Id| history.file(*id).map(|written| (*id, Contents::of(written)));
+        let files: BTreeMap<Id, Contents> = alive.iter().filter_map(known).collect();
+        let exchanges =
+            history.exchanges().filter(|places| whole && places.iter().all(|(id, _)| alive.contains(id)));
+        let exchanges: Vec<_> = exchanges.collect();
+        let mut asked: BTreeMap<Item, usize> = BTreeMap::new();
+        let leads = places.values().flatten().flat_map(|place| place.leads.iter().flatten());
+        let ids = leads.filter(|id| alive.contains(id)).map(|id| Item::Inode(*id));
+        let versions = files.values().flat_map(Contents::versions).map(Item::Version);
+        for item in ids.chain(versions) {
+            *asked.entry(item).or_default() += 1;
+        }
+        let several = asked.into_iter().filter(|(_, times)| *times > 1).map(|(item, _)| item);
+        let several = several.chain((0..exchanges.len()).map(Item::Exchange)).collect();
+        Form { fs, history, free, places, files, alive, exchanges, several }
+    }
+
+    /// The least form that these labels leave; equal things have the same label.
+    fn least(&self, labels: Vec<usize>, tries: &mut usize) -> String {
+        let labels = self.told_apart(labels);
+        let alike = |label: &usize| labels.iter().filter(|other| *other == label).count() > 1;
+        let Some(label) = labels.iter().copied().filter(alike).min() else {
+            *tries = tries.saturating_sub(1);
+            return self.whole(&labels);
+        };
+        let mut least: Option<String> = None;
+        for first in (0..labels.len()).filter(|at| labels[*at] == label) {
+            if least.is_some() && *tries == 0 {
+                break;
+            }
+            let mut labels: Vec<usize> = labels.iter().map(|label| 2 * label + 1).collect();
+            labels[first] -= 1;
+            let form = self.least(labels, tries);
+            least = Some(least.map_or(form.clone(), |least| least.min(form)));
+        }
+        least.unwrap_or_default()
+    }
+
+    /// Gives different labels to what the form looks different to, 0 and up, until that changes nothing.
+    fn told_apart(&self, mut labels: Vec<usize>) -> Vec<usize> {
+        let count = |labels: &[usize]| labels.iter().collect::<BTreeSet<_>>().len();
+        loop {
+            let before = count(&labels);
+            let seen: Vec<(usize, String)> = (0..labels.len())
+                .map(|at| {
+                    let mut mine = labels.clone();
+                    mine[at] = MYSELF;
+                    (labels[at], if before == labels.len() { String::new() } else { self.whole(&mine) })
+                })
+                .collect();
+            let order: BTreeSet<&(usize, String)> = seen.iter().collect();
+            let order: Vec<_> = order.into_iter().collect();
+            labels = seen.iter().map(|one| order.partition_point(|other| *other < one)).collect();
+            if count(&labels) == before {
+                return labels;
+            }
+        }
+    }
+
+    fn whole(&self, labels: &[usize]) -> String {
+        let ids = self.several.iter().zip(labels);
+        let mut bodies: Vec<String> = ids
+            .filter_map(|(item, label)| match item {
+                Item::Inode(id) => Some(format!("{}:{}", number(*label), self.node(*id, labels))),
+                Item::Version(_) | Item::Exchange(_) => None,
+            })
+            .collect();
+        bodies.sort_unstable();
+        self.node(Abstract::ROOT, labels) + &bodies.concat()
+    }
+
+    /// The number of something that stands in several places.
+    fn label(&self, item: Item, labels: &[usize]) -> Option<String> {
+        let at = self.several.iter().position(|other| *other == item)?;
+        Some(number(labels[at]))
+    }
+
+    fn node(&self, id: Id, labels: &[usize]) -> String {
+        let made = if self.history.is_made(id) || id == Abstract::ROOT { "" } else { "?" };
+        let new = Past::new(self.fs.is_directory(id)).form();
+        let past = self.history.past(id).map(Past::form).filter(|past| *past != new);
+        let past = past.map_or_else(String::new, |past| format!("@{past}"));
+        match self.fs.node(id) {
+            Node::Symlink(target) => format!("l{made}{target};"),
+            Node::File(_) => {
+                let contents = self.files.get(&id);
+                let shared = |version: u32| self.label(Item::Version(version), labels);
+                let contents = contents.map(|contents| contents.form(&shared)).unwrap_or_default();
+                format!("f{made}{contents}{past};")
+            }
+            Node::Directory(_) => {
+                let places = self.places.get(&id).map(Vec::as_slice).unwrap_or_default();
+                let of = |place: &&Place<'_>| self.place(place, labels);
+                let mut used: Vec<String> =
+                    places.iter().filter(|place| place.now.is_some()).map(|place| of(&place)).collect();
+                used.sort_unstable();
+                let free = self.free.of(id).iter();
+                let free: String = free
+                    .filter_map(|name| places.iter().find(|place| place.name == name))
+                    .map(|place| of(&place))
+                    .collect();
+                format!("({made}{}|{}{past})", free, used.concat())
+            }
+        }
+    }
+
+    fn place(&self, place: &Place<'_>, labels: &[usize]) -> String {
+        let now = self.lead(place.now, labels);
+        let is_here = |one: &(Id, String)| one.0 == place.directory && one.1 == place.name;
+        let exchanged = self.exchanges.iter().enumerate().filter(|(_, both)| both.iter().any(is_here));
+        let mut numbers: Vec<String> =
+            exchanged.filter_map(|(at, _)| self.label(Item::Exchange(at), labels)).collect();
+        numbers.sort_unstable();
+        let numbers: String = numbers.iter().map(|number| format!("x{number}")).collect();
+        if place.is_forced {
+            return format!("={now}{numbers}");
+        }
+        // Where it leads now is one of them.
+        let others = place.leads.iter().filter(|lead| **lead != place.now);
+        let mut others: Vec<String> = others.map(|lead| self.lead(*lead, labels)).collect();
+        if place.leads.contains(&None) {
+            // It may be missing whatever was made.
+            others.iter_mut().filter(|lead| *lead == UNMADE).for_each(|lead| *lead = GONE.to_owned());
+        }
+        others.sort_unstable();
+        others.dedup_by(|one, other| one == other && [GONE, UNMADE].contains(&one.as_str()));
+        format!("~{now}[{}]{numbers}", others.concat())
+    }
+
+    /// Where a name leads: nowhere, to what is gone, to something that stands elsewhere, or here.
+    fn lead(&self, lead: Option<Id>, labels: &[usize]) -> String {
+        match lead {
+            None => "-".to_owned(),
+            Some(id) if !self.alive.contains(&id) => {
+                if self.history.is_made(id) {
+                    GONE.to_owned()
+                } else {
+                    UNMADE.to_owned()
+                }
+            }
+            Some(id) => self.label(Item::Inode(id), labels).unwrap_or_else(|| self.node(id, labels)),
+        }
+    }
+}
+
+fn number(label: usize) -> String {
+    if label == MYSELF { "#me ".to_owned() } else { format!("#{label} ") }
+}

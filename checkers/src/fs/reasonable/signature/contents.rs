@@ -1,0 +1,147 @@
+//! The canonical form of all that a file may hold: which write each sector comes from, and not what was written. Writes that several files
+//! have, by a clone, have numbers that are given; the others are numbered as they come.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use explode_ramdisk::SECTOR_BYTES;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::fs::reasonable::history::Written;
+use crate::fs::sync::file::Since;
+use crate::fs::sync::pattern::{self, CELL};
+
+/// A file, ready to be written down.
+#[derive(Debug)]
+pub struct Contents {
+    now: Vec<Run>,
+    cut: bool,
+    since: Option<Since>,
+    /// What is promised: where, and what.
+    parts: Vec<(usize, Vec<Run>)>,
+    /// All that was ever written, in the order of places.
+    writes: BTreeSet<(usize, Vec<Run>)>,
+    largest: usize,
+}
+
+/// So many bytes of one origin.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Run {
+    from: From,
+    len: usize,
+}
+
+/// Where bytes come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum From {
+    /// They are zeroes.
+    Nobody,
+    /// The write of this version, and so many sectors before.
+    Write(u32, i64),
+    /// Nothing that can be told; what they are.
+    Other(u64),
+}
+
+impl Contents {
+    pub fn of(written: &Written) -> Contents {
+        let file = &written.forced;
+        let (cut, since) = file.since();
+        let parts = file.promised(true).map(|contents| contents.parts).unwrap_or_default();
+        // Zeroes may be there in any case.
+        let writes = written.writes.iter().map(|(at, bytes)| (*at, runs(*at, bytes)));
+        let writes = writes.filter(|(_, runs)| runs.iter().any(|run| run.from != From::Nobody));
+        Contents {
+            now: runs(0, file.bytes()),
+            cut,
+            since,
+            parts: parts.iter().map(|part| (part.at, runs(part.at, &part.bytes))).collect(),
+            writes: writes.collect(),
+            largest: written.largest,
+        }
+    }
+
+    /// The writes that it has something of, each once.
+    pub fn versions(&self) -> BTreeSet<u32> {
+        let others = self.parts.iter().chain(&self.writes).flat_map(|(_, runs)| runs);
+        let versions = self.now.iter().chain(others).filter_map(|run| match run.from {
+            From::Write(version, _) => Some(version),
+            From::Nobody | From::Other(_) => None,
+        });
+        versions.collect()
+    }
+
+    /// Two with the same form can hold the same, up to what was written; `shared` gives the number of a write that others have, too.
+    pub fn form(&self, shared: &dyn Fn(u32) -> Option<String>) -> String {
+        let mut own: BTreeMap<u32, usize> = BTreeMap::new();
+        let mut text = format!("{}.", text_of(&self.now, shared, &mut own));
+        for (at, runs) in &self.parts {
+            text += &format!("p{at}{}.", text_of(runs, shared, &mut own));
+        }
+        if let Some(Since { changed, written, least, most }) = &self.since {
+            text += &format!("s{}{written:?},{least},{most:?}.", if *changed { "c" } else { "" });
+        }
+        // What is seen has its number; the others are told apart by what else there is.
+        let seen =
+            |version: u32| own.get(&version).map_or_else(|| "?".to_owned(), |number| format!("s{number}"));
+        let told = |runs: &[Run]| {
+            let number = |version| shared(version).or_else(|| Some(seen(version)));
+            text_of(runs, &number, &mut BTreeMap::new())
+        };
+        let mut writes: Vec<_> = self.writes.iter().collect();
+        writes.sort_by_cached_key(|(at, runs)| (*at, told(runs)));
+        for (at, runs) in writes {
+            text += &format!("w{at}{}.", text_of(runs, shared, &mut own));
+        }
+        format!("{text}{}{}", if self.cut { "-" } else { "" }, self.largest)
+    }
+}
+
+fn text_of(runs: &[Run], shared: &dyn Fn(u32) -> Option<String>, own: &mut BTreeMap<u32, usize>) -> String {
+    let mut text = String::new();
+    for Run { from, len } in runs {
+        text += &match from {
+            From::Nobody => format!(",z{len}"),
+            From::Other(what) => format!(",o{what:x}:{len}"),
+            From::Write(version, before) => {
+                let number = shared(*version).unwrap_or_else(|| {
+                    let next = own.len();
+                    own.entry(*version).or_insert(next).to_string()
+                });
+                format!(",v{number}^{before}:{len}")
+            }
+        };
+    }
+    text
+}
+
+/// Bytes from `at` on, by what they are, sector by sector.
+fn runs(at: usize, bytes: &[u8]) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    let mut add = |from: From, len: usize| match runs.last_mut() {
+        _ if len == 0 => {}
+        Some(last) if last.from == from => last.len += len,
+        _ => runs.push(Run { from, len }),
+    };
+    let mut done = 0;
+    while done < bytes.len() {
+        let here = at + done;
+        let rest = &bytes[done..bytes.len().min(done + SECTOR_BYTES - here % SECTOR_BYTES)];
+        let written = rest.len() - rest.iter().rev().take_while(|byte| **byte == 0).count();
+        let (chunk, zeroes) = rest.split_at(written);
+        add(origin(here, chunk), chunk.len());
+        add(From::Nobody, zeroes.len());
+        done += rest.len();
+    }
+    runs
+}
+
+/// Where some bytes of one sector come from, the last of which is no zero.
+fn origin(at: usize, chunk: &[u8]) -> From {
+    let other = || From::Other(xxh3_64(chunk));
+    let repeats = chunk.chunks(CELL).all(|cell| chunk.starts_with(cell));
+    match pattern::origin(chunk) {
+        Some((version, sector)) if repeats && at.is_multiple_of(CELL) => {
+            From::Write(version, (at / SECTOR_BYTES) as i64 - sector as i64)
+        }
+        _ => other(),
+    }
+}

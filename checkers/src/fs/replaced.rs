@@ -1,0 +1,277 @@
+//! A file that is replaced is there after a crash, the old one whole or the new one whole: new contents go to a temporary file, and
+//! rename(2) leads the old name to it, with fsync(2) of the temporary file before, or without.
+//!
+//! The first call of mutate makes `/a` and forces it and its name. Then each writes `/b`, of part of a block or of a few, and renames it to
+//! `/a`; or forces what `/a` is. Every disk that a crash could leave meanwhile and right then is checked. `/a` may be what was forced, or
+//! any that has replaced it since: nobody promises that a rename is durable before its directory is forced.
+//!
+//! | promise | what |
+//! | --- | --- |
+//! | `replaced-name` | a name that is being replaced is there; and it holds one version whole, where each was forced before its rename |
+//! | `replaced-by-rename` | the same of what it holds, where one was not forced |
+//! | `flushed-name`, `flushed-contents` | the same where nothing was replaced since it was forced (fsync(2)) |
+//! | `kind`, `readable` | it is a file, and can be read |
+//!
+//! rename(2) promises the first to other processes, and says nothing of crashes: journals of metadata promise it. The second is a promise of
+//! ext3 and ext4 (auto_da_alloc). A profile may exclude both. While a file is replaced nobody else promises what it holds, forced or not: the
+//! old one may be given back already, and the name not lead to the new one yet. So a fsync that lies is told by these words, too; what
+//! fsync alone promises is asked for by `fs-ways`.
+
+use std::hash::Hash as _;
+
+use explode_ramdisk::files::{Files, Kind, OpenFlags, Result as FilesResult};
+use explode_runtime::check::{Checker, Contents, Cx, Demand, Failure, Verdict, Violation};
+use explode_runtime::choose::{Label, Point};
+use explode_runtime::crash::Epoch;
+use explode_runtime::recover::{Stack, StackSpec};
+use explode_runtime::run::{Bounds, CheckerDef, OptionDef, Options, Target, UsageError};
+use nix::errno::Errno;
+use xxhash_rust::xxh3::Xxh3;
+
+use super::sync::pattern::pattern;
+
+/// As it stands in the registry.
+pub const DEF: CheckerDef = CheckerDef {
+    name: "fs-replaced",
+    about: "a file that a rename replaces is there after a crash, the old one whole or the new one whole",
+    options: &[OptionDef {
+        name: "unsynced",
+        about: "does a temporary file that was not synced replace it, too: true, false",
+        default: "true",
+    }],
+    build,
+};
+
+/// The file, and the temporary one.
+const FILE: &str = "/a";
+const TEMPORARY: &str = "/b";
+/// Bytes of a part of a block, and of a few blocks.
+const SIZES: [usize; 2] = [1000, 3 * 4096];
+
+/// One call of mutate.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// By a file of so many bytes, which is forced before or is not.
+    Replace { size: usize, fsync: bool },
+    /// The file and its directory are forced.
+    Force,
+}
+
+/// What the file held at some time.
+#[derive(Clone, Debug, Hash)]
+struct Version {
+    bytes: Vec<u8>,
+    /// Was it forced before it got its name?
+    forced: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Replaced {
+    unsynced: bool,
+    /// How often it was written.
+    writes: u32,
+    /// What it may hold while the last step was taken, the oldest first, and now.
+    during: Vec<Version>,
+    now: Vec<Version>,
+}
+
+fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
+    Ok(Box::new(Replaced { unsynced: options.bool("unsynced", true)?, ..Replaced::default() }))
+}
+
+impl Step {
+    fn name(self) -> String {
+        match self {
+            Step::Replace { size, fsync } => {
+                let fsync = if fsync { ", fsync" } else { "" };
+                format!("write {size} bytes to {TEMPORARY}{fsync}, rename {TEMPORARY} {FILE}")
+            }
+            Step::Force => format!("fsync {FILE}, fsync /"),
+        }
+    }
+}
+
+impl Replaced {
+    fn possible(&self) -> Vec<Step> {
+        let ways = [true, false].into_iter().filter(|fsync| *fsync || self.unsynced);
+        let replace = |fsync| SIZES.map(move |size| Step::Replace { size, fsync });
+        let force = (self.now.len() > 1).then_some(Step::Force);
+        ways.flat_map(replace).chain(force).collect()
+    }
+
+    /// Writes a new version of the file to a path that is not there.
+    fn write(&mut self, files: &dyn Files, path: &str, size: usize, fsync: bool) -> FilesResult<Version> {
+        self.writes += 1;
+        let bytes = pattern('a', self.writes, 0, size);
+        let fd = files.open(path, OpenFlags { exclusive: true, ..OpenFlags::CREATE })?;
+        let written = files.pwrite(fd, 0, &bytes);
+        let synced = if fsync { files.fsync(fd) } else { Ok(()) };
+        files.close(fd)?;
+        written?;
+        // One that has failed has promised nothing.
+        Ok(Version { bytes, forced: fsync && synced.is_ok() })
+    }
+
+    /// Makes the file, and forces it.
+    fn begin(&mut self, files: &dyn Files) -> FilesResult<()> {
+        let version = self.write(files, FILE, SIZES[1], true)?;
+        files.sync_dir("/")?;
+        self.now = vec![version];
+        Ok(())
+    }
+
+    fn take(&mut self, files: &dyn Files, step: Step) -> FilesResult<()> {
+        match step {
+            Step::Replace { size, fsync } => {
+                let version = self.write(files, TEMPORARY, size, fsync)?;
+                self.now.push(version);
+                self.during.clone_from(&self.now);
+                files.rename(TEMPORARY, FILE)
+            }
+            Step::Force => {
+                self.during.clone_from(&self.now);
+                let fd = files.open(FILE, OpenFlags::EXISTING)?;
+                let synced = files.fsync(fd);
+                files.close(fd)?;
+                if synced.and_then(|()| files.sync_dir("/")).is_ok() {
+                    self.now.drain(..self.now.len() - 1);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn allowed(&self, epoch: Epoch) -> &[Version] {
+        match epoch {
+            Epoch::Begin | Epoch::InBetween => &self.during,
+            Epoch::End | Epoch::Now | Epoch::Soft => &self.now,
+        }
+    }
+}
+
+/// Is the file one of these versions?
+fn judge(files: &dyn Files, allowed: &[Version]) -> Result<(), Failure> {
+    let wrong = |verdict, promise, text: String| Err(Violation::new(verdict, promise, text).into());
+    let replaced = allowed.len() > 1;
+    let unreadable = |errno| match errno {
+        Errno::ENOMEM | Errno::EMFILE | Errno::ENFILE | Errno::EINTR | Errno::EBADF => {
+            Failure::Broken(format!("{FILE}: {errno}"))
+        }
+        errno => {
+            Violation::new(Verdict::Corrupt, "readable", format!("{FILE} cannot be read: {errno}")).into()
+        }
+    };
+    match files.stat(FILE) {
+        Err(Errno::ENOENT) => {
+            let promise = if replaced { "replaced-name" } else { "flushed-name" };
+            let text = if replaced { "was replaced" } else { "was forced" };
+            return wrong(Verdict::Lost, promise, format!("{FILE} {text}, and is gone"));
+        }
+        Err(errno) => return Err(unreadable(errno)),
+        Ok(stat) if stat.kind != Kind::File => {
+            return wrong(Verdict::Corrupt, "kind", format!("{FILE} is no file"));
+        }
+        Ok(_) => {}
+    }
+    let found = files.read_file(FILE).map_err(unreadable)?;
+    if allowed.iter().any(|version| version.bytes == found) {
+        return Ok(());
+    }
+    let promise = match replaced {
+        true if allowed.iter().all(|version| version.forced) => "replaced-name",
+        true => "replaced-by-rename",
+        false => "flushed-contents",
+    };
+    let is_of = |version: &Version| version.bytes.starts_with(&found);
+    let is_less = |version: &Version| {
+        let pairs = found.iter().zip(&version.bytes);
+        found.len() <= version.bytes.len() && pairs.clone().all(|(has, was)| *has == 0 || has == was)
+    };
+    let sizes: Vec<String> = allowed.iter().map(|version| version.bytes.len().to_string()).collect();
+    let sizes = sizes.join(", ");
+    if allowed.iter().any(is_of) {
+        let text = format!("{FILE} has {} bytes of one version, and versions have {sizes}", found.len());
+        return wrong(Verdict::Lost, promise, text);
+    }
+    let text = format!("{FILE} has {} bytes that are no version's, which have {sizes}", found.len());
+    if allowed.iter().any(is_less) {
+        return wrong(Verdict::Lost, promise, format!("{text}: there are zeroes in it"));
+    }
+    wrong(Verdict::Corrupt, promise, text)
+}
+
+impl Checker for Replaced {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        let files = cx.stack().files()?;
+        let broken = |step: &str, errno: Errno| Failure::Broken(format!("{step}: {errno}"));
+        if self.now.is_empty() {
+            self.begin(files.as_ref()).map_err(|errno| broken("making the file", errno))?;
+        }
+        let steps = self.possible();
+        let names: Vec<String> = steps.iter().map(|step| step.name()).collect();
+        let point = Point::action(steps.len() as u32, Label::named(DEF.name));
+        let step = steps[cx.choose_at(&Point { names: &names, ..point }) as usize];
+        cx.check_crashes_start(&[]);
+        self.take(files.as_ref(), step).map_err(|errno| broken(&step.name(), errno))?;
+        cx.check_crashes_end(self, &[])
+    }
+
+    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        judge(stack.files()?.as_ref(), self.allowed(epoch))
+    }
+
+    fn demands(&self, epoch: Epoch, _args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {
+        let versions = self.allowed(epoch).iter().map(|version| Contents::exactly(&version.bytes));
+        Some(vec![Demand::File(FILE.to_owned(), versions.collect())])
+    }
+
+    fn check_key(&self) -> Option<Vec<u8>> {
+        let mut hasher = Xxh3::new();
+        (&self.during, &self.now).hash(&mut hasher);
+        Some(hasher.digest128().to_le_bytes().to_vec())
+    }
+
+    fn fork(&self) -> Option<Box<dyn Checker>> {
+        Some(Box::new(self.clone()))
+    }
+}
+
+/// On simulated files, whose rename is atomic, but not what was not synced; and on such whose rename is not.
+pub(crate) fn targets() -> Vec<Target> {
+    let target = |name, about, unsynced: bool, stack, expect| Target {
+        name,
+        about,
+        stack,
+        checker: DEF.name,
+        checker_options: Options::none().with("unsynced", unsynced),
+        bounds: Bounds { depth: 3, limit: 10_000, samples: 2_000, crash_depth: 1 },
+        seeded: expect != "clean",
+        expect,
+    };
+    let files = || StackSpec::default().plug("simfiles", Options::none());
+    let renaming = |option: &str| files().plug("rename-in-steps", Options::none().with(option, true));
+    vec![
+        target(DEF.name, "a synced file replaces another, on simulated files", false, files(), "clean"),
+        target(
+            "simfiles-replaced",
+            "any file replaces another, on simulated files that write a file before it replaces one",
+            true,
+            renaming("forces"),
+            "clean",
+        ),
+        target(
+            "simfiles-replaced+not-forced",
+            "a file that is not synced replaces another",
+            true,
+            files(),
+            "lost",
+        ),
+        target(
+            "simfiles-replaced+rename-in-steps",
+            "files whose rename is unlink, link and unlink",
+            false,
+            renaming("steps"),
+            "lost",
+        ),
+    ]
+}

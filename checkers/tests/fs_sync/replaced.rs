@@ -1,0 +1,57 @@
+//! `fs-replaced`: exact counts where a rename is atomic and what it leads to was forced, and what is told where that is not so.
+
+use explode_runtime::run::Options;
+
+use crate::{Ran, counts, plan, registry, run};
+
+fn found(target: &str, depth: u32) -> Vec<(String, String)> {
+    let Ran { findings, .. } = run(&registry(), &plan(&registry(), target, depth));
+    findings.into_iter().collect()
+}
+
+#[test]
+fn what_is_replaced_is_there_whole() {
+    for (depth, expected) in [(1, [3, 2, 52, 54]), (2, [9, 8, 446, 376]), (3, [25, 24, 2278, 1752])] {
+        counts(&plan(&registry(), "fs-replaced", depth), expected);
+    }
+    // What was not forced by whoever wrote it, rename forces.
+    for (depth, expected) in [(1, [5, 4, 104, 108]), (2, [25, 24, 1652, 1360])] {
+        counts(&plan(&registry(), "simfiles-replaced", depth), expected);
+    }
+}
+
+#[test]
+fn what_is_not_there_whole_is_told() {
+    let told = |target: &str, expected: &[(&str, &str)]| {
+        let found = found(target, 2);
+        let found: Vec<_> = found.iter().map(|(signature, text)| (&**signature, &**text)).collect();
+        assert_eq!(found, expected, "{target}");
+    };
+    told(
+        "simfiles-replaced+not-forced",
+        &[("lost/replaced-by-rename", "/a has 0 bytes of one version, and versions have 12288, 1000")],
+    );
+    told("simfiles-replaced+rename-in-steps", &[("lost/replaced-name", "/a was replaced, and is gone")]);
+}
+
+/// Nobody else asks for it: a rename that takes steps is silent under the other checkers.
+#[test]
+fn no_other_check_finds_a_rename_in_steps() {
+    for (target, depth) in [("fs-sync", 3), ("fs-ways-sync", 3), ("fs-ways-fsync", 3), ("fs-reasonable", 3)] {
+        let mut plan = plan(&registry(), target, depth);
+        plan.stack = plan.stack.plug("rename-in-steps", Options::none().with("steps", true));
+        assert_eq!(run(&registry(), &plan).signatures(), [""; 0], "{target}");
+    }
+}
+
+/// While a file is replaced its contents are an affair of rename; once it is forced they are one of fsync.
+#[test]
+fn a_lie_of_fsync_is_told() {
+    let lying = |lies: &str| {
+        let mut plan = plan(&registry(), "fs-replaced", 2);
+        plan.stack = plan.stack.plug("lying-sync", Options::none().with("lies", lies));
+        run(&registry(), &plan).findings.into_keys().collect::<Vec<_>>()
+    };
+    assert_eq!(lying("none"), [""; 0]);
+    assert_eq!(lying("fsync"), ["lost/replaced-name"]);
+}
