@@ -1,0 +1,131 @@
+//! What becomes of each trace of `bugs/` when a script is asked for: it shows the loss, or it is refused, and why. A new trace must be
+//! declared here.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::BUGS;
+use crate::common::files;
+
+/// What comes of a trace.
+#[derive(Clone, Copy, Debug)]
+pub enum Fate {
+    /// A script, that says this of what is lost, once each.
+    Shows(&'static [&'static str]),
+    /// The same, without a control: the disk that has lost nothing of what was pending is not sound either, since what was promised was
+    /// never handed to the disk, or what was written there is wrong.
+    ShowsAlone(&'static [&'static str]),
+    /// None; the trace alone says why.
+    Refused(&'static str),
+    /// None; why is known when it was run again.
+    RefusedOnceRun(&'static str),
+}
+
+use Fate::{Refused, RefusedOnceRun, Shows, ShowsAlone};
+
+/// A call fails by choice, and nothing crashes.
+const FAILS: Fate = Refused("it was seen while the system ran, without a crash");
+/// No kernel has a part in it.
+const IN_PROCESS: Fate = Refused("its system runs in process");
+
+/// All of them, by folder and file.
+const FATES: [(&str, Fate); 47] = [
+    ("btrfs-symlink-rename/trace", ShowsAlone(&["/a is there, and was taken away for good"])),
+    ("ekv-torn-chunk-header/trace", IN_PROCESS),
+    ("exfat-create-enomem/mkdir", FAILS),
+    ("exfat-create-enomem/trace", FAILS),
+    ("ext2-failed-calls/link", FAILS),
+    ("ext2-failed-calls/mkdir", FAILS),
+    ("ext2-failed-calls/rename", FAILS),
+    ("ext2-failed-calls/rmdir", FAILS),
+    ("ext2-failed-calls/trace", FAILS),
+    ("ext2-failed-calls/unlink", FAILS),
+    ("ext2-fsync-xattr/directory", Shows(&["/a has the extended attributes: none"])),
+    ("ext2-fsync-xattr/trace", Shows(&["/a has the extended attributes: none"])),
+    ("ext2-mount-sync-create/trace", ShowsAlone(&["/a is gone"])),
+    ("ext2-reused-block/indirect", ShowsAlone(&["/a is gone"])),
+    (
+        "ext2-reused-block/trace",
+        ShowsAlone(&[
+            "/a is gone",
+            "/b has other bytes from byte 0 on than the 8192 that it should have (char 1, line 1)",
+        ]),
+    ),
+    ("ext4-create-enomem/trace", FAILS),
+    ("ext4-fsync-unwritten/trace", Refused("its crash is a soft one")),
+    ("ext4-mount-sync-fallocate/size", ShowsAlone(&["/a has 0 bytes, not 4096"])),
+    ("ext4-mount-sync-fallocate/trace", RefusedOnceRun("a file is made without a name in it (O_TMPFILE)")),
+    ("ext4-mount-sync-ftruncate/trace", ShowsAlone(&["/a has 0 bytes, not 1000"])),
+    (
+        "fsck-fat-twice/trace",
+        RefusedOnceRun("the checker fs-reasonable does not say for a shell what it demands"),
+    ),
+    (
+        "fsck-minix-no-mode/trace",
+        RefusedOnceRun("the checker fs-reasonable does not say for a shell what it demands"),
+    ),
+    (
+        "fsck-minix-version-3/trace",
+        Shows(&["/a has other bytes from byte 0 on than the 4096 that it should have (char 1, line 1)"]),
+    ),
+    ("littlefs-pending-rename/trace", IN_PROCESS),
+    ("minix-failed-calls/link", FAILS),
+    ("minix-failed-calls/mkdir", FAILS),
+    ("minix-failed-calls/rename", FAILS),
+    ("minix-failed-calls/rmdir", FAILS),
+    ("minix-failed-calls/trace", FAILS),
+    ("minix-failed-calls/unlink", FAILS),
+    (
+        "minix-reused-block/trace",
+        ShowsAlone(&["/b has other bytes from byte 0 on than the 8192 that it should have (char 1, line 1)"]),
+    ),
+    ("msdos-create-enomem/mkdir", FAILS),
+    ("msdos-create-enomem/trace", FAILS),
+    ("msdos-rename/trace", ShowsAlone(&["/b is no directory, or is gone"])),
+    (
+        "reiserfs-divide-by-zero/trace",
+        Refused("its step mount hangs, or ends the process or the kernel that it runs in"),
+    ),
+    ("sequential-storage-list-not-repaired/trace", IN_PROCESS),
+    ("sync-without-flush/minix", Shows(&["/a is gone"])),
+    ("sync-without-flush/msdos", Shows(&["/a is gone"])),
+    ("sync-without-flush/trace", Shows(&["/a is gone"])),
+    ("sync-without-flush/udf", Shows(&["/a is gone"])),
+    ("sync-without-flush/vfat", Shows(&["/a is gone"])),
+    ("udf-rename-enomem/trace", FAILS),
+    ("vfat-create-enomem/mkdir", FAILS),
+    ("vfat-create-enomem/trace", FAILS),
+    ("vfat-exchange/trace", FAILS),
+    ("vfat-rename/trace", ShowsAlone(&["/b is no directory, or is gone"])),
+    ("vfat-rename/unsynced", ShowsAlone(&["/b has 0 bytes, not 4096"])),
+];
+
+/// Those whose test of the suite is run, too, and the file systems that they are on.
+pub const SUITE: [(&str, &str); 3] = [
+    ("ext4-mount-sync-fallocate/size", "ext4"),
+    ("fsck-minix-version-3/trace", "minix"),
+    ("sync-without-flush/trace", "ext2"),
+];
+
+/// What comes of each trace, by its name; the folders and this page agree.
+pub fn fates() -> BTreeMap<&'static str, Fate> {
+    let folders = files(Path::new(BUGS)).into_iter();
+    let traces = folders.flat_map(|folder| {
+        let names = files(&Path::new(BUGS).join(&folder));
+        let traces =
+            names.into_iter().filter_map(|name| Some(format!("{folder}/{}", name.strip_suffix(".json")?)));
+        traces.collect::<Vec<_>>()
+    });
+    let declared: Vec<&str> = FATES.iter().map(|(name, _)| *name).collect();
+    assert_eq!(traces.collect::<Vec<_>>(), declared, "the traces of bugs/ are declared here");
+    FATES.into_iter().collect()
+}
+
+/// The text of a trace, as one of this machine: for a guest in which explode itself runs.
+pub fn of_this_machine(name: &str) -> String {
+    let text = std::fs::read_to_string(Path::new(BUGS).join(format!("{name}.json"))).unwrap();
+    let mut trace: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(trace["in"], "vm", "{name}");
+    trace["in"] = "here".into();
+    trace.to_string()
+}
