@@ -12,50 +12,50 @@ use crate::common::files;
 pub enum Fate {
     /// A script, that says this of what is lost, once each.
     Shows(&'static [&'static str]),
-    /// The same, without a control: the disk that has lost nothing of what was pending is not sound either, since what was promised was
-    /// never handed to the disk, or what was written there is wrong.
-    ShowsAlone(&'static [&'static str]),
+    /// The same; no disk of that moment is sound, since what was promised was never handed to the disk, or what was written there is
+    /// wrong. The control is the file system without a crash.
+    ShowsWhole(&'static [&'static str]),
     /// None; the trace alone says why.
     Refused(&'static str),
     /// None; why is known when it was run again.
     RefusedOnceRun(&'static str),
 }
 
-use Fate::{Refused, RefusedOnceRun, Shows, ShowsAlone};
+use Fate::{Refused, RefusedOnceRun, Shows, ShowsWhole};
 
-/// A call fails by choice, and nothing crashes.
-const FAILS: Fate = Refused("it was seen while the system ran, without a crash");
+/// The running system shows it: a call that fails has an effect, or one that succeeds has none.
+const RAN: Fate = Refused("it was seen while the system ran, without a crash");
 /// No kernel has a part in it.
 const IN_PROCESS: Fate = Refused("its system runs in process");
 
 /// All of them, by folder and file.
 const FATES: [(&str, Fate); 47] = [
-    ("btrfs-symlink-rename/trace", ShowsAlone(&["/a is there, and was taken away for good"])),
+    ("btrfs-symlink-rename/trace", ShowsWhole(&["/a is there, and was taken away for good"])),
     ("ekv-torn-chunk-header/trace", IN_PROCESS),
-    ("exfat-create-enomem/mkdir", FAILS),
-    ("exfat-create-enomem/trace", FAILS),
-    ("ext2-failed-calls/link", FAILS),
-    ("ext2-failed-calls/mkdir", FAILS),
-    ("ext2-failed-calls/rename", FAILS),
-    ("ext2-failed-calls/rmdir", FAILS),
-    ("ext2-failed-calls/trace", FAILS),
-    ("ext2-failed-calls/unlink", FAILS),
+    ("exfat-create-enomem/mkdir", RAN),
+    ("exfat-create-enomem/trace", RAN),
+    ("ext2-failed-calls/link", RAN),
+    ("ext2-failed-calls/mkdir", RAN),
+    ("ext2-failed-calls/rename", RAN),
+    ("ext2-failed-calls/rmdir", RAN),
+    ("ext2-failed-calls/trace", RAN),
+    ("ext2-failed-calls/unlink", RAN),
     ("ext2-fsync-xattr/directory", Shows(&["/a has the extended attributes: none"])),
     ("ext2-fsync-xattr/trace", Shows(&["/a has the extended attributes: none"])),
-    ("ext2-mount-sync-create/trace", ShowsAlone(&["/a is gone"])),
-    ("ext2-reused-block/indirect", ShowsAlone(&["/a is gone"])),
+    ("ext2-mount-sync-create/trace", ShowsWhole(&["/a is gone"])),
+    ("ext2-reused-block/indirect", ShowsWhole(&["/a is gone"])),
     (
         "ext2-reused-block/trace",
-        ShowsAlone(&[
+        ShowsWhole(&[
             "/a is gone",
             "/b has other bytes from byte 0 on than the 8192 that it should have (char 1, line 1)",
         ]),
     ),
-    ("ext4-create-enomem/trace", FAILS),
+    ("ext4-create-enomem/trace", RAN),
     ("ext4-fsync-unwritten/trace", Refused("its crash is a soft one")),
-    ("ext4-mount-sync-fallocate/size", ShowsAlone(&["/a has 0 bytes, not 4096"])),
+    ("ext4-mount-sync-fallocate/size", ShowsWhole(&["/a has 0 bytes, not 4096"])),
     ("ext4-mount-sync-fallocate/trace", RefusedOnceRun("a file is made without a name in it (O_TMPFILE)")),
-    ("ext4-mount-sync-ftruncate/trace", ShowsAlone(&["/a has 0 bytes, not 1000"])),
+    ("ext4-mount-sync-ftruncate/trace", ShowsWhole(&["/a has 0 bytes, not 1000"])),
     (
         "fsck-fat-twice/trace",
         RefusedOnceRun("the checker fs-reasonable does not say for a shell what it demands"),
@@ -69,19 +69,19 @@ const FATES: [(&str, Fate); 47] = [
         Shows(&["/a has other bytes from byte 0 on than the 4096 that it should have (char 1, line 1)"]),
     ),
     ("littlefs-pending-rename/trace", IN_PROCESS),
-    ("minix-failed-calls/link", FAILS),
-    ("minix-failed-calls/mkdir", FAILS),
-    ("minix-failed-calls/rename", FAILS),
-    ("minix-failed-calls/rmdir", FAILS),
-    ("minix-failed-calls/trace", FAILS),
-    ("minix-failed-calls/unlink", FAILS),
+    ("minix-failed-calls/link", RAN),
+    ("minix-failed-calls/mkdir", RAN),
+    ("minix-failed-calls/rename", RAN),
+    ("minix-failed-calls/rmdir", RAN),
+    ("minix-failed-calls/trace", RAN),
+    ("minix-failed-calls/unlink", RAN),
     (
         "minix-reused-block/trace",
-        ShowsAlone(&["/b has other bytes from byte 0 on than the 8192 that it should have (char 1, line 1)"]),
+        ShowsWhole(&["/b has other bytes from byte 0 on than the 8192 that it should have (char 1, line 1)"]),
     ),
-    ("msdos-create-enomem/mkdir", FAILS),
-    ("msdos-create-enomem/trace", FAILS),
-    ("msdos-rename/trace", ShowsAlone(&["/b is no directory, or is gone"])),
+    ("msdos-create-enomem/mkdir", RAN),
+    ("msdos-create-enomem/trace", RAN),
+    ("msdos-rename/trace", ShowsWhole(&["/b is no directory, or is gone"])),
     (
         "reiserfs-divide-by-zero/trace",
         Refused("its step mount hangs, or ends the process or the kernel that it runs in"),
@@ -92,12 +92,12 @@ const FATES: [(&str, Fate); 47] = [
     ("sync-without-flush/trace", Shows(&["/a is gone"])),
     ("sync-without-flush/udf", Shows(&["/a is gone"])),
     ("sync-without-flush/vfat", Shows(&["/a is gone"])),
-    ("udf-rename-enomem/trace", FAILS),
-    ("vfat-create-enomem/mkdir", FAILS),
-    ("vfat-create-enomem/trace", FAILS),
-    ("vfat-exchange/trace", FAILS),
-    ("vfat-rename/trace", ShowsAlone(&["/b is no directory, or is gone"])),
-    ("vfat-rename/unsynced", ShowsAlone(&["/b has 0 bytes, not 4096"])),
+    ("udf-rename-enomem/trace", RAN),
+    ("vfat-create-enomem/mkdir", RAN),
+    ("vfat-create-enomem/trace", RAN),
+    ("vfat-exchange/trace", RAN),
+    ("vfat-rename/trace", ShowsWhole(&["/b is no directory, or is gone"])),
+    ("vfat-rename/unsynced", ShowsWhole(&["/b has 0 bytes, not 4096"])),
 ];
 
 /// Those whose test of the suite is run, too, and the file systems that they are on.

@@ -79,9 +79,9 @@ found() {
     grep -h '"message"' "runs/$1/traces"/*.json
     return 1
 }
-# NAME, and the form: the script, or why there is none.
+# NAME, and the form: the script, or why there is none. Of some the disk has to be found.
 shown() {
-    explode show "traces/$1.json" --as "$2" 2> said && return
+    explode show "traces/$1.json" --as "$2" --tests 2000 2> said && return
     code=$?
     cat said
     return $code
@@ -135,7 +135,7 @@ pub fn of_test(name: &str, system: &str) -> String {
         r#"
 try "{name} test" suite {system} {name}
 cp /suite/tests/{name} /root/whole
-sed 's/^control=no$/control=yes/' /root/whole > /suite/tests/{name}
+sed 's/^control=no$/control=recorded/' /root/whole > /suite/tests/{name}
 try "{name} test of control" suite {system} {name}
 "#
     )

@@ -2,7 +2,8 @@
 //! have each command that a call can become, and the running file system must then hold what the calls would have made.
 //!
 //! Which answers are a way's is asked of simulated files: the checker makes the same calls there. The crash disk is not known
-//! beforehand; it is found when the trace is run again, and is the new file system, for nothing was ever flushed.
+//! beforehand; it is found when the trace is run again, and is the new file system, for nothing was ever flushed. One crashes during
+//! the recovery, too: its first crash has kept the journal, and is sound.
 
 use explode_runtime::check::{Ask, Failure, Verdict};
 use explode_runtime::choose::{Choice, Point};
@@ -25,12 +26,14 @@ pub struct Ordered {
     way: &'static str,
     calls: &'static str,
     steps: &'static [&'static str],
-    /// What the script says, line by line.
+    /// Sectors whose first version the first crash has kept, where a second one comes during the recovery; else empty.
+    keeps: &'static [u64],
+    /// How the lines begin that say what the script has lost.
     pub lost: &'static [&'static str],
 }
 
 /// All of them.
-pub const ORDERED: [Ordered; 4] = [
+pub const ORDERED: [Ordered; 5] = [
     Ordered {
         name: "many-ext4",
         on: "fs-sync-ext4",
@@ -62,6 +65,7 @@ pub const ORDERED: [Ordered; 4] = [
             "rename /e /b/a",
             "link /b/a /a",
         ],
+        keeps: &[],
         lost: &[
             "/a is gone",
             "/a has the mode none",
@@ -83,6 +87,7 @@ pub const ORDERED: [Ordered; 4] = [
         way: "fdatasync",
         calls: "all",
         steps: &["creat /a", "pwrite /a 16384", "pwrite /a 0", "ftruncate /a 1000", "rename /a /b"],
+        keeps: &[],
         lost: &["/b is gone"],
     },
     Ordered {
@@ -92,6 +97,7 @@ pub const ORDERED: [Ordered; 4] = [
         way: "o-sync",
         calls: "all",
         steps: &["creat /a", "pwrite /a 0", "mkdir /b", "rename /a /b/a", "pwrite /b/a 16384"],
+        keeps: &[],
         lost: &["/b/a is gone"],
     },
     Ordered {
@@ -101,6 +107,18 @@ pub const ORDERED: [Ordered; 4] = [
         way: "o-dsync",
         calls: "all",
         steps: &["creat /a", "pwrite /a 16384", "ftruncate /a 1000", "pwrite /a 0"],
+        keeps: &[],
+        lost: &["/a is gone"],
+    },
+    Ordered {
+        name: "recovery-ext3",
+        on: "fs-sync-ext3",
+        set: "",
+        way: "fsync",
+        calls: "all",
+        steps: &["creat /a"],
+        // The superblock, which says that there is something to recover, and the journal.
+        keeps: &[0, 2128, 2136, 2144, 2152, 2160, 2168, 2176, 2184],
         lost: &["/a is gone"],
     },
 ];
@@ -131,8 +149,15 @@ impl Ordered {
         if !self.set.is_empty() {
             system.options = system.options.clone().with(self.set, true);
         }
-        let plan = plan(self.on, Some(stack));
+        let mut plan = plan(self.on, Some(stack));
+        if !self.keeps.is_empty() {
+            (plan.settings.limit, plan.settings.samples, plan.settings.crash_depth) = (3000, 300, 1);
+        }
         let unknown = || "0".repeat(32);
+        let disk = |sectors: &[u64]| CrashDiskRecord {
+            id: unknown(),
+            blocks: sectors.iter().map(|sector| (0, *sector, 1)).collect(),
+        };
         let trace = Trace {
             format: 1,
             explode: env!("CARGO_PKG_VERSION").to_owned(),
@@ -151,8 +176,8 @@ impl Ordered {
             epoch: Some(Epoch::Now),
             args: Vec::new(),
             log: unknown(),
-            crash_disk: Some(CrashDiskRecord { id: unknown(), blocks: Vec::new() }),
-            recovery: Vec::new(),
+            crash_disk: Some(disk(self.keeps)),
+            recovery: if self.keeps.is_empty() { Vec::new() } else { vec![disk(&[])] },
             died: None,
             verdict: Verdict::Lost,
             signature: format!("fs-ways/lost/{}", self.word()),
