@@ -24,9 +24,13 @@ pub enum Fate {
 use Fate::{Refused, RefusedOnceRun, Shows, ShowsWhole};
 
 /// The running system shows it: a call that fails has an effect, or one that succeeds has none.
-const RAN: Fate = Refused("it was seen while the system ran, without a crash");
-/// No kernel has a part in it.
-const IN_PROCESS: Fate = Refused("its system runs in process");
+const RAN: Fate =
+    Refused("no script can show this finding: it was seen while the system ran, without a crash");
+/// No kernel has a part in it; a build without the engines does not have its system at all.
+const IN_PROCESS: Fate = Refused(match cfg!(feature = "engines") {
+    true => "no script can show this finding: its system runs in process",
+    false => "is not in this build",
+});
 
 /// All of them, by folder and file.
 const FATES: [(&str, Fate); 47] = [
@@ -52,7 +56,7 @@ const FATES: [(&str, Fate); 47] = [
         ]),
     ),
     ("ext4-create-enomem/trace", RAN),
-    ("ext4-fsync-unwritten/trace", Refused("its crash is a soft one")),
+    ("ext4-fsync-unwritten/trace", Refused("no script can show this finding: its crash is a soft one")),
     ("ext4-mount-sync-fallocate/size", ShowsWhole(&["/a has 0 bytes, not 4096"])),
     ("ext4-mount-sync-fallocate/trace", RefusedOnceRun("a file is made without a name in it (O_TMPFILE)")),
     ("ext4-mount-sync-ftruncate/trace", ShowsWhole(&["/a has 0 bytes, not 1000"])),
@@ -84,7 +88,9 @@ const FATES: [(&str, Fate); 47] = [
     ("msdos-rename/trace", ShowsWhole(&["/b is no directory, or is gone"])),
     (
         "reiserfs-divide-by-zero/trace",
-        Refused("its step mount hangs, or ends the process or the kernel that it runs in"),
+        Refused(
+            "no script can show this finding: its step mount hangs, or ends the process or the kernel that it runs in",
+        ),
     ),
     ("sequential-storage-list-not-repaired/trace", IN_PROCESS),
     ("sync-without-flush/minix", Shows(&["/a is gone"])),
