@@ -4,93 +4,54 @@
 #[path = "../common/mod.rs"]
 mod common;
 
-mod plain;
+mod bugs;
+mod guests;
+mod ways;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
+use bugs::Fate;
 use common::{explode_in, file, files, guest, ran};
-use plain::{Said, in_guest};
+use guests::{Said, plain, workshop};
 
 /// Where kept findings are.
 const BUGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/bugs");
 
-/// A finding, the file system that it is on, and what its script says was lost.
+/// A finding whose script is run.
 struct Finding {
-    name: &'static str,
-    trace: PathBuf,
-    system: &'static str,
-    lost: &'static str,
-    /// Is the test of the suite tried, too? It is made of the same parts.
-    suite: bool,
+    name: String,
+    /// The words with which its message ends and what finds it; else the trace is kept.
+    run: Option<(&'static str, String)>,
+    /// The file system that it is on, if the test of the suite is tried, too. It is made of the same parts.
+    suite: Option<&'static str>,
+    /// How the lines begin by which its script says what was lost.
+    lost: &'static [&'static str],
+    /// Is the disk to compare with a recorded one that has lost nothing? Else it is what an unmount leaves.
+    recorded: bool,
 }
 
-/// A trace that a run finds, whose message ends with these words.
-#[track_caller]
-fn found(folder: &Path, name: &str, args: &str, words: &str) -> PathBuf {
-    let args = format!("run {args} --in vm --crash-depth 0 --format jsonl --out {name}");
-    explode_in(folder, args.split(' ')).expect(1);
-    let traces = folder.join(name).join("traces");
-    let mut paths = files(&traces).into_iter().map(|name| traces.join(name));
-    let end = format!("{words}\"");
-    let is_it = |path: &PathBuf| std::fs::read_to_string(path).unwrap().contains(&end);
-    paths.find(is_it).unwrap_or_else(|| panic!("none in {:?}", files(&traces)))
-}
-
-fn findings(folder: &Path) -> Vec<Finding> {
-    let synced =
-        |system: &str| format!("fs-ways --stack {system} --set fs-ways.way=sync --depth 1 --states 2");
-    let attributes = "fs-ways --stack ext2 --set fs-ways.way=fsync --set fs-ways.calls=xattr --depth 2 --states 7 \
-                      --completion durable";
-    let commands = file(folder, "commands.toml", COMMANDS);
+/// Findings of runs.
+fn runs() -> Vec<Finding> {
     vec![
         Finding {
-            name: "ext2",
-            trace: found(folder, "ext2", &synced("ext2"), "is gone"),
-            system: "ext2",
-            lost: "LOST: /a is gone",
-            suite: true,
+            name: "commands".to_owned(),
+            run: Some(("is gone", "commands.toml --depth 1 --crash-depth 0".to_owned())),
+            suite: None,
+            lost: &["k1 was synced, and is gone"],
+            recorded: true,
         },
         Finding {
-            name: "reasonable",
-            trace: found(
-                folder,
-                "reasonable",
-                "fs-reasonable --stack ext2 --depth 2 --states 12 --limit 50 --samples 10",
+            name: "reasonable".to_owned(),
+            run: Some((
                 "was forced, and is gone",
-            ),
-            system: "ext2",
-            lost: "LOST: /a is gone",
-            suite: false,
-        },
-        Finding {
-            name: "vfat",
-            trace: found(folder, "vfat", &synced("vfat"), "is gone"),
-            system: "vfat",
-            lost: "LOST: /a is gone",
-            suite: false,
-        },
-        Finding {
-            name: "minix",
-            trace: Path::new(BUGS).join("fsck-minix-version-3/trace.json"),
-            system: "minix",
-            lost: "LOST: /a has other bytes from byte 0 on than the 4096 that it should have",
-            suite: true,
-        },
-        Finding {
-            name: "attributes",
-            trace: found(folder, "attributes", attributes, "has no extended attribute user.a"),
-            system: "ext2",
-            lost: "LOST: /a has the extended attributes: none\n",
-            suite: false,
-        },
-        Finding {
-            name: "commands",
-            trace: found(folder, "commands", &format!("{} --depth 1", commands.display()), "is gone"),
-            system: "ext2",
-            lost: "LOST: k1 was synced, and is gone",
-            suite: false,
+                "fs-reasonable --stack ext2 --depth 2 --states 12 --limit 50 --samples 10 --crash-depth 0"
+                    .to_owned(),
+            )),
+            suite: None,
+            lost: &["/a is gone"],
+            recorded: true,
         },
     ]
 }
@@ -109,73 +70,146 @@ const COMMANDS: &str = r#"
     check = 'for k in $EXPLODE_ARGS; do grep -q one {path}/$k || { echo "$k was synced, and is gone"; exit 1; }; done'
 "#;
 
+/// The findings that are kept; the traces of those that are refused once they were run again are there, too, with the words.
+fn kept(files: &mut BTreeMap<String, String>) -> (Vec<Finding>, Vec<(String, &'static str)>) {
+    let (mut findings, mut refused) = (Vec::new(), Vec::new());
+    for (trace, fate) in bugs::fates() {
+        let name = trace.replace('/', "-");
+        let put = || (format!("/root/traces/{name}.json"), bugs::of_this_machine(trace));
+        match fate {
+            Fate::Shows(lost) | Fate::ShowsWhole(lost) => {
+                files.extend([put()]);
+                let suite = bugs::SUITE.iter().find(|(of, _)| *of == trace).map(|(_, system)| *system);
+                let recorded = matches!(fate, Fate::Shows(_));
+                findings.push(Finding { name, run: None, suite, lost, recorded });
+            }
+            Fate::RefusedOnceRun(why) => {
+                files.extend([put()]);
+                refused.push((name, why));
+            }
+            Fate::Refused(_) => {}
+        }
+    }
+    (findings, refused)
+}
+
+/// A script or a test that the workshop has written; the shell finds nothing wrong with how it is written.
+#[track_caller]
+fn made<'a>(said: &'a BTreeMap<String, Said>, name: &str, form: &str) -> &'a str {
+    let Said { code, text } = &said[&format!("{name} {form}")];
+    assert_eq!(*code, 0, "{name} {form}: {text}");
+    let folder = tempfile::tempdir().unwrap();
+    let script = file(folder.path(), "script", text);
+    ran(Command::new(if form == "sh" { "sh" } else { "bash" }).arg("-n").arg(script)).expect(0);
+    text
+}
+
 #[test]
 fn scripts_and_tests_of_the_suite_in_a_plain_guest() {
     if !guest::required() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let findings = findings(folder.path());
-    let mut put = BTreeMap::new();
-    let mut script = String::from(plain::TRY);
-    for Finding { name, trace, system, suite, .. } in &findings {
-        put.insert(format!("/root/{name}.sh"), script_of(folder.path(), name, trace));
-        script.push_str(&plain::of_finding(name));
-        if *suite {
-            put.insert(format!("/suite/tests/{name}"), test_of(folder.path(), name, trace));
-            script.push_str(&plain::of_test(name, system));
-        }
-        script.push_str(&plain::left(name));
+    let mut files = BTreeMap::from([("/root/commands.toml".to_owned(), COMMANDS.to_owned())]);
+    let (mut findings, refused) = kept(&mut files);
+    findings.extend(runs());
+    let registry = explode::registry();
+    for ordered in &ways::ORDERED {
+        let name = ordered.name.to_owned();
+        files.insert(format!("/root/traces/{name}.json"), ordered.trace(&registry));
+        findings.push(Finding { name, run: None, suite: None, lost: ordered.lost, recorded: true });
     }
-    let ext2 = put["/root/ext2.sh"].clone();
+    let of_trace = |Finding { name, run, suite, .. }: &Finding| {
+        let run = run.as_ref().map(|(words, args)| (args.as_str(), *words));
+        guests::of_trace(name, run, suite.is_some())
+    };
+    let mut script: String = findings.iter().map(of_trace).collect();
+    script.extend(refused.iter().map(|(name, _)| guests::of_trace(name, None, false)));
+    let written = workshop(files, &script);
+    for (name, why) in refused {
+        let Said { code, text } = &written[&format!("{name} sh")];
+        let words = format!("no script can show this finding: {why}");
+        assert!(*code == 2 && text.contains(&words), "{name}: {code} {text}");
+    }
+    let mut put = BTreeMap::new();
+    let mut script = String::new();
+    for Finding { name, suite, .. } in &findings {
+        put.insert(format!("/root/{name}.sh"), made(&written, name, "sh").to_owned());
+        script.push_str(&guests::of_script(name));
+        if let Some(system) = suite {
+            put.insert(format!("/suite/tests/{name}"), made(&written, name, "xfstests").to_owned());
+            script.push_str(&guests::of_test(name, system));
+        }
+        script.push_str(&guests::left(name));
+    }
+    // It did crash during the recovery, and stays with what the first crash and the recovery had written.
+    let twice = &put["/root/recovery-ext3.sh"];
+    assert!(twice.contains("was written before this crash"), "{twice}");
+    let ext2 = put[&format!("/root/{EXT2}.sh")].clone();
     let damaged = ext2.replacen("crash_sum=", "crash_sum=1", 1);
     assert_ne!(damaged, ext2);
+    put.insert("/root/ext2.sh".to_owned(), ext2.clone());
     put.insert("/root/damaged.sh".to_owned(), damaged);
     put.insert("/root/unknown.sh".to_owned(), ext2.replace("type=ext2", "type=nosuchfs"));
-    script.push_str(plain::OTHERS);
-    put.insert("/root/all".to_owned(), script);
+    script.push_str(guests::OTHERS);
     for name in ["preamble", "rc"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/script/suite/common").join(name);
         put.insert(format!("/suite/common/{name}"), std::fs::read_to_string(path).unwrap());
     }
-    let said = in_guest(put);
-    findings.iter().for_each(|finding| judge(finding, &said));
+    let said = plain(put, &script);
+    // All of them are told, and not only the first.
+    let wrong: Vec<String> = findings.iter().filter_map(|finding| judge(finding, &said).err()).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     others(&said);
 }
 
+/// The finding with whose script the other things are tried, too.
+const EXT2: &str = "sync-without-flush-trace";
+
 /// What a finding's script and test have said.
-#[track_caller]
-fn judge(Finding { name, lost, suite, .. }: &Finding, said: &BTreeMap<String, Said>) {
-    let of = |what: &str| {
+fn judge(
+    Finding { name, lost, suite, recorded, .. }: &Finding,
+    said: &BTreeMap<String, Said>,
+) -> Result<(), String> {
+    let ends = |what: &str, is_right: &dyn Fn(i32, &str) -> bool| {
         let key = format!("{name} {what}");
-        said.get(&key).unwrap_or_else(|| panic!("{key} in {said:#?}"))
+        match said.get(&key) {
+            Some(Said { code, text }) if is_right(*code, text) => Ok(()),
+            other => Err(format!("{key}: {other:#?}")),
+        }
     };
-    // On a loop device, and on a device that it is told.
-    for what in ["script", "device"] {
-        let Said { code, text } = of(what);
-        assert!(
-            *code == 1 && text.contains(lost) && text.contains("The promise is broken."),
-            "{what}: {text}"
-        );
-        assert_eq!(text.matches("LOST").count(), 1, "{text}");
-    }
-    let Said { code, text } = of("control");
-    assert!(
-        *code == 0 && !text.contains("LOST") && text.contains("Nothing that was promised is lost."),
-        "{text}"
-    );
-    if *suite {
+    ends("script", &|code, text| code == 1 && shows(text, lost))?;
+    let control = if *recorded { "if no write is lost" } else { "unmounted, without a crash" };
+    ends("control", &|code, text| {
+        code == 0
+            && !text.contains("LOST")
+            && text.contains("Nothing that was promised is lost.")
+            && text.contains(control)
+    })?;
+    if suite.is_some() {
         let golden = format!("QA output created by {name}\nSilence is golden\n");
-        let Said { code, text } = of("test");
-        assert!(*code == 0 && *text != golden && text.contains(lost), "{text}");
-        let Said { code, text } = of("test of control");
-        assert_eq!((*code, text), (0, &golden));
+        ends("test", &|code, text| code == 0 && text != golden && loses(text, lost))?;
+        if *recorded {
+            ends("test of control", &|code, text| code == 0 && text == golden)?;
+        }
     }
-    assert_eq!(of("left").text, "", "no mount, no loop device and no file stays behind");
+    // No mount, no loop device and no file stays behind.
+    ends("left", &|_, text| text.is_empty())
+}
+
+/// Is this, and no more, what a script has lost?
+fn shows(text: &str, lost: &[&str]) -> bool {
+    loses(text, lost) && text.contains("The promise is broken.")
+}
+
+fn loses(text: &str, lost: &[&str]) -> bool {
+    let said: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_prefix("LOST: ")).collect();
+    said.len() == lost.len() && said.iter().zip(lost).all(|(said, lost)| said.starts_with(lost))
 }
 
 #[track_caller]
 fn others(said: &BTreeMap<String, Said>) {
+    let Said { code, text } = &said["device"];
+    assert!(*code == 1 && shows(text, &["/a is gone"]), "{text}");
     let fails = |what: &str, words: &str| {
         let Said { code, text } = &said[what];
         assert!(*code == 2 && text.contains(words), "{what}: {code} {text}");
@@ -205,26 +239,22 @@ fn written(folder: &Path, name: &str, trace: &Path, form: &str) -> Vec<(String, 
     written
 }
 
-#[track_caller]
-fn script_of(folder: &Path, name: &str, trace: &Path) -> String {
-    let written = written(folder, name, trace, "sh");
-    let id = trace.file_stem().unwrap().to_str().unwrap();
-    assert_eq!(written.len(), 1);
-    assert_eq!(written[0].0, format!("{id}.sh"));
-    written[0].1.clone()
-}
-
-/// The test, whose golden output goes with it.
-#[track_caller]
-fn test_of(folder: &Path, name: &str, trace: &Path) -> String {
-    let written = written(folder, name, trace, "xfstests");
-    let id = trace.file_stem().unwrap().to_str().unwrap();
-    let test = format!("999-explode-{id}");
-    let golden = format!("QA output created by {test}\nSilence is golden\n");
-    assert_eq!(written.len(), 2);
-    assert_eq!(written[0].0, test);
-    assert_eq!(written[1], (format!("{test}.out"), golden));
-    written[0].1.clone()
+#[test]
+fn a_script_and_a_test_of_the_suite_are_written() {
+    if !guest::required() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let trace = Path::new(BUGS).join("sync-without-flush/trace.json");
+    let script = written(folder.path(), "ext2", &trace, "sh");
+    assert_eq!(script.len(), 1);
+    assert_eq!(script[0].0, "trace.sh");
+    // The test, and its golden output.
+    let test = written(folder.path(), "ext2", &trace, "xfstests");
+    let golden = "QA output created by 999-explode-trace\nSilence is golden\n";
+    assert_eq!(test.len(), 2);
+    assert_eq!(test[0].0, "999-explode-trace");
+    assert_eq!(test[1], ("999-explode-trace.out".to_owned(), golden.to_owned()));
 }
 
 #[test]
@@ -234,14 +264,11 @@ fn what_no_script_can_show_is_refused() {
             explode_in(Path::new(BUGS), ["show", trace, "--as", form]).refused(words);
         }
     };
-    // A function of the kernel fails: nothing crashes, or the program alone.
-    refused("ext4-create-enomem/trace.json", &["no script can show this finding", "without a crash"]);
-    refused("ext4-fsync-unwritten/trace.json", &["no script can show this finding", "a soft one"]);
-    // What is broken is not said of single names.
-    refused(
-        "fsck-fat-twice/trace.json",
-        &["the checker fs-reasonable does not say for a shell", "where `readable` is broken"],
-    );
+    for (trace, fate) in bugs::fates() {
+        if let Fate::Refused(why) = fate {
+            refused(&format!("{trace}.json"), &[why]);
+        }
+    }
     let folder = tempfile::tempdir().unwrap();
     // In process.
     explode_in(folder.path(), ["run", "simfiles+fsync-lies", "--out", "run"]).expect(1);

@@ -11,7 +11,7 @@ stuck() {
 
 usage() {
     say "usage: $0 [--control] [DEVICE]"
-    say "  --control  the disk that has lost nothing, in place of the one that the crash has left"
+    say "  --control  a disk that has lost nothing, in place of the one that the crash has left"
     say "  DEVICE     a block device of $bytes bytes or more, for a loop device; WHAT IS ON IT IS OVERWRITTEN"
 }
 
@@ -24,6 +24,11 @@ attach() {
         loop=$(losetup -f --show "$image") || stuck "no loop device; name a block device"
         dev=$loop
     fi
+}
+
+# The device becomes what it was when it was detached.
+attach_again() {
+    if [ -n "$device" ]; then dev=$device; else attach; fi
 }
 
 detach() {
@@ -48,7 +53,10 @@ control=no
 device=
 for argument in "$@"; do
     case $argument in
-        --control) control=yes ;;
+        --control)
+            control=$control_disk
+            [ "$control" != no ] || stuck "no disk of this moment that has lost nothing was found to be sound"
+            ;;
         -h | --help)
             usage
             exit 0
@@ -60,8 +68,6 @@ for argument in "$@"; do
         *) device=$argument ;;
     esac
 done
-[ "$control" = no ] || [ "$has_control" = yes ] ||
-    stuck "no disk of this moment that has lost nothing was found to be sound"
 [ "$(id -u)" -eq 0 ] || stuck "this needs root, to mount"
 for program in $programs; do
     command -v "$program" > /dev/null || stuck "$program is not installed"

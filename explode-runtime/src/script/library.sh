@@ -185,11 +185,17 @@ do_workload() {
             stuck "the running file system itself has lost something: the workload did not do the same here"
     fi
     detach || stuck "it cannot be unmounted"
-    rm "$image"
+    [ "$control" = unmounted ] || rm "$image"
 }
 
-# The disk that the crash has left; with control=yes the one that it leaves if no write is lost.
+# The disk that the crash has left; with control=recorded the one that it leaves if no write is lost, with control=unmounted the one
+# that the workload has left.
 build_disk() {
+    if [ "$control" = unmounted ]; then
+        say "   none: as the workload has left it, unmounted, without a crash"
+        attach_again
+        return
+    fi
     truncate -s "$bytes" "$image"
     pristine_disk
     crash_disk

@@ -51,7 +51,7 @@ impl Case {
         lines.push("export LC_ALL=C".to_owned());
         lines.push(format!("programs='{}'", programs.join(" ")));
         lines.extend(settings);
-        lines.push(format!("has_control={}", if self.has_control() { "yes" } else { "no" }));
+        lines.push(format!("control_disk={}", self.control()));
         lines.push(String::new());
         lines.extend(functions);
         lines.push(String::new());
@@ -59,9 +59,19 @@ impl Case {
         format!("{text}\n{LIBRARY}\n{ALONE}")
     }
 
-    /// Is there a disk that has lost nothing, and another one than the crash disk?
-    fn has_control(&self) -> bool {
-        self.disks.other.as_ref().is_some_and(|blocks| !blocks.is_empty())
+    /// The disk to compare with: one that was recorded and has lost nothing, if there is such a one, is sound and is another one than
+    /// the crash disk; else what an unmount leaves, if the demands hold after the workload.
+    fn control(&self) -> &'static str {
+        match &self.disks.other {
+            Some(blocks) if !blocks.is_empty() => "recorded",
+            _ if self.is_after() => "unmounted",
+            _ => "no",
+        }
+    }
+
+    /// Do the demands hold after the workload?
+    fn is_after(&self) -> bool {
+        matches!(self.trace.epoch, Some(Epoch::Now | Epoch::End)) && !self.demands.is_empty()
     }
 
     /// What it shows.
@@ -109,19 +119,18 @@ impl Case {
 
     /// What all scripts have.
     pub(super) fn parts(&self) -> Parts {
-        let Case { trace, moments, done, bytes, system, disks, .. } = self;
+        let Case { moments, done, bytes, system, disks, .. } = self;
         let mut data = Data::default();
         let workload = steps::lines(done, &self.choices, &mut data);
         let (looks, asked) = demands::lines(&self.demands, &mut data);
         let notes = Notes { moments };
         let (kept, lost) = notes.counts();
-        let after = matches!(trace.epoch, Some(Epoch::Now | Epoch::End)) && !asked.is_empty();
         let mut settings = vec![
             format!("bytes={bytes}"),
             format!("type={}", word(&system.driver)),
             format!("kept_writes={kept} lost_writes={lost}"),
             "# When the check's demands hold: after the workload, or in the midst of it.".to_owned(),
-            format!("when={}", if after { "after" } else { "amid" }),
+            format!("when={}", if self.is_after() { "after" } else { "amid" }),
             format!("crash_sum={}", sum(*bytes, &[&disks.pristine, &disks.crash])),
         ];
         let other = disks.other.as_deref().filter(|blocks| !blocks.is_empty());

@@ -13,6 +13,8 @@ attach() {
     dev=$loop
 }
 
+attach_again() { attach; }
+
 detach() {
     if grep -q " $mnt " /proc/mounts; then
         umount "$mnt" || return 1

@@ -1,0 +1,137 @@
+//! What becomes of each trace of `bugs/` when a script is asked for: it shows the loss, or it is refused, and why. A new trace must be
+//! declared here.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::BUGS;
+use crate::common::files;
+
+/// What comes of a trace.
+#[derive(Clone, Copy, Debug)]
+pub enum Fate {
+    /// A script, that says this of what is lost, once each.
+    Shows(&'static [&'static str]),
+    /// The same; no disk of that moment is sound, since what was promised was never handed to the disk, or what was written there is
+    /// wrong. The control is the file system without a crash.
+    ShowsWhole(&'static [&'static str]),
+    /// None; the trace alone says why.
+    Refused(&'static str),
+    /// None; why is known when it was run again.
+    RefusedOnceRun(&'static str),
+}
+
+use Fate::{Refused, RefusedOnceRun, Shows, ShowsWhole};
+
+/// The running system shows it: a call that fails has an effect, or one that succeeds has none.
+const RAN: Fate =
+    Refused("no script can show this finding: it was seen while the system ran, without a crash");
+/// No kernel has a part in it; a build without the engines does not have its system at all.
+const IN_PROCESS: Fate = Refused(match cfg!(feature = "engines") {
+    true => "no script can show this finding: its system runs in process",
+    false => "is not in this build",
+});
+
+/// All of them, by folder and file.
+const FATES: [(&str, Fate); 47] = [
+    ("btrfs-symlink-rename/trace", ShowsWhole(&["/a is there, and was taken away for good"])),
+    ("ekv-torn-chunk-header/trace", IN_PROCESS),
+    ("exfat-create-enomem/mkdir", RAN),
+    ("exfat-create-enomem/trace", RAN),
+    ("ext2-failed-calls/link", RAN),
+    ("ext2-failed-calls/mkdir", RAN),
+    ("ext2-failed-calls/rename", RAN),
+    ("ext2-failed-calls/rmdir", RAN),
+    ("ext2-failed-calls/trace", RAN),
+    ("ext2-failed-calls/unlink", RAN),
+    ("ext2-fsync-xattr/directory", Shows(&["/a has the extended attributes: none"])),
+    ("ext2-fsync-xattr/trace", Shows(&["/a has the extended attributes: none"])),
+    ("ext2-mount-sync-create/trace", ShowsWhole(&["/a is gone"])),
+    ("ext2-reused-block/indirect", ShowsWhole(&["/a is gone"])),
+    (
+        "ext2-reused-block/trace",
+        ShowsWhole(&[
+            "/a is gone",
+            "/b has other bytes from byte 0 on than the 8192 that it should have (char 1, line 1)",
+        ]),
+    ),
+    ("ext4-create-enomem/trace", RAN),
+    ("ext4-fsync-unwritten/trace", Refused("no script can show this finding: its crash is a soft one")),
+    ("ext4-mount-sync-fallocate/size", ShowsWhole(&["/a has 0 bytes, not 4096"])),
+    ("ext4-mount-sync-fallocate/trace", RefusedOnceRun("a file is made without a name in it (O_TMPFILE)")),
+    ("ext4-mount-sync-ftruncate/trace", ShowsWhole(&["/a has 0 bytes, not 1000"])),
+    (
+        "fsck-fat-twice/trace",
+        RefusedOnceRun("the checker fs-reasonable does not say for a shell what it demands"),
+    ),
+    (
+        "fsck-minix-no-mode/trace",
+        RefusedOnceRun("the checker fs-reasonable does not say for a shell what it demands"),
+    ),
+    (
+        "fsck-minix-version-3/trace",
+        Shows(&["/a has other bytes from byte 0 on than the 4096 that it should have (char 1, line 1)"]),
+    ),
+    ("littlefs-pending-rename/trace", IN_PROCESS),
+    ("minix-failed-calls/link", RAN),
+    ("minix-failed-calls/mkdir", RAN),
+    ("minix-failed-calls/rename", RAN),
+    ("minix-failed-calls/rmdir", RAN),
+    ("minix-failed-calls/trace", RAN),
+    ("minix-failed-calls/unlink", RAN),
+    (
+        "minix-reused-block/trace",
+        ShowsWhole(&["/b has other bytes from byte 0 on than the 8192 that it should have (char 1, line 1)"]),
+    ),
+    ("msdos-create-enomem/mkdir", RAN),
+    ("msdos-create-enomem/trace", RAN),
+    ("msdos-rename/trace", ShowsWhole(&["/b is no directory, or is gone"])),
+    (
+        "reiserfs-divide-by-zero/trace",
+        Refused(
+            "no script can show this finding: its step mount hangs, or ends the process or the kernel that it runs in",
+        ),
+    ),
+    ("sequential-storage-list-not-repaired/trace", IN_PROCESS),
+    ("sync-without-flush/minix", Shows(&["/a is gone"])),
+    ("sync-without-flush/msdos", Shows(&["/a is gone"])),
+    ("sync-without-flush/trace", Shows(&["/a is gone"])),
+    ("sync-without-flush/udf", Shows(&["/a is gone"])),
+    ("sync-without-flush/vfat", Shows(&["/a is gone"])),
+    ("udf-rename-enomem/trace", RAN),
+    ("vfat-create-enomem/mkdir", RAN),
+    ("vfat-create-enomem/trace", RAN),
+    ("vfat-exchange/trace", RAN),
+    ("vfat-rename/trace", ShowsWhole(&["/b is no directory, or is gone"])),
+    ("vfat-rename/unsynced", ShowsWhole(&["/b has 0 bytes, not 4096"])),
+];
+
+/// Those whose test of the suite is run, too, and the file systems that they are on.
+pub const SUITE: [(&str, &str); 3] = [
+    ("ext4-mount-sync-fallocate/size", "ext4"),
+    ("fsck-minix-version-3/trace", "minix"),
+    ("sync-without-flush/trace", "ext2"),
+];
+
+/// What comes of each trace, by its name; the folders and this page agree.
+pub fn fates() -> BTreeMap<&'static str, Fate> {
+    let folders = files(Path::new(BUGS)).into_iter();
+    let traces = folders.flat_map(|folder| {
+        let names = files(&Path::new(BUGS).join(&folder));
+        let traces =
+            names.into_iter().filter_map(|name| Some(format!("{folder}/{}", name.strip_suffix(".json")?)));
+        traces.collect::<Vec<_>>()
+    });
+    let declared: Vec<&str> = FATES.iter().map(|(name, _)| *name).collect();
+    assert_eq!(traces.collect::<Vec<_>>(), declared, "the traces of bugs/ are declared here");
+    FATES.into_iter().collect()
+}
+
+/// The text of a trace, as one of this machine: for a guest in which explode itself runs.
+pub fn of_this_machine(name: &str) -> String {
+    let text = std::fs::read_to_string(Path::new(BUGS).join(format!("{name}.json"))).unwrap();
+    let mut trace: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(trace["in"], "vm", "{name}");
+    trace["in"] = "here".into();
+    trace.to_string()
+}

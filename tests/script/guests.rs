@@ -1,0 +1,245 @@
+//! Two guests whose agent is a script of the shell: a workshop, with our modules and explode, in which findings are made and scripts
+//! are written of them; and a plain one, the kernel and the image, without modules of ours and without explode, in which they are run.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
+
+use explode_vm::{
+    Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestSpec, Kernel, KernelSource, Silent, VmError,
+    Wanted,
+};
+
+use crate::common::program;
+
+/// What was said, and the exit code in the end.
+#[derive(Debug)]
+pub struct Said {
+    pub code: i32,
+    pub text: String,
+}
+
+/// Programs of coreutils, diffutils, util-linux and attr, as any Linux has them or can.
+const PROGRAMS: [&str; 21] = [
+    "base64",
+    "chmod",
+    "cksum",
+    "cmp",
+    "cp",
+    "dd",
+    "fallocate",
+    "getfattr",
+    "head",
+    "ln",
+    "mktemp",
+    "mv",
+    "readlink",
+    "setfattr",
+    "stat",
+    "sync",
+    "tail",
+    "tr",
+    "truncate",
+    "wc",
+    "yes",
+];
+
+/// Drivers of the file systems that findings are on, and that the kernel has not built in.
+const DRIVERS: [&str; 3] = ["btrfs", "udf", "xfs"];
+
+/// The script of a guest, whatever it does in it: it speaks to the host.
+const TRY: &str = r#"
+exec > /dev/virtio-ports/explode 2>&1
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+cd /root || exit
+try() {
+    name=$1
+    shift
+    echo "BEGIN $name"
+    "$@"
+    echo "END $? $name"
+}
+"#;
+
+/// How it ends.
+const ALL: &str = "
+echo ALL
+sleep 1000
+";
+
+/// What scripts of the workshop call.
+const WORKSHOP: &str = r#"
+mkdir -p traces
+# NAME, the words with which the message of its trace ends, and what is run.
+found() {
+    trace=traces/$1.json
+    explode run $3 --in here --format jsonl --out "runs/$1" > said 2>&1
+    cp "$(grep -l -F "$2\"" "runs/$1/traces"/*.json | head -n 1)" "$trace" && return
+    cat said
+    grep -h '"message"' "runs/$1/traces"/*.json
+    return 1
+}
+# NAME, and the form: the script, or why there is none. Of some the disk has to be found.
+shown() {
+    explode show "traces/$1.json" --as "$2" --tests 2000 2> said && return
+    code=$?
+    cat said
+    return $code
+}
+"#;
+
+/// What scripts of the plain guest call.
+const PLAIN: &str = r#"
+left() {
+    losetup -a
+    grep /tmp/ /proc/mounts
+    ls /tmp
+    ls /test
+    return 0
+}
+suite() {
+    cd /suite || exit
+    FSTYP=$1 TEST_DIR=/test RESULT_DIR=/results bash "tests/$2"
+    code=$?
+    [ ! -e "/results/$2.notrun" ] || echo "notrun: $(cat "/results/$2.notrun")"
+    cd /root || exit
+    return $code
+}
+mkdir -p /test /results
+truncate -s 16M /root/disk
+truncate -s 1M /root/small
+! grep -E '^(rdd|ekm) ' /proc/modules || echo "a module of explode's is loaded"
+"#;
+
+/// A script that is written of a finding, which is made there, or is kept.
+pub fn of_trace(name: &str, run: Option<(&str, &str)>, suite: bool) -> String {
+    let found = run.map(|(args, words)| format!("try \"{name} found\" found {name} '{words}' '{args}'\n"));
+    let suite =
+        if suite { format!("try \"{name} xfstests\" shown {name} xfstests\n") } else { String::new() };
+    format!("{}try \"{name} sh\" shown {name} sh\n{suite}", found.unwrap_or_default())
+}
+
+/// What is tried of a script.
+pub fn of_script(name: &str) -> String {
+    format!(
+        r#"
+try "{name} script" sh /root/{name}.sh
+try "{name} control" sh /root/{name}.sh --control
+"#
+    )
+}
+
+/// What is tried of its test for the suite.
+pub fn of_test(name: &str, system: &str) -> String {
+    format!(
+        r#"
+try "{name} test" suite {system} {name}
+cp /suite/tests/{name} /root/whole
+sed 's/^control=no$/control=recorded/' /root/whole > /suite/tests/{name}
+try "{name} test of control" suite {system} {name}
+"#
+    )
+}
+
+/// Looks at what they have left behind.
+pub fn left(name: &str) -> String {
+    format!("try \"{name} left\" left\n")
+}
+
+/// What else is tried, with the script of ext2.
+pub const OTHERS: &str = r#"
+loop=$(losetup -f --show /root/disk)
+try device sh /root/ext2.sh "$loop"
+losetup -d "$loop"
+try damaged sh /root/damaged.sh
+try unknown sh /root/unknown.sh
+loop=$(losetup -f --show /root/small)
+try small sh /root/ext2.sh "$loop"
+losetup -d "$loop"
+try "no device" sh /root/ext2.sh /root/small
+chmod 755 /root /root/ext2.sh
+echo nobody:x:65534:65534::/:/bin/sh >> /etc/passwd
+try "no root" su -s /bin/sh nobody -c "sh /root/ext2.sh"
+try "other system" suite xfs sync-without-flush-trace
+mv /sbin/e2fsck /root/e2fsck
+try "no program" sh /root/ext2.sh
+mv /root/e2fsck /sbin/e2fsck
+try "left at last" left
+"#;
+
+/// What the plain guest says when it does this, with these files.
+pub fn plain(files: BTreeMap<String, String>, script: &str) -> BTreeMap<String, Said> {
+    let mut spec = spec(files, &format!("{TRY}{PLAIN}{script}{ALL}"));
+    let program = PathBuf::from("/bin/sh").canonicalize().expect("every machine has a shell");
+    spec.agent = Some(Agent { program, arguments: vec!["/root/all".to_owned()] });
+    // The image has busybox's, some of which do less.
+    let wanted = PROGRAMS.map(|name| Wanted { name: format!("/usr/bin/{name}"), required: true });
+    spec.add_programs(&wanted).expect("every machine has these");
+    heard(&spec)
+}
+
+/// What the workshop says when it does this, with these files.
+pub fn workshop(files: BTreeMap<String, String>, script: &str) -> BTreeMap<String, Said> {
+    let mut spec = spec(files, &format!("{TRY}{WORKSHOP}{script}{ALL}"));
+    // For each script there are disks of RAM.
+    spec.memory_mib = 2048;
+    spec.modules = Some(with_builder(|builder, kernel| builder.modules(kernel)));
+    spec.agent = Some(Agent { program: PathBuf::from(program()), arguments: Vec::new() });
+    // In place of the line that starts explode as the first process.
+    let run = b"exec /bin/sh /root/all\n".to_vec();
+    spec.files.push(GuestFile { path: "/agent/run".to_owned(), mode: 0o644, contents: run });
+    heard(&spec)
+}
+
+/// Boots the guest, and hears what it says.
+fn heard(spec: &GuestSpec) -> BTreeMap<String, Said> {
+    let mut guest = Guest::boot(spec).expect("it boots");
+    let (reader, _writer) = guest.take_stream().expect("nobody has taken it");
+    let mut said = BTreeMap::new();
+    let mut text = String::new();
+    for line in BufReader::new(reader).lines() {
+        let line = line.expect("the guest speaks");
+        if line == "ALL" {
+            return said;
+        } else if line.starts_with("BEGIN ") {
+            assert_eq!(text, "", "nothing is said in between");
+        } else if let Some(end) = line.strip_prefix("END ") {
+            let (code, name) = end.split_once(' ').expect("a code and a name");
+            let code = code.parse().expect("a number");
+            said.insert(name.to_owned(), Said { code, text: std::mem::take(&mut text) });
+        } else {
+            text.push_str(&line);
+            text.push('\n');
+        }
+    }
+    panic!("the guest has ended early: {said:#?}\n{text}\n{}", guest.console_tail(40));
+}
+
+/// Asks for a part of a guest, which is built if it is not there.
+fn with_builder<T>(ask: impl FnOnce(&Builder<'_>, &Kernel) -> Result<T, VmError>) -> T {
+    let (cache, options) =
+        (Cache::of_user().expect("a home"), BuildOptions::of_environment().expect("sound"));
+    let builder = Builder { cache: &cache, options: &options, progress: &Silent };
+    let kernel = match std::env::var_os("EXPLODE_KERNEL").filter(|tree| !tree.is_empty()) {
+        Some(tree) => KernelSource::Tree(tree.into()),
+        None => KernelSource::Debian,
+    };
+    let kernel = builder.kernel(&kernel).expect("it was built");
+    ask(&builder, &kernel).expect("it was built")
+}
+
+/// A guest with these files that runs this script.
+fn spec(files: BTreeMap<String, String>, script: &str) -> GuestSpec {
+    let mut spec = with_builder(|builder, kernel| {
+        let mut spec = GuestSpec::new(kernel, &builder.image()?);
+        for driver in DRIVERS {
+            spec.drivers.extend(builder.driver(kernel, driver)?);
+        }
+        spec.accelerator = builder.accelerator(kernel, &spec.image)?;
+        Ok(spec)
+    });
+    let script = ("/root/all".to_owned(), script.to_owned());
+    let file = |(path, text): (String, String)| GuestFile { path, mode: 0o755, contents: text.into_bytes() };
+    spec.files = files.into_iter().chain([script]).map(file).collect();
+    spec
+}

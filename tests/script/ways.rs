@@ -1,0 +1,228 @@
+//! Findings that are made to order: a way of calls that are named, on a disk that does nothing when it is told to flush. Their scripts
+//! have each command that a call can become, and the running file system must then hold what the calls would have made.
+//!
+//! Which answers are a way's is asked of simulated files: the checker makes the same calls there. The crash disk is not known
+//! beforehand; it is found when the trace is run again, and is the new file system, for nothing was ever flushed. One crashes during
+//! the recovery, too: its first crash has kept the journal, and is sound.
+
+use explode_runtime::check::{Ask, Failure, Verdict};
+use explode_runtime::choose::{Choice, Point};
+use explode_runtime::crash::Epoch;
+use explode_runtime::devices::Lab;
+use explode_runtime::explore::{Arrival, State, Unit};
+use explode_runtime::pipeline::Pipeline;
+use explode_runtime::recover::{Stack, StackSpec};
+use explode_runtime::run::{Mode, Options, Plan, Registry, Runner, SoFar, Target, Work};
+use explode_runtime::trace::{CrashDiskRecord, Trace};
+
+/// A way of calls, and what their script says.
+pub struct Ordered {
+    pub name: &'static str,
+    /// A target on the file system.
+    on: &'static str,
+    /// An option of it that is set.
+    set: &'static str,
+    /// How each call is made durable, and which calls there are.
+    way: &'static str,
+    calls: &'static str,
+    steps: &'static [&'static str],
+    /// Sectors whose first version the first crash has kept, where a second one comes during the recovery; else empty.
+    keeps: &'static [u64],
+    /// How the lines begin that say what the script has lost.
+    pub lost: &'static [&'static str],
+}
+
+/// All of them.
+pub const ORDERED: [Ordered; 5] = [
+    Ordered {
+        name: "many-ext4",
+        on: "fs-sync-ext4",
+        set: "strict",
+        way: "sync",
+        calls: "all,symlink,chmod,xattr,noreplace,fallocate,mmap",
+        steps: &[
+            "creat /a",
+            "fallocate /a allocate 0 4096",
+            "fallocate /a keep-size 16384 4096",
+            "pwrite /a 16384",
+            "fallocate /a collapse-range 0 4096",
+            "fallocate /a insert-range 0 4096",
+            "pwrite /a 0",
+            "fallocate /a zero-range 0 4096",
+            "mmap, store, msync /a",
+            "fallocate /a punch-hole 0 4096",
+            "mmap, store, msync /a",
+            "chmod /a 600",
+            "setxattr /a user.a (300 bytes)",
+            "setxattr /a user.a (5 bytes)",
+            "removexattr /a user.a",
+            "mkdir /b",
+            "chmod /b 700",
+            "setxattr /b user.a (300 bytes)",
+            "symlink a /c",
+            "symlink (74 bytes) /d",
+            "rename-noreplace /a /e",
+            "rename /e /b/a",
+            "link /b/a /a",
+        ],
+        keeps: &[],
+        lost: &[
+            "/a is gone",
+            "/a has the mode none",
+            "/a does not say which extended attributes it has",
+            "/b is no directory, or is gone",
+            "/b has the mode none",
+            "/b does not say which extended attributes it has",
+            "/b/a is gone",
+            "/b/a has the mode none",
+            "/b/a does not say which extended attributes it has",
+            "/c is no symbolic link, or is gone",
+            "/d is no symbolic link, or is gone",
+        ],
+    },
+    Ordered {
+        name: "many-ext3",
+        on: "fs-sync-ext3",
+        set: "",
+        way: "fdatasync",
+        calls: "all",
+        steps: &["creat /a", "pwrite /a 16384", "pwrite /a 0", "ftruncate /a 1000", "rename /a /b"],
+        keeps: &[],
+        lost: &["/b is gone"],
+    },
+    Ordered {
+        name: "many-o-sync",
+        on: "fs-sync-ext4",
+        set: "",
+        way: "o-sync",
+        calls: "all",
+        steps: &["creat /a", "pwrite /a 0", "mkdir /b", "rename /a /b/a", "pwrite /b/a 16384"],
+        keeps: &[],
+        lost: &["/b/a is gone"],
+    },
+    Ordered {
+        name: "many-o-dsync",
+        on: "fs-sync-ext4",
+        set: "",
+        way: "o-dsync",
+        calls: "all",
+        steps: &["creat /a", "pwrite /a 16384", "ftruncate /a 1000", "pwrite /a 0"],
+        keeps: &[],
+        lost: &["/a is gone"],
+    },
+    Ordered {
+        name: "recovery-ext3",
+        on: "fs-sync-ext3",
+        set: "",
+        way: "fsync",
+        calls: "all",
+        steps: &["creat /a"],
+        // The superblock, which says that there is something to recover, and the journal.
+        keeps: &[0, 2128, 2136, 2144, 2152, 2160, 2168, 2176, 2184],
+        lost: &["/a is gone"],
+    },
+];
+
+impl Ordered {
+    /// The word for what is broken where nothing was kept: of a name, who has promised it.
+    fn word(&self) -> &str {
+        if self.way == "sync" { "synced-by-sync" } else { "synced-directory" }
+    }
+
+    /// A trace of it; its crash disk has yet to be found.
+    pub fn trace(&self, registry: &Registry) -> String {
+        let plan = |of: &str, stack: Option<StackSpec>| {
+            let target = registry.target(of).expect("the target is there");
+            let stack = stack.unwrap_or_else(|| target.stack.clone());
+            let options = Options::none().with("way", self.way).with("calls", self.calls);
+            let checker_options = options.with("files", 4_u64).with("dirs", 1_u64).with("far", 16_384_u64);
+            let target = Target { stack, checker: "fs-ways", checker_options, ..target.clone() };
+            let mut plan = Plan::of(registry, &target).expect("so are its components");
+            (plan.settings.limit, plan.settings.samples, plan.settings.crash_depth) = (4, 4, 0);
+            plan.settings.depth = self.steps.len() as u32;
+            plan
+        };
+        let (choices, interval) = answers(registry, &plan("fs-ways-fsync", None), self.steps);
+        let mut stack = registry.target(self.on).expect("the target is there").stack.clone();
+        let [disk, system] = &mut stack.0[..] else { panic!("{} is two layers", self.on) };
+        disk.options = disk.options.clone().with("flushes", "dropped");
+        if !self.set.is_empty() {
+            system.options = system.options.clone().with(self.set, true);
+        }
+        let mut plan = plan(self.on, Some(stack));
+        if !self.keeps.is_empty() {
+            (plan.settings.limit, plan.settings.samples, plan.settings.crash_depth) = (3000, 300, 1);
+        }
+        let unknown = || "0".repeat(32);
+        let disk = |sectors: &[u64]| CrashDiskRecord {
+            id: unknown(),
+            blocks: sectors.iter().map(|sector| (0, *sector, 1)).collect(),
+        };
+        let trace = Trace {
+            format: 1,
+            explode: env!("CARGO_PKG_VERSION").to_owned(),
+            versions: [("explode".to_owned(), env!("CARGO_PKG_VERSION").to_owned())].into(),
+            target: self.name.to_owned(),
+            mode: Mode::Here,
+            stack: plan.stack,
+            checker: plan.checker,
+            checker_options: plan.checker_options,
+            options: plan.settings,
+            pristine: unknown(),
+            choices,
+            mutates: self.steps.len() as u32,
+            chops: Vec::new(),
+            interval,
+            epoch: Some(Epoch::Now),
+            args: Vec::new(),
+            log: unknown(),
+            crash_disk: Some(disk(self.keeps)),
+            recovery: if self.keeps.is_empty() { Vec::new() } else { vec![disk(&[])] },
+            died: None,
+            verdict: Verdict::Lost,
+            signature: format!("fs-ways/lost/{}", self.word()),
+            by_design: false,
+            message: String::new(),
+        };
+        serde_json::to_string(&trace).expect("plain data")
+    }
+}
+
+/// The answers that are these steps, and the index of the last request for crash checks on this way.
+fn answers(registry: &Registry, twin: &Plan, steps: &[&str]) -> (Vec<Choice>, u64) {
+    let runner = Runner::start(registry, twin, &Lab::Mem).expect("simulated files start");
+    let unit = Unit { state: State::default(), script: Vec::new(), mutates: steps.len() as u32 };
+    let mut named = Named { left: steps.iter(), interval: 0 };
+    let ended = runner.run(&unit, &mut named);
+    assert!(ended.early.is_none() && named.left.next().is_none(), "{:?}", ended.early);
+    (ended.choices, named.interval)
+}
+
+/// Takes the steps by their names, and looks at no disk.
+struct Named<'a> {
+    left: std::slice::Iter<'a, &'a str>,
+    interval: u64,
+}
+
+impl Work for Named<'_> {
+    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+        let wanted = self.left.next().expect("a step for each choice");
+        let found = point.names.iter().position(|name| name == wanted);
+        found.unwrap_or_else(|| panic!("no step '{wanted}' in {:?}", point.names)) as u32
+    }
+
+    fn crashes(
+        &mut self,
+        pipeline: &mut Pipeline<'_>,
+        stack: &Stack,
+        ask: &Ask<'_>,
+        so_far: &SoFar<'_>,
+    ) -> Result<(), Failure> {
+        self.interval = so_far.place.interval;
+        Ok(pipeline.skip(stack.devices(), ask.when)?)
+    }
+
+    fn reached(&mut self, _arrival: Arrival, _signature: Option<&[u8]>, _more: bool) -> bool {
+        true
+    }
+}
