@@ -181,7 +181,7 @@ impl Dice {
     fn roll(&self) {
         let step = add(&self.file, b".");
         // A fixed sequence that hits one step in 64, on average.
-        if step.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23) % 64 != 0 {
+        if !step.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23).is_multiple_of(64) {
             return;
         }
         let path = format!("{}.deaths", self.file);

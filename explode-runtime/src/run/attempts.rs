@@ -40,6 +40,8 @@ struct Deaths {
     last: String,
     /// They are an error, or are broken: said already.
     settled: bool,
+    /// The error that they are, on a crash disk: the unit goes on past it.
+    confirmed: Option<ErrorFound>,
 }
 
 /// What becomes of a unit after a death.
@@ -94,12 +96,11 @@ impl<'a> Attempts<'a> {
     pub fn run(&mut self, unit: &Unit, hearing: &mut Hearing<'_, '_>) -> Result<Option<UnitEnd>, RunError> {
         let mut order = Order::new(unit, hearing.strategy.wants());
         let mut deaths: BTreeMap<Step, Deaths> = BTreeMap::new();
-        let mut confirmed: Vec<ErrorFound> = Vec::new();
         let mut in_all = 0;
         let mut end = loop {
             // Only now: it has to know what was checked until now, units that died included.
             if !self.alive && !self.restart(hearing) {
-                confirmed.into_iter().for_each(|error| hearing.run.findings.found(error, 1));
+                confirmed(deaths).for_each(|error| hearing.run.findings.found(error, 1));
                 return Ok(None);
             }
             let result = self.crew.run(&order, hearing);
@@ -113,11 +114,11 @@ impl<'a> Attempts<'a> {
             self.alive = false;
             in_all += 1;
             let snapshot = hearing.wary.take();
-            let then = self.died(unit, &mut order, &mut deaths, &mut confirmed, &death, snapshot, hearing)?;
+            let then = self.died(unit, &mut order, &mut deaths, &death, snapshot, hearing)?;
             if in_all == DEATHS {
                 let why = format!("the run ends: {DEATHS} workers have died of one unit, the last {death}");
                 hearing.run.findings.broken(&why, 1);
-                confirmed.into_iter().for_each(|error| hearing.run.findings.found(error, 1));
+                confirmed(deaths).for_each(|error| hearing.run.findings.found(error, 1));
                 return Ok(None);
             }
             match then {
@@ -125,11 +126,6 @@ impl<'a> Attempts<'a> {
                 Then::Repeat => hearing.undo(),
             }
         };
-        for error in confirmed {
-            if !end.errors.iter().any(|(there, _)| there.is_like(&error.violation)) {
-                end.errors.push((error, 1));
-            }
-        }
         for (_, Deaths { last, .. }) in
             deaths.iter().filter(|(_, deaths)| !deaths.settled && deaths.replays == 0)
         {
@@ -141,6 +137,11 @@ impl<'a> Attempts<'a> {
             let why = format!("a worker died {last}; {then}");
             hearing.run.findings.broken(&why, 1);
         }
+        for error in confirmed(deaths) {
+            if !end.errors.iter().any(|(there, _)| there.is_like(&error.violation)) {
+                end.errors.push((error, 1));
+            }
+        }
         Ok(Some(end))
     }
 
@@ -150,7 +151,6 @@ impl<'a> Attempts<'a> {
         unit: &Unit,
         order: &mut Order,
         deaths: &mut BTreeMap<Step, Deaths>,
-        confirmed: &mut Vec<ErrorFound>,
         death: &Death,
         snapshot: Option<(Step, Snapshot)>,
         hearing: &mut Hearing<'_, '_>,
@@ -205,9 +205,7 @@ impl<'a> Attempts<'a> {
         };
         here.settled = true;
         if let Step::Disk { key, crashes, .. } = step {
-            if let Outcome::Error(..) = outcome {
-                confirmed.push(error);
-            }
+            here.confirmed = matches!(outcome, Outcome::Error(..)).then_some(error);
             order.past.push(Past { key, crashes, outcome });
             return Ok(Then::Repeat);
         }
@@ -232,6 +230,11 @@ impl<'a> Attempts<'a> {
         hearing.run.findings.broken(&format!("the run ends, for there is no new worker: {why}"), 1);
         false
     }
+}
+
+/// What replays have confirmed.
+fn confirmed(deaths: BTreeMap<Step, Deaths>) -> impl Iterator<Item = ErrorFound> {
+    deaths.into_values().filter_map(|deaths| deaths.confirmed)
 }
 
 /// The choices of a unit as far as they were asked for; those of its script were, or it would have ended elsewhere before.
