@@ -1,0 +1,113 @@
+//! Running a unit of work: restore a state by replay, then call mutate (EX-48, EX-51, EX-52).
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `start.rs` | the first start of the stack: its pristine disks, and what it can do |
+//! | `steps.rs` | a unit, step by step |
+//! | `mutate.rs` | one call of mutate |
+//! | `work.rs` | who makes the crash checks |
+//! | `ended.rs` | how a unit ended, and what leads to an error |
+
+mod ended;
+mod mutate;
+mod start;
+mod steps;
+mod work;
+
+use std::cell::RefCell;
+
+use explode_ramdisk::Image;
+
+use super::chops::{Cache, Chops};
+use super::plan::Plan;
+use super::registry::Registry;
+use crate::check::Profile;
+use crate::choose::Chooser;
+use crate::devices::Lab;
+use crate::explore::Unit;
+use crate::pipeline::Pipeline;
+use crate::trace::Origin;
+
+pub use ended::{Early, Ended, ErrorFound, Way};
+pub use work::{Place, SoFar, Work};
+
+/// Runs units of one plan, each on its own stack, from the pristine disks that it made once.
+#[derive(Debug)]
+pub struct Runner<'a> {
+    registry: &'a Registry,
+    plan: &'a Plan,
+    lab: &'a Lab,
+    pristine: Image,
+    profile: Option<Profile>,
+    hides: Vec<(String, &'static str)>,
+    leaves_out: Vec<String>,
+    not_skipping: Option<String>,
+    origin: Origin,
+    keep_events: bool,
+    chops: Chops,
+    chopped: RefCell<Cache>,
+}
+
+impl Runner<'_> {
+    /// What the stack promises.
+    pub fn profile(&self) -> Option<&Profile> {
+        self.profile.as_ref()
+    }
+
+    /// What the stack keeps where no event shows it.
+    pub fn hides(&self) -> &[(String, &'static str)] {
+        &self.hides
+    }
+
+    /// What the stack does not have, and the checker does without.
+    pub fn leaves_out(&self) -> &[String] {
+        &self.leaves_out
+    }
+
+    /// Why every check has to be made; none if one can stand for another.
+    pub fn not_skipping(&self) -> Option<&str> {
+        self.not_skipping.as_deref()
+    }
+
+    /// From now on units end with their events, and each is run from the pristine disks on.
+    pub fn keep_events(&mut self) {
+        self.keep_events = true;
+    }
+
+    /// From now on there are chops after these calls of mutate, whatever the plan says.
+    pub fn chop_at(&mut self, mutates: &[u32]) {
+        self.chops = Chops::At(mutates.to_vec());
+    }
+
+    /// The disks that every way begins with.
+    pub fn pristine(&self) -> &Image {
+        &self.pristine
+    }
+
+    /// What it began with.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Runs a unit. The mutates of its state are replayed without checks; `work` does the checks of the others.
+    pub fn run(&self, unit: &Unit, work: &mut dyn Work) -> Ended {
+        let mut script = unit.state.choices.clone();
+        script.extend(unit.script.iter().cloned());
+        let mut chooser = Chooser::new(script);
+        let mut operations = 0;
+        let mut pipeline = Pipeline::new(self.registry, self.plan, self.lab, self.pristine.clone());
+        if self.keep_events {
+            pipeline.keep_events();
+        }
+        let pipeline = RefCell::new(pipeline);
+        let early =
+            self.run_to_end(unit, &mut chooser, &RefCell::new(work), &mut operations, &pipeline).err();
+        if early.is_none() {
+            chooser.finish();
+        }
+        let early =
+            chooser.diverged().cloned().map(|divergence| Early::Diverged(Box::new(divergence))).or(early);
+        let events = pipeline.into_inner().into_events();
+        Ended { choices: chooser.made().to_vec(), operations, early, events }
+    }
+}

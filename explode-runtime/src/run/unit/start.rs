@@ -1,0 +1,128 @@
+//! The first start of a stack: makes the system, puts it to rest, and keeps its disks.
+
+use std::cell::RefCell;
+
+use explode_ramdisk::{Image, Recording};
+
+use super::Runner;
+use crate::check::NOT_PROMISED;
+use crate::devices::{Lab, Side};
+use crate::recover::Stack;
+use crate::run::chops::Chops;
+use crate::run::error::RunError;
+use crate::run::options::UsageError;
+use crate::run::plan::{Mode, Plan};
+use crate::run::registry::Registry;
+use crate::run::tell::versions;
+use crate::trace::Origin;
+
+impl<'a> Runner<'a> {
+    /// The first start: makes the system, puts it to rest, and keeps its disks.
+    ///
+    /// # Errors
+    /// Wrong names and options, or a component that cannot even start.
+    pub fn start(registry: &'a Registry, plan: &'a Plan, lab: &'a Lab) -> Result<Runner<'a>, RunError> {
+        plan.check(registry)?;
+        let mut stack = build(registry, plan, lab, Image::new(), Recording::Off)?;
+        let broken = |fault| RunError::Broken(format!("the first start failed: {fault}"));
+        stack.start_first().map_err(broken)?;
+        // Whoever drives the stack would find out later.
+        if let Some(disks) = stack.devices().kernel() {
+            disks.probe(&stack.failures())?;
+        }
+        let (profile, mut hides) = (stack.profile(), stack.hides());
+        if plan.settings.soft {
+            may_crash_softly(&stack)?;
+            hides = stack.hides_softly();
+        }
+        let not_skipping = not_skipping(registry, plan, &stack)?;
+        let checker = registry.checker_of(plan)?.make(&plan.checker_options)?;
+        let empty = profile.as_ref().and_then(|profile| {
+            let line = profile.excludes_all(&checker.about())?;
+            Some(format!("{NOT_PROMISED}: {}", profile.cite(line)))
+        });
+        let strange = stack.begins_with_files() && !checker.begins_with_files();
+        let strange =
+            strange.then(|| "its files begin with some, and this checker with none; use fs-ways".to_owned());
+        let unsupported = checker.unsupported(&stack).or(empty).or(strange);
+        stack.stop().map_err(broken)?;
+        if let Some(what) = unsupported {
+            return Err(RunError::Missing(format!("unsupported: {what}")));
+        }
+        let versions = versions(stack.versions());
+        let pristine = stack.devices().image().map_err(broken)?;
+        drop(stack);
+        let leaves_out = if checker.probes() {
+            let mut stack = build(registry, plan, lab, pristine.clone(), Recording::Off)?;
+            stack.start().map_err(broken)?;
+            let probed = checker.probe(&stack).map_err(broken)?;
+            stack.stop().map_err(broken)?;
+            probed
+        } else {
+            Vec::new()
+        };
+        let origin = Origin { versions, pristine: pristine.identity().to_string() };
+        let (chops, chopped) = (Chops::of(plan.settings.chop), RefCell::default());
+        Ok(Runner {
+            registry,
+            plan,
+            lab,
+            pristine,
+            profile,
+            hides,
+            leaves_out,
+            not_skipping,
+            origin,
+            keep_events: false,
+            chops,
+            chopped,
+        })
+    }
+}
+
+/// Soft crashes on a kernel repeat the calls on a file system, and know nothing else.
+fn may_crash_softly(stack: &Stack) -> Result<(), UsageError> {
+    let why = match stack.devices().kernel() {
+        Some(_) if !stack.has_file_system() => {
+            "need a file system of the kernel that a layer of the stack mounts"
+        }
+        Some(_) if stack.may_go_bad() => {
+            "do not go together with blocks that go bad; leave --set faults away"
+        }
+        _ => return Ok(()),
+    };
+    Err(UsageError(format!("soft crashes in a guest or on this machine's kernel {why}")))
+}
+
+/// Why no check can stand for another, if that is so.
+fn not_skipping(registry: &Registry, plan: &Plan, stack: &Stack) -> Result<Option<String>, RunError> {
+    if !plan.settings.skip {
+        return Ok(Some("--no-skip".to_owned()));
+    }
+    if plan.mode == Mode::Here {
+        return Ok(Some(
+            "--in here, where other programs may keep a disk open, and its cache warm".to_owned(),
+        ));
+    }
+    let elsewhere = |who: &str, name: &str| format!("{who} '{name}' may depend on more than its disks");
+    if let Some(layer) = stack.not_skipping() {
+        return Ok(Some(elsewhere("component", layer)));
+    }
+    if stack.may_go_bad() {
+        return Ok(Some("blocks that may go bad".to_owned()));
+    }
+    let checker = registry.checker_of(plan)?.make(&plan.checker_options)?;
+    Ok((!checker.skipping()).then(|| elsewhere("checker", &plan.checker)))
+}
+
+pub(super) fn build(
+    registry: &Registry,
+    plan: &Plan,
+    lab: &Lab,
+    image: Image,
+    recording: Recording,
+) -> Result<Stack, RunError> {
+    let Plan { stack, settings, .. } = plan;
+    let devices = lab.devices(Side::Live, image, recording, settings.seed);
+    Ok(Stack::build(stack, registry, devices, settings.rules, settings.seed)?)
+}
