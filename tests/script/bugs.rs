@@ -33,7 +33,7 @@ const IN_PROCESS: Fate = Refused(match cfg!(feature = "engines") {
 });
 
 /// All of them, by folder and file.
-const FATES: [(&str, Fate); 53] = [
+const FATES: [(&str, Fate); 54] = [
     ("btrfs-symlink-rename/trace", ShowsWhole(&["/a is there, and was taken away for good"])),
     (
         "btrfs-tree-block-enomem/trace",
@@ -99,6 +99,7 @@ const FATES: [(&str, Fate); 53] = [
     ("msdos-create-enomem/mkdir", RAN),
     ("msdos-create-enomem/trace", RAN),
     ("msdos-rename/trace", ShowsWhole(&["/b is no directory, or is gone"])),
+    ("ntfs3-rename-enomem/trace", RAN),
     (
         "reiserfs-divide-by-zero/trace",
         Refused(
