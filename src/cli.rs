@@ -224,6 +224,15 @@ pub struct MatrixArgs {
     /// For a run at most; a cell has two where the first finds nothing.
     #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "2m", conflicts_with = "resume")]
     pub cell: u64,
+    /// So many steps deeper than each check goes by itself.
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "resume")]
+    pub deeper: u32,
+    /// Above so many disks an emission is sampled; by default as each check says.
+    #[arg(long, value_name = "N", conflicts_with = "resume")]
+    pub limit: Option<u64>,
+    /// The size of that sample, at least 2; by default as each check says.
+    #[arg(long, value_name = "M", value_parser = clap::value_parser!(u64).range(2..), conflicts_with = "resume")]
+    pub samples: Option<u64>,
     /// Seeds whatever is drawn at random.
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "resume")]
     pub seed: u64,

@@ -87,6 +87,30 @@ fn each_outcome_is_what_it_says() {
     }
 }
 
+/// An evening's matrix goes further than a minute's, and one that is resumed as far.
+#[test]
+fn deeper_is_a_step_more_of_each_check() {
+    let folder = tempdir().unwrap();
+    let looked = |lines: &[Value]| {
+        let summary = &of_type(lines, "cell")[0]["summary"];
+        ["states", "operations", "checked", "complete"].map(|key| summary[key].clone())
+    };
+    let shallow = matrix(folder.path(), "toyfs --check fsync-dir --out shallow", 0);
+    assert_eq!(looked(&shallow), [json!(9), json!(13), json!(13), json!(true)]);
+    let deep = "--check fsync-dir --deeper 1 --limit 6 --samples 3";
+    let lines = matrix(folder.path(), &format!("toyfs {deep} --out deep"), 0);
+    assert_eq!(looked(&lines), [json!(20), json!(64), json!(64), json!(true)]);
+    let file =
+        |out: &str| std::fs::read_to_string(folder.path().join(out).join("toyfs/fsync-dir/check.toml"));
+    for bound in ["depth = 3\n", "limit = 6\n", "samples = 3\n"] {
+        assert!(file("deep").unwrap().contains(bound), "{bound}");
+    }
+    // The bounds stand in its folder.
+    let cell = folder.path().join("deep/toyfs/fsync-dir");
+    std::fs::remove_dir_all(&cell).unwrap();
+    assert_eq!(looked(&matrix(folder.path(), "--resume deep", 0)), looked(&lines));
+}
+
 /// Whoever doubts a cell runs its file: the counts are the same.
 #[test]
 fn a_cell_is_a_run_like_any_other() {

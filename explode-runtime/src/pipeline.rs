@@ -24,6 +24,7 @@ use crate::check::{Ask, Checker, Failure, Violation};
 use crate::crash::{Counts, CrashDisk, Epoch, Limits, SampleSeed, When};
 use crate::devices::{Devices, KernelDisks, Lab, Side};
 use crate::events::{EventError, hash_event};
+use crate::explain;
 use crate::recover::{Blame, Fault, Recovery, Stack};
 use crate::run::{Plan, Registry, Stage};
 use crate::writeset::WriteSet;
@@ -300,8 +301,9 @@ pub(crate) fn stood_still(devices: &Devices) -> Result<(), Fault> {
     devices.hold_still(false)?;
     let Some(event) = moved.first() else { return Ok(()) };
     Err(tool(format!(
-        "the system did not stand still while its crash disks were checked: {} events, the first one {event:?}",
-        moved.len()
+        "the system did not stand still while its crash disks were checked: events logged meanwhile: {}, the first one {}",
+        moved.len(),
+        explain::in_short(event)
     )))
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use explode_runtime::report::quoted;
-use explode_runtime::run::{Exit, Registry, RunError, UsageError, durable_write, fresh_folder};
+use explode_runtime::run::{Bounds, Exit, Registry, RunError, UsageError, durable_write, fresh_folder};
 use serde_json::{Value, json};
 
 use super::plan::mode;
@@ -91,7 +91,14 @@ fn begin(registry: &Registry, args: &MatrixArgs) -> Result<(Grid, PathBuf), RunE
     let systems = all(&args.systems, registry.systems.iter().map(|system| system.name).collect());
     let checks = all(&args.check, registry.questions.iter().map(|question| question.name).collect());
     let row = |name: &String| matrix::Row::named(registry, name);
-    let column = |name: &String| matrix::Column::named(registry, name);
+    let column = |name: &String| -> Result<matrix::Column, UsageError> {
+        let mut column = matrix::Column::named(registry, name)?;
+        let Bounds { depth, limit, samples, .. } = &mut column.bounds;
+        *depth = depth.saturating_add(args.deeper);
+        *limit = args.limit.unwrap_or(*limit);
+        *samples = args.samples.unwrap_or(*samples);
+        Ok(column)
+    };
     let grid = Grid {
         systems: systems.iter().map(row).collect::<Result<_, _>>()?,
         checks: checks.iter().map(column).collect::<Result<_, _>>()?,

@@ -72,8 +72,8 @@ impl MountedFiles {
         Ok(MountedFiles { root: RefCell::new(Some(root)), open: RefCell::default(), read_only, settle: None })
     }
 
-    /// The same; after each call that may leave an inode which nobody can reach any more, `settle` waits for what the file system
-    /// does about it later, so that it is done by then in every run.
+    /// The same; after each call that may leave an inode which nobody can reach any more, or has given one a name of another's,
+    /// `settle` waits for what the file system does about it later, so that it is done by then in every run.
     pub fn settling(self, settle: Option<fn(BorrowedFd<'_>)>) -> MountedFiles {
         MountedFiles { settle, ..self }
     }

@@ -52,7 +52,7 @@ fn ranges(neighbours: &Neighbours, pieces: &[Name], epoch: Epoch, whose: Whose<'
     ranges
 }
 
-fn happened(event: &Event, whose: Whose<'_>) -> Happened {
+pub(super) fn happened(event: &Event, whose: Whose<'_>) -> Happened {
     let bare = |what: &str| Happened {
         what: what.to_owned(),
         dev: None,

@@ -18,3 +18,4 @@ pub use reach::{Failure, Look, Reached, look, reach};
 pub use story::{Retold, Story, story};
 
 pub(crate) use prober::{Talk, probe as run_probe};
+pub(crate) use text::in_short;

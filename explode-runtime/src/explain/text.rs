@@ -1,6 +1,9 @@
 //! A story as text: right-aligned words, what a person asks first at the top, a command to paste at the end.
 
+use explode_ramdisk::Event;
+
 use super::critical::{Critical, Search};
+use super::happened::happened;
 use super::probe::{Happened, Moment, Pending};
 use super::story::{Retold, Story};
 use crate::choose::Choice;
@@ -164,7 +167,7 @@ impl Text {
         if left_out > 0 {
             self.detail("", &format!("({left_out} earlier ones are not shown; --format jsonl has them)"));
         }
-        events.iter().skip(left_out).for_each(|event| self.detail(&event.what, &happened(event)));
+        events.iter().skip(left_out).for_each(|event| self.detail(&event.what, &told(event)));
     }
 
     fn moment(&mut self, crash: &str, moment: &Moment) {
@@ -237,7 +240,13 @@ fn choice(choice: &Choice) -> String {
     }
 }
 
-fn happened(event: &Happened) -> String {
+/// An event in a line, without its bytes.
+pub(crate) fn in_short(event: &Event) -> String {
+    let event = happened(event, &|_, _| None);
+    [event.what.clone(), told(&event)].join(" ").trim_end().to_owned()
+}
+
+fn told(event: &Happened) -> String {
     let Happened { dev, range, id, notes, whose, by, .. } = event;
     let mut words = Vec::new();
     id.iter().for_each(|id| words.push(format!("request {id}")));

@@ -3,6 +3,7 @@
 //! Stacks on crash disks are mounted beside the live one, with its UUID. Of a file system of one device the kernel knows them apart
 //! (`temp_fsid`, Linux 6.7): the second gets another UUID in memory, and keeps its own on the disk.
 
+use explode_runtime::devices::let_others_finish;
 use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
@@ -35,6 +36,9 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         options: format!("commit=100000,compress={compress}"),
         strict: options.bool("strict", false)?.then(|| Tool::new("btrfs", "check --readonly")),
         starts_threads: true,
+        // A rename over another file begins to write the file (`btrfs_rename` in fs/btrfs/inode.c), as closing one does that was
+        // cut; its sums are made by a work queue, which hands it on to the disk.
+        settle: Some(|_| drop(let_others_finish())),
         hides: Some("file data that was not submitted, and metadata, which it has in memory of its own"),
         promises: profiles::btrfs,
         ..System::new(DEF.name, options, move || Tool::new("mkfs.btrfs", make.clone()).still())?
