@@ -180,7 +180,7 @@ impl Filling<'_> {
             (share.saturating_sub(beside) / RUNS).clamp(LEAST.min(whole), whole)
         });
         let cell =
-            matrix::ask(registry, grid, row, column, &place, Limits { budget, first: false, interrupted })?;
+            matrix::ask(registry, grid, row, column, &place, Limits { budget, until: None, interrupted })?;
         let more = Duration::from_secs_f64(cell.seconds).saturating_sub(budget * RUNS);
         self.beside.lock().expect("no worker has panicked").add(more);
         Ok(cell)

@@ -1,12 +1,12 @@
 //! What came of a cell.
 //!
-//! A cell passes only if the same check finds something once the flushes of its disks are dropped: a check that cannot see that
-//! loss says nothing when it finds none. Then the cell is `blind`.
+//! A cell passes only if the same check finds a loss once the flushes of its disks are dropped: a check that cannot see that loss says
+//! nothing when it finds none. Then the cell is `blind`.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use explode_runtime::check::NOT_PROMISED;
+use explode_runtime::check::{NOT_PROMISED, Verdict};
 use explode_runtime::report::{Finding, Summary};
 use explode_runtime::run::{Exit, Registry};
 use serde::{Deserialize, Serialize};
@@ -88,7 +88,7 @@ pub struct Cell {
     pub broken: Vec<String>,
     /// The counts of the run.
     pub summary: Option<Summary>,
-    /// What was found on disks whose flushes were dropped; none if that was not tried, or nothing was.
+    /// What was found on disks whose flushes were dropped; none if that was not tried, or no loss was.
     pub sees: Option<String>,
     /// For both runs.
     pub seconds: f64,
@@ -157,15 +157,16 @@ pub fn ask(
             if place.exists() {
                 std::fs::remove_dir_all(place)?;
             }
-            let once = |asked: &Asked<'_>, name: &str, first| {
+            let once = |asked: &Asked<'_>, name: &str, until| {
                 std::fs::create_dir_all(place)?;
                 let file = place.join(format!("{name}.toml"));
                 std::fs::write(&file, asked.file())?;
-                child::run(&file, &place.join(name), Limits { first, ..limits })
+                child::run(&file, &place.join(name), Limits { until, ..limits })
             };
-            let mut cell = judge(row, column, once(&asked, "check", false)?, limits.budget);
+            let mut cell = judge(row, column, once(&asked, "check", None)?, limits.budget);
             if cell.outcome == Outcome::Pass {
-                let deaf = asked.without_flushes().map(|deaf| once(&deaf, "deaf", true)).transpose()?;
+                let deaf =
+                    asked.without_flushes().map(|deaf| once(&deaf, "deaf", Some(&is_loss))).transpose()?;
                 see(&mut cell, deaf, limits.budget);
             }
             cell
@@ -183,6 +184,7 @@ fn judge(row: &Row, column: &Column, heard: Heard, budget: Duration) -> Cell {
     let (replayed, other): (Vec<Finding>, Vec<Finding>) =
         findings.into_iter().partition(|finding| finding.replayed);
     let checked = summary.as_ref().is_some_and(|summary| !summary.checked.is_zero());
+    let crashed_twice = summary.as_ref().is_some_and(|summary| !summary.crash_crash_disks.is_zero());
     let bug = replayed.iter().any(|finding| !finding.by_design);
     let last = |text: &str| {
         let line = text.lines().last().unwrap_or("it said nothing");
@@ -203,6 +205,9 @@ fn judge(row: &Row, column: &Column, heard: Heard, budget: Duration) -> Cell {
         Some(code) if code == Exit::Clean as i32 => match other.first() {
             Some(one) => (Outcome::Broken, Some(format!("{} was found, and did not replay", one.signature))),
             None if !replayed.is_empty() => (Outcome::ByDesign, Some(excluded(&replayed).join("; "))),
+            None if checked && column.bounds.crash_depth > 0 && !crashed_twice => {
+                (Outcome::Blind, Some("recovery has written nothing that a crash could have cut".to_owned()))
+            }
             None if checked => (Outcome::Pass, None),
             None => (Outcome::NotRun, Some(format!("no disk was checked within {budget:?}"))),
         },
@@ -219,6 +224,11 @@ pub fn excluded(findings: &[Finding]) -> Vec<String> {
     lines
 }
 
+/// Does this show that a check has eyes? A kernel that dies of a disk shows nothing of the check, nor does a repair that gives up.
+fn is_loss(finding: &Finding) -> bool {
+    matches!(finding.verdict, Verdict::Lost | Verdict::Corrupt | Verdict::Resurrected)
+}
+
 /// Looks whether the check has eyes; `deaf` is its run without flushes, if there can be one.
 fn see(cell: &mut Cell, deaf: Option<Heard>, budget: Duration) {
     let Some(deaf) = deaf else {
@@ -226,15 +236,24 @@ fn see(cell: &mut Cell, deaf: Option<Heard>, budget: Duration) {
         cell.why = Some("it stands on no disk whose flushes could be dropped".to_owned());
         return;
     };
-    if let Some(found) = deaf.findings.iter().find(|finding| finding.replayed) {
+    let replayed = || deaf.findings.iter().filter(|finding| finding.replayed);
+    if let Some(found) = replayed().find(|finding| is_loss(finding)) {
         cell.sees = Some(found.signature.clone());
         return;
     }
+    let other: Vec<&str> = replayed().map(|finding| finding.signature.as_str()).collect();
     (cell.outcome, cell.why) = match deaf.summary {
         _ if deaf.interrupted => (Outcome::NotRun, Some("interrupted".to_owned())),
         Some(summary) if deaf.broken.is_empty() => {
             let within = if summary.complete { String::new() } else { format!(" within {budget:?}") };
-            (Outcome::Blind, Some(format!("nothing is found on disks that do not flush{within}, either")))
+            let on = format!("found on disks that do not flush{within}");
+            (
+                Outcome::Blind,
+                Some(match &other[..] {
+                    [] => format!("nothing is {on}, either"),
+                    other => format!("nothing but {} is {on}", other.join(", ")),
+                }),
+            )
         }
         _ => {
             let said = deaf.broken.first().cloned().unwrap_or(deaf.said);
@@ -259,6 +278,7 @@ mod tests {
             options: Options::none(),
             set: Vec::new(),
             bounds: Bounds { depth: 1, limit: 1, samples: 1, crash_depth: 0 },
+            words: Vec::new(),
             way: true,
         };
         let broken = broken.iter().map(|why| (*why).to_owned()).collect();

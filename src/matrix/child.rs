@@ -18,8 +18,8 @@ use nix::unistd::Pid;
 pub struct Limits<'a> {
     /// The run's own budget.
     pub budget: Duration,
-    /// End it as soon as it has found anything?
-    pub first: bool,
+    /// End it as soon as it has found, and replayed, something of this kind.
+    pub until: Option<&'a dyn Fn(&Finding) -> bool>,
     /// Whoever wants everything to end says so here.
     pub interrupted: &'a AtomicBool,
 }
@@ -88,7 +88,8 @@ fn listen(child: &mut Child, lines: &mpsc::Receiver<String>, limits: Limits<'_>)
             Err(RecvTimeoutError::Disconnected) => return heard,
         }
         heard.interrupted |= limits.interrupted.load(Ordering::Relaxed);
-        if !asked && (heard.interrupted || limits.first && !heard.findings.is_empty()) {
+        let found = |finding: &Finding| finding.replayed && limits.until.is_some_and(|until| until(finding));
+        if !asked && (heard.interrupted || heard.findings.iter().any(found)) {
             asked = true;
             end = end.min(Instant::now() + ENDING);
             // One that has just ended needs no signal.

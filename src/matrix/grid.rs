@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use explode_runtime::check::Profile;
 use explode_runtime::recover::{Layer, StackSpec};
+use explode_runtime::report::Finding;
 use explode_runtime::run::{
     Bounds, Mode, OptionValue, Options, Question, Registry, UsageError, durable_write,
 };
@@ -56,6 +57,9 @@ pub struct Column {
     pub set: Vec<(String, OptionValue)>,
     /// How far it goes.
     pub bounds: Bounds,
+    /// The promises that a way is about.
+    #[serde(default)]
+    pub words: Vec<String>,
     /// Is it about one way to make things durable?
     pub way: bool,
 }
@@ -129,6 +133,14 @@ impl Column {
     }
 }
 
+impl Column {
+    /// Is this about what it is about, whichever check has found it?
+    pub fn is_about(&self, finding: &Finding) -> bool {
+        let word = finding.signature.rsplit('/').next();
+        self.words.iter().any(|known| Some(known.as_str()) == word)
+    }
+}
+
 impl From<&Question> for Column {
     fn from(question: &Question) -> Column {
         let set = question.set.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
@@ -139,6 +151,7 @@ impl From<&Question> for Column {
             options: question.options.clone(),
             set: set.collect(),
             bounds: question.bounds,
+            words: question.words.iter().map(|word| (*word).to_owned()).collect(),
             way: question.way,
         }
     }

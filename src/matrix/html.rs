@@ -32,8 +32,8 @@ pub fn page(grid: &Grid, cells: &[Cell], faults: &[Fault], safe: &[Safe]) -> Str
     let bugs = cells.iter().flat_map(|cell| cell.bugs().map(move |bug| (cell, bug)));
     let bugs = bugs.map(|(cell, bug)| {
         format!(
-            "{} {}: {}: {}; explode replay {}",
-            cell.system, cell.check, bug.verdict, bug.message, bug.trace
+            "{} {}: {} ({} times): {}; explode replay {}",
+            cell.system, cell.check, bug.verdict, bug.count, bug.message, bug.trace
         )
     });
     body += &list("Bugs", bugs);
@@ -53,7 +53,7 @@ fn data(cell: Option<&Cell>, failed: Option<bool>) -> String {
     }
     small.extend(failed.map(|failed| if failed { "2006: failed" } else { "2006: held" }.to_owned()));
     let small: String = small.iter().map(|line| format!("<small>{}</small>", escape(line))).collect();
-    format!("<td class=\"{}\">{}{small}</td>", outcome.key(), outcome.word())
+    format!("<td class=\"{}\">{}{small}</td>", outcome.key(), text::word(cell))
 }
 
 fn list(head: &str, lines: impl IntoIterator<Item = String>) -> String {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::cell::{Cell, Outcome};
-use super::grid::Grid;
+use super::grid::{Column, Grid};
 
 /// What one check has found on some systems, and which layer that accuses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -43,8 +43,8 @@ const FEW: usize = 4;
 pub fn faults(grid: &Grid, cells: &[Cell]) -> Vec<Fault> {
     let mut faults = Vec::new();
     for column in &grid.checks {
-        let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.check == column.name).collect();
-        let of = cells.iter().filter(|cell| says_something(cell)).count();
+        let of_column = |cell: &&Cell| cell.check == column.name && says_something(cell);
+        let cells: Vec<&Cell> = cells.iter().filter(of_column).collect();
         // Of each signature, where it was found, and whether it is by design there.
         let mut found: BTreeMap<&str, BTreeMap<&str, bool>> = BTreeMap::new();
         for cell in &cells {
@@ -63,8 +63,8 @@ pub fn faults(grid: &Grid, cells: &[Cell]) -> Vec<Fault> {
             signature: signature.to_owned(),
             by_design: systems.values().all(|by_design| *by_design),
             systems: in_order(&systems),
-            of,
-            layer: layer(systems.len(), of),
+            of: cells.len(),
+            layer: layer(systems.len(), cells.len()),
         }));
     }
     faults
@@ -84,12 +84,14 @@ fn says_something(cell: &Cell) -> bool {
 }
 
 /// Which ways to make things durable are safe on a system.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Safe {
     pub system: String,
-    /// Nothing was lost, and the check has eyes.
+    /// Nothing was lost on any disk within the bounds of its check, and the check has eyes.
     pub safe: Vec<String>,
-    /// Something was lost, by design or not.
+    /// Nothing was lost so far: not all within the bounds was looked at.
+    pub so_far: Vec<String>,
+    /// Something was lost, by design or not, and by whichever check it was found.
     pub not: Vec<String>,
     /// The system's profile promises nothing of it.
     pub not_promised: Vec<String>,
@@ -99,27 +101,26 @@ pub struct Safe {
 
 /// One for each system, if the grid has ways at all.
 pub fn safe(grid: &Grid, cells: &[Cell]) -> Vec<Safe> {
-    let ways: Vec<&str> = grid.checks.iter().filter(|check| check.way).map(|way| way.name.as_str()).collect();
+    let ways: Vec<&Column> = grid.checks.iter().filter(|check| check.way).collect();
     if ways.is_empty() {
         return Vec::new();
     }
     let of = |system: &str| {
-        let mut safe = Safe {
-            system: system.to_owned(),
-            safe: vec![],
-            not: vec![],
-            not_promised: vec![],
-            unknown: vec![],
-        };
+        let mut safe = Safe { system: system.to_owned(), ..Safe::default() };
+        let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.system == system).collect();
         for way in &ways {
-            let cell = cells.iter().find(|cell| cell.system == system && cell.check == *way);
+            let lost = cells.iter().flat_map(|cell| &cell.findings).any(|finding| way.is_about(finding));
+            let cell = cells.iter().find(|cell| cell.check == way.name);
+            let whole = |cell: &Cell| cell.summary.as_ref().is_some_and(|summary| summary.complete);
             let list = match cell.map_or(Outcome::NotRun, |cell| cell.outcome) {
-                Outcome::Pass => &mut safe.safe,
+                _ if !cell.is_none_or(|cell| cell.is_promised()) => &mut safe.not_promised,
+                _ if lost => &mut safe.not,
                 Outcome::Bug | Outcome::ByDesign => &mut safe.not,
-                _ if !cell.is_none_or(Cell::is_promised) => &mut safe.not_promised,
+                Outcome::Pass if cell.is_some_and(|cell| whole(cell)) => &mut safe.safe,
+                Outcome::Pass => &mut safe.so_far,
                 _ => &mut safe.unknown,
             };
-            list.push((*way).to_owned());
+            list.push(way.name.clone());
         }
         safe
     };

@@ -21,6 +21,15 @@ pub fn cell_line(cell: &Cell, number: usize, of: usize) -> String {
     format!("[{number:>width$}/{of}] {system} {check}: {} [{seconds:.1}s] {what}", outcome.word())
 }
 
+/// What a cell says in a word, or how many bugs.
+pub fn word(cell: Option<&Cell>) -> String {
+    let bugs = cell.map_or(0, |cell| cell.bugs().count());
+    match cell.map_or(Outcome::NotRun, |cell| cell.outcome) {
+        Outcome::Bug if bugs > 1 => format!("{bugs} bugs"),
+        outcome => outcome.word().to_owned(),
+    }
+}
+
 /// How much was looked at.
 pub fn counts(cell: &Cell) -> String {
     cell.summary.as_ref().map_or_else(String::new, |summary| {
@@ -29,8 +38,11 @@ pub fn counts(cell: &Cell) -> String {
         } else {
             format!(", {} left out", short(&summary.left_out.to_string()))
         };
+        let of =
+            summary.topologies.as_ref().map_or_else(String::new, |count| format!(" of {count} topologies"));
+        let all = if summary.complete { ", all" } else { "" };
         format!(
-            "{} states, {} operations, {} disks checked{left_out}",
+            "{} states{of}, {} operations, {} disks checked{all}{left_out}",
             summary.states, summary.operations, summary.checked
         )
     })
@@ -87,6 +99,8 @@ pub fn table(
         let clean = matches!(cell.outcome, Outcome::Pass | Outcome::ByDesign);
         clean.then(|| format!("{} {}: {}", cell.system, cell.check, counts(cell)))
     };
+    let bugs = cells.iter().flat_map(|cell| cell.bugs().map(|bug| self::bug(cell, bug)));
+    section("Bugs", bugs.flatten().collect());
     section("Looked at, and clean", cells.iter().filter_map(clean).collect());
     lines.push(String::new());
     lines.push(format!("  folder   {}", folder.display()));
@@ -98,12 +112,7 @@ pub fn table(
 
 fn rows(grid: &Grid, cells: &[Cell]) -> Vec<String> {
     let word = |system: &str, check: &str| {
-        let cell = cells.iter().find(|cell| cell.system == system && cell.check == check);
-        let bugs = cell.map_or(0, |cell| cell.bugs().count());
-        match cell.map_or(Outcome::NotRun, |cell| cell.outcome) {
-            Outcome::Bug if bugs > 1 => format!("{bugs} bugs"),
-            outcome => outcome.word().to_owned(),
-        }
+        self::word(cells.iter().find(|cell| cell.system == system && cell.check == check))
     };
     let head = std::iter::once(String::new()).chain(grid.checks.iter().map(|check| check.name.clone()));
     let row = |system: &str| {
@@ -119,6 +128,12 @@ fn rows(grid: &Grid, cells: &[Cell]) -> Vec<String> {
         padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     rows.iter().map(line).collect()
+}
+
+/// A bug and its trace.
+fn bug(cell: &Cell, bug: &Finding) -> [String; 2] {
+    let Finding { verdict, message, count, trace, .. } = bug;
+    [format!("{} {}: {verdict} ({count} times): {message}", cell.system, cell.check), format!("  {trace}")]
 }
 
 /// One finding, and whom it accuses.
@@ -138,11 +153,13 @@ pub fn fault(fault: &Fault) -> String {
 /// What is safe on a system.
 pub fn ways(safe: &Safe) -> String {
     let words = |ways: &[String]| if ways.is_empty() { "none".to_owned() } else { ways.join(", ") };
-    let Safe { system, safe, not, not_promised, unknown } = safe;
+    let Safe { system, safe, so_far, not, not_promised, unknown } = safe;
     let more = |what: &str, ways: &[String]| match ways {
         [] => String::new(),
         ways => format!("; {what}: {}", words(ways)),
     };
-    let (not_promised, unknown) = (more("not promised", not_promised), more("unknown", unknown));
-    format!("{system}: safe here: {}; not safe: {}{not_promised}{unknown}", words(safe), words(not))
+    let rest =
+        [("not promised", not_promised), ("unknown", unknown)].map(|(what, ways)| more(what, ways)).concat();
+    let so_far = more("nothing lost so far", so_far);
+    format!("{system}: safe here: {}{so_far}; not safe: {}{rest}", words(safe), words(not))
 }

@@ -17,11 +17,13 @@ pub(crate) fn questions() -> Vec<Question> {
         set: Vec::new(),
         bounds,
         way: false,
+        words: Vec::new(),
     };
     let shallow = Bounds { depth: 1, ..BOUNDS };
     let way = |name, about| Question {
         options: Options::none().with("way", name),
         way: true,
+        words: ways::words(name),
         ..question(name, about, ways::DEF.name, BOUNDS)
     };
     vec![
@@ -57,7 +59,7 @@ pub(crate) fn questions() -> Vec<Question> {
         ),
         question(
             "recovery",
-            "the same after crashes during recovery",
+            "what was synced is there after crashes during recovery, too",
             sync::DEF.name,
             Bounds { crash_depth: 1, ..shallow },
         ),

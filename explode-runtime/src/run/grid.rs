@@ -30,4 +30,6 @@ pub struct Question {
     pub bounds: Bounds,
     /// Is it about one way to make things durable? Then a report says on which systems this way is safe (EX-117).
     pub way: bool,
+    /// The promises that this way is about, by the words of findings: it is not safe where one is broken, whichever check finds that.
+    pub words: Vec<&'static str>,
 }

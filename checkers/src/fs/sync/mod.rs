@@ -151,6 +151,11 @@ impl Call {
         }
     }
 
+    /// The words of these, for what is wholly or in part durable.
+    pub(super) fn words(calls: &[Call]) -> Vec<&'static str> {
+        calls.iter().flat_map(|call| [call.synced(), call.partly_synced()]).collect()
+    }
+
     /// Does it make durable only what is needed to read the contents? That a file is longer than it should be is no obstacle.
     fn is_of_data(self) -> bool {
         matches!(self, Call::Fdatasync | Call::ODsync | Call::Msync)

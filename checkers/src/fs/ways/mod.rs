@@ -89,6 +89,12 @@ struct Ways {
     others: Option<Vec<Promise>>,
 }
 
+/// The words for what a way makes durable, wholly or in part.
+pub(crate) fn words(way: &str) -> Vec<&'static str> {
+    let found = Way::ALL.iter().find(|(name, _)| *name == way);
+    found.map_or_else(Vec::new, |(_, way)| By::words(way.durable()))
+}
+
 fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     let way = options.one_of("way", &Way::ALL)?;
     let mut limits = Limits::of(options)?;

@@ -62,7 +62,12 @@ impl Way {
 
     /// The words for what it makes durable itself.
     pub fn promises(self) -> Vec<&'static str> {
-        let by: &[By] = match self {
+        self.durable().iter().map(|by| by.synced()).collect()
+    }
+
+    /// By what it makes durable itself.
+    pub fn durable(self) -> &'static [By] {
+        match self {
             Way::Sync => &[By::Sync],
             Way::Syncfs => &[By::Syncfs],
             Way::Fsync => &[By::Fsync],
@@ -72,8 +77,7 @@ impl Way {
             Way::Msync => &[By::Msync],
             Way::FsyncDir => &[By::FsyncOfDirectory],
             Way::MountSync => &[By::WriteByMount, By::MetadataByMount],
-        };
-        by.iter().map(|by| by.synced()).collect()
+        }
     }
 
     /// Is it about contents alone?
