@@ -35,7 +35,7 @@ const IN_PROCESS: Fate = Refused(match cfg!(feature = "engines") {
 });
 
 /// All of them, by folder and file.
-const FATES: [(&str, Fate); 59] = [
+const FATES: [(&str, Fate); 60] = [
     ("btrfs-symlink-rename/trace", ShowsWhole(&["/a is there, and was taken away for good"])),
     (
         "btrfs-tree-block-enomem/trace",
@@ -92,6 +92,7 @@ const FATES: [(&str, Fate); 59] = [
             "no script can show this finding: its step finish hangs, or ends the process or the kernel that it runs in",
         ),
     ),
+    ("hfs-rename-enomem/trace", RAN),
     ("jfs-fsck-no-replay/trace", Untried),
     ("jfs-fsync-no-flush/trace", Untried),
     ("jfs-fsync-uncommitted/trace", Untried),
