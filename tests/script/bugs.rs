@@ -35,7 +35,7 @@ const IN_PROCESS: Fate = Refused(match cfg!(feature = "engines") {
 });
 
 /// All of them, by folder and file.
-const FATES: [(&str, Fate); 54] = [
+const FATES: [(&str, Fate); 60] = [
     ("btrfs-symlink-rename/trace", ShowsWhole(&["/a is there, and was taken away for good"])),
     (
         "btrfs-tree-block-enomem/trace",
@@ -43,6 +43,8 @@ const FATES: [(&str, Fate); 54] = [
             "no script can show this finding: its step finish hangs, or ends the process or the kernel that it runs in",
         ),
     ),
+    ("btrfs-truncate-enomem/trace", RAN),
+    ("btrfs-write-enomem/trace", Refused("no script can show this finding: its crash is a soft one")),
     ("ekv-torn-chunk-header/trace", IN_PROCESS),
     ("exfat-create-enomem/mkdir", RAN),
     ("exfat-create-enomem/trace", RAN),
@@ -84,6 +86,13 @@ const FATES: [(&str, Fate); 54] = [
         "fsck-minix-version-3/trace",
         Shows(&["/a has other bytes from byte 0 on than the 4096 that it should have (char 1, line 1)"]),
     ),
+    (
+        "hfs-mdb-write-error/trace",
+        Refused(
+            "no script can show this finding: its step finish hangs, or ends the process or the kernel that it runs in",
+        ),
+    ),
+    ("hfs-rename-enomem/trace", RAN),
     ("jfs-fsck-no-replay/trace", Untried),
     ("jfs-fsync-no-flush/trace", Untried),
     ("jfs-fsync-uncommitted/trace", Untried),
@@ -102,6 +111,13 @@ const FATES: [(&str, Fate); 54] = [
     ("msdos-create-enomem/trace", RAN),
     ("msdos-rename/trace", ShowsWhole(&["/b is no directory, or is gone"])),
     ("ntfs3-rename-enomem/trace", RAN),
+    (
+        "reiserfs-commit-block/oops",
+        Refused(
+            "no script can show this finding: its step mount hangs, or ends the process or the kernel that it runs in",
+        ),
+    ),
+    ("reiserfs-commit-block/trace", Shows(&["the file system cannot be mounted: "])),
     (
         "reiserfs-divide-by-zero/trace",
         Refused(
