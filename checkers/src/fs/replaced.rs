@@ -3,7 +3,8 @@
 //!
 //! The first call of mutate makes `/a` and forces it and its name. Then each writes `/b`, of part of a block or of a few, and renames it to
 //! `/a`; or forces what `/a` is. Every disk that a crash could leave meanwhile and right then is checked. `/a` may be what was forced, or
-//! any that has replaced it since: nobody promises that a rename is durable before its directory is forced.
+//! any that has replaced it since: nobody promises that a rename is durable before its directory is forced. Names are forced by fsync(2) of
+//! the directory, or by sync(2) where no directory can be fsynced (HFS says EINVAL).
 //!
 //! | promise | what |
 //! | --- | --- |
@@ -53,7 +54,7 @@ const SIZES: [usize; 2] = [1000, 3 * 4096];
 enum Step {
     /// By a file of so many bytes, which is forced before or is not.
     Replace { size: usize, fsync: bool },
-    /// The file and its directory are forced.
+    /// The file and its name are forced.
     Force,
 }
 
@@ -115,7 +116,7 @@ impl Replaced {
     /// Makes the file, and forces it.
     fn begin(&mut self, files: &dyn Files) -> FilesResult<()> {
         let version = self.write(files, FILE, SIZES[1], true)?;
-        files.sync_dir("/")?;
+        force_names(files)?;
         self.now = vec![version];
         Ok(())
     }
@@ -133,7 +134,7 @@ impl Replaced {
                 let fd = files.open(FILE, OpenFlags::EXISTING)?;
                 let synced = files.fsync(fd);
                 files.close(fd)?;
-                if synced.and_then(|()| files.sync_dir("/")).is_ok() {
+                if synced.and_then(|()| force_names(files)).is_ok() {
                     self.now.drain(..self.now.len() - 1);
                 }
                 Ok(())
@@ -146,6 +147,14 @@ impl Replaced {
             Epoch::Begin | Epoch::InBetween => &self.during,
             Epoch::End | Epoch::Now | Epoch::Soft => &self.now,
         }
+    }
+}
+
+/// Forces the names in the root.
+fn force_names(files: &dyn Files) -> FilesResult<()> {
+    match files.sync_dir("/") {
+        Err(Errno::EINVAL) => files.sync_machine(),
+        forced => forced,
     }
 }
 

@@ -55,3 +55,17 @@ fn a_lie_of_fsync_is_told() {
     assert_eq!(lying("none"), [""; 0]);
     assert_eq!(lying("fsync"), ["lost/replaced-name"]);
 }
+
+/// Where no directory can be fsynced, sync(2) forces the names: nothing is lost, and the check sees one that lies.
+#[test]
+fn names_are_forced_where_a_directory_cannot_be_fsynced() {
+    let refusing = |lies: &str| {
+        let mut plan = plan(&registry(), "fs-replaced", 2);
+        plan.stack = plan.stack.plug("lying-sync", Options::none().with("refuses", true).with("lies", lies));
+        plan
+    };
+    counts(&refusing("none"), [9, 8, 446, 376]);
+    let found = run(&registry(), &refusing("sync")).findings;
+    let found: Vec<_> = found.iter().map(|(signature, text)| (&**signature, &**text)).collect();
+    assert_eq!(found, [("lost/replaced-name", "/a was replaced, and is gone")]);
+}

@@ -10,6 +10,7 @@ use explode_ramdisk::files::{
 use explode_runtime::check::{Profile, Promise};
 use explode_runtime::recover::{Below, Component, Fault, Surface};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+use nix::errno::Errno;
 
 use crate::forward::forward;
 
@@ -31,6 +32,11 @@ pub const DEF: ComponentDef = ComponentDef {
                 open), holes (a file in which one was punched), shifted (a file from which a range was taken, or into which one was
                 put), unnamed (a file that was made without a name), clones (a file that is one)",
             default: "none",
+        },
+        OptionDef {
+            name: "refuses",
+            about: "is fsync of a directory refused (EINVAL), as HFS does it? true, false",
+            default: "false",
         },
         OptionDef {
             name: "excludes",
@@ -89,6 +95,7 @@ enum Lies {
 
 struct LyingSync {
     lies: Lies,
+    refuses: bool,
     excludes: Vec<Promise>,
     files: Option<Rc<dyn Files>>,
 }
@@ -122,7 +129,8 @@ fn build(options: &Options) -> std::result::Result<Box<dyn Component>, UsageErro
         ("clones", Lies::Clones),
     ];
     let excludes = excluded(&options.text("excludes", "none")?)?;
-    Ok(Box::new(LyingSync { lies: options.one_of("lies", &words)?, excludes, files: None }))
+    let refuses = options.bool("refuses", false)?;
+    Ok(Box::new(LyingSync { lies: options.one_of("lies", &words)?, refuses, excludes, files: None }))
 }
 
 /// The lines of a profile that excludes these.
@@ -139,6 +147,7 @@ impl Component for LyingSync {
     fn mount(&mut self, below: &Below<'_>) -> std::result::Result<(), Fault> {
         self.files = Some(Rc::new(Liar {
             lies: self.lies,
+            refuses: self.refuses,
             files: below.files()?,
             sizes: RefCell::default(),
             moved: RefCell::default(),
@@ -169,6 +178,8 @@ impl Component for LyingSync {
 
 struct Liar {
     lies: Lies,
+    /// No directory can be fsynced.
+    refuses: bool,
     files: Rc<dyn Files>,
     /// The size of each inode at its last fsync or fdatasync.
     sizes: RefCell<BTreeMap<u32, u64>>,
@@ -302,6 +313,9 @@ impl Files for Liar {
         if lies || self.is_skipped(self.files.fstat(fd)?.inode) { Ok(()) } else { self.files.fdatasync(fd) }
     }
     fn sync_dir(&self, path: &str) -> Result<()> {
+        if self.refuses {
+            return Err(Errno::EINVAL);
+        }
         let inode = self.files.stat(path)?.inode;
         let mut moved = self.moved.borrow_mut();
         moved.remove(&inode);
