@@ -50,9 +50,9 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(KernelFs::component(System {
         repair: e2fsck(options, true)?,
         hides: (driver == "ext4").then_some("file data that has no block yet (delayed allocation)"),
+        title: if driver == "ext4" { "ext2 by ext4's driver" } else { driver },
         between: Between::of(options, OWN)?,
-        promises: profiles::ext2,
-        ..System::new(driver, options, make)?
+        ..System::new(driver, profiles::ext2, options, make)?
     }))
 }
 

@@ -38,7 +38,6 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(KernelFs::component(System {
         repair: options.bool("fsck", true)?.then(repair),
         between: Between::of(options, OWN)?,
-        promises: profiles::minix,
-        ..System::new(DEF.name, options, move || Tool::new("mkfs.minix", make))?
+        ..System::new(DEF.name, profiles::minix, options, move || Tool::new("mkfs.minix", make))?
     }))
 }

@@ -56,6 +56,8 @@ const FLAGS: MsFlags = MsFlags::MS_NODEV.union(MsFlags::MS_NOSUID).union(MsFlags
 struct System {
     /// Its name for mount(2).
     driver: &'static str,
+    /// Its name in its profile.
+    title: &'static str,
     /// The options of the mount.
     options: String,
     /// What makes it; the device is appended to the arguments. Every crash disk has a `System`, and none is made again: what
@@ -88,15 +90,17 @@ struct System {
 }
 
 impl System {
-    /// One that is made by `make`, recovered by mounting it, has no threads of its own, and of which nothing is known but what all promise; what is particular
-    /// about it is for the caller to add.
+    /// One that is made by `make`, recovered by mounting it, and has no threads of its own; what is particular about it is for the caller to
+    /// add.
     fn new(
         driver: &'static str,
+        promises: fn() -> Vec<Promise>,
         options: &Options,
         make: impl Fn() -> Tool + 'static,
     ) -> Result<System, UsageError> {
         Ok(System {
             driver,
+            title: driver,
             options: String::new(),
             make: Box::new(make),
             made: None,
@@ -104,7 +108,7 @@ impl System {
             strict: None,
             settle: None,
             starts_threads: false,
-            promises: profiles::others,
+            promises,
             lacks: None,
             hides: None,
             buffers_are_places: true,
@@ -301,9 +305,9 @@ impl Component for KernelFs {
     }
 
     fn profile(&self) -> Option<Profile> {
-        let System { driver, promises, lacks, .. } = &self.system;
+        let System { title, promises, lacks, .. } = &self.system;
         let lacks = lacks.map(|lacks| format!("; {lacks}")).unwrap_or_default();
-        Some(Profile { system: format!("{driver} in Linux{lacks}"), promises: promises() })
+        Some(Profile { system: format!("{title} in Linux{lacks}"), promises: promises() })
     }
 
     fn version(&self) -> Option<(&'static str, String)> {

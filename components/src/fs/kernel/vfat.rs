@@ -37,7 +37,6 @@ fn fat(driver: &'static str, mount: &str, options: &Options) -> Result<Box<dyn C
         options: mount.to_owned(),
         repair: options.bool("fsck", true)?.then(repair),
         between: Between::of(options, OWN)?,
-        promises: profiles::fat,
-        ..System::new(driver, options, || Tool::new("mkfs.fat", "--invariant"))?
+        ..System::new(driver, profiles::fat, options, || Tool::new("mkfs.fat", "--invariant"))?
     }))
 }
