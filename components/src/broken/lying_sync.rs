@@ -41,7 +41,7 @@ pub const DEF: ComponentDef = ComponentDef {
         OptionDef {
             name: "excludes",
             about: "which promises its profile excludes, so that breaking them is by design: none, or synced-by-sync and the others that \
-                    fs-ways has, and unsynced-contents, one or more with commas",
+                    fs-ways has, or those that fs-reasonable and fs-replaced have but for what was flushed, one or more with commas",
             default: "none",
         },
     ],
@@ -49,7 +49,7 @@ pub const DEF: ComponentDef = ComponentDef {
 };
 
 /// What a profile can exclude here.
-const EXCLUDABLE: [&str; 12] = [
+const EXCLUDABLE: [&str; 20] = [
     "none",
     "synced-by-sync",
     "synced-by-syncfs",
@@ -62,6 +62,14 @@ const EXCLUDABLE: [&str; 12] = [
     "metadata-synced-by-mount-sync",
     "synced-directory",
     "unsynced-contents",
+    "unsynced-attributes",
+    "readable",
+    "kind",
+    "created-name",
+    "one-sequence",
+    "link-count",
+    "replaced-name",
+    "replaced-by-rename",
 ];
 
 #[derive(Clone, Copy, PartialEq)]

@@ -100,22 +100,26 @@ impl Past {
         self.mode.volatile.is_empty() && self.xattrs.values().all(|versions| versions.volatile.is_empty())
     }
 
-    /// Can it be this?
+    /// Can it be this? What is not forced counts only if `unsynced` does.
     ///
     /// # Errors
     /// Why not, without the path.
-    pub fn judge(&self, found: &Seen) -> Result<(), Violation> {
-        if let Some(mode) = found.mode.filter(|mode| !self.mode.may_be(mode)) {
+    pub fn judge(&self, found: &Seen, unsynced: bool) -> Result<(), Violation> {
+        let counts = |promise| unsynced || promise != UNSYNCED;
+        let wrong_mode = |mode: &u32| !self.mode.may_be(mode) && counts(self.mode.promise());
+        if let Some(mode) = found.mode.filter(wrong_mode) {
             let text = format!("has mode {mode:o}, not {:o}", self.mode.stable);
             return Err(Violation::new(Verdict::Lost, self.mode.promise(), text));
         }
         let Some(found) = &found.xattrs else { return Ok(()) };
         let unknown = found.keys().find(|name| !self.xattrs.contains_key(*name));
-        if let Some(name) = unknown {
+        if let Some(name) = unknown.filter(|_| unsynced) {
             let text = format!("has the extended attribute {name}, which was never set");
             return Err(Violation::new(Verdict::Resurrected, UNSYNCED, text));
         }
-        let wrong = self.xattrs.iter().find(|(name, versions)| !versions.may_be(&found.get(*name).cloned()));
+        let wrong = self.xattrs.iter().find(|(name, versions)| {
+            !versions.may_be(&found.get(*name).cloned()) && counts(versions.promise())
+        });
         let Some((name, versions)) = wrong else { return Ok(()) };
         let (verdict, text) = match (found.get(name), &versions.stable) {
             (None, _) => (Verdict::Lost, format!("has no extended attribute {name}")),
