@@ -77,6 +77,10 @@ fn repair(how: &str, files: &dyn Files) -> FilesResult<()> {
             }
             create(files, "/other")
         }
+        "adds a name and empties what is there" => {
+            create(files, "/0")?;
+            resize(files, "/a", |_| 0)
+        }
         "empties /a" => resize(files, "/a", |_| 0),
         "cuts /b" => resize(files, "/b", |size| size.saturating_sub(1)),
         "lengthens /b" => resize(files, "/b", |size| size + 1),

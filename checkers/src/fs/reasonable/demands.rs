@@ -42,7 +42,11 @@ pub fn demands(fs: &Abstract, history: &History, violation: &Violation) -> Optio
 /// The first that is not.
 pub fn judge(files: &dyn Files, fs: &Abstract, history: &History, calls: Groups) -> Result<(), Failure> {
     promises(fs, history).iter().try_for_each(|(promise, id)| {
-        promise.judge(files)?;
+        match &promise.what {
+            // What was never forced need not be readable, either.
+            What::Perhaps(any) if any.iter().any(is_nothing) => return Ok(()),
+            _ => promise.judge(files)?,
+        }
         let Some(id) = id.filter(|_| calls.are_of_attributes()) else { return Ok(()) };
         let path = &promise.path;
         match Seen::of(files, path, calls) {
@@ -57,6 +61,11 @@ pub fn judge(files: &dyn Files, fs: &Abstract, history: &History, calls: Groups)
             }
         }
     })
+}
+
+/// Is nothing said of what is in a file?
+fn is_nothing(contents: &Contents) -> bool {
+    contents.least == 0 && contents.most.is_none() && contents.parts.is_empty()
 }
 
 /// What is said of each name; of a file or directory that must be there, which one it is.
