@@ -1,4 +1,4 @@
-//! `docs/profiles.md`: every line that `explode list profiles` says, grouped by whose it is.
+//! `docs/profiles.md`: every line that `explode list profiles` says, grouped by whose it is, and the tools that are lacking.
 //!
 //! `EXPLODE_WRITE_PAGES=1 cargo test --test pages profiles` writes it anew, after a line was changed.
 
@@ -17,6 +17,20 @@ struct Said {
     line: [String; 3],
     of: Vec<String>,
     words: Vec<String>,
+}
+
+/// What Debian lacks that users would need after a crash: of whom, and what.
+fn lacking(lines: &[Value]) -> String {
+    let mut all: Vec<String> = Vec::new();
+    for line in lines {
+        if let Some((_, lacks)) = line["system"].as_str().unwrap().split_once("; ") {
+            let text = format!("- {}: {lacks}\n", line["of"].as_str().unwrap());
+            if !all.contains(&text) {
+                all.push(text);
+            }
+        }
+    }
+    format!("\n## What is lacking\n\n{}", all.concat())
 }
 
 /// The lines in order, those of the same words as one.
@@ -60,7 +74,7 @@ fn page(lines: &[Value]) -> String {
             text += &format!("| {} | {kept} | \"{quote}\" | {source} |\n", words.join(", "));
         }
     }
-    text
+    text + &lacking(lines)
 }
 
 #[test]
