@@ -46,12 +46,16 @@ fn systems(registry: &Registry) -> Vec<(String, Profile)> {
         let stack = StackSpec::default().plug(system, Options::none().with(option, value));
         (format!("{system} with {option}={value}"), stack)
     });
+    let unrepaired = ["ext2", "exfat", "minix", "msdos", "vfat"].map(|system| {
+        let stack = StackSpec::default().plug(system, Options::none().with("fsck", false));
+        (format!("{system} without fsck"), stack)
+    });
     let profile = |(name, stack): (String, StackSpec)| {
         let top = stack.0.last().expect("there is a layer");
         let component = (registry.component(&top.component).unwrap().build)(&top.options).unwrap();
         (name, component.profile().expect("it has a profile"))
     };
-    rows.chain(others).map(profile).collect()
+    rows.chain(others).chain(unrepaired).map(profile).collect()
 }
 
 /// Each word of a check of the matrix without a line in a profile, as one line of text.
@@ -128,5 +132,7 @@ fn what_is_excluded_hides_nothing() {
         assert_eq!(hidden, [""; 0], "{name}");
         without.extend((excluded > 0).then_some(name));
     }
-    assert_eq!(without, ["hfs", "ntfs3", "udf"].map(str::to_owned).into());
+    let unrepaired =
+        ["ext2", "exfat", "minix", "msdos", "vfat"].map(|system| format!("{system} without fsck"));
+    assert_eq!(without, ["hfs", "ntfs3", "udf"].map(str::to_owned).into_iter().chain(unrepaired).collect());
 }

@@ -67,6 +67,8 @@ struct System {
     made: Option<fn(&Path) -> io::Result<()>>,
     /// Repairs it, likewise; none where mounting has to do.
     repair: Option<Repair>,
+    /// Would it have one, and was told to do without?
+    unrepaired: bool,
     /// Looks at what was recovered, mounted and unmounted, and must find nothing.
     strict: Option<Tool>,
     /// Waits for what a call has left to be done ([`MountedFiles::settling`]).
@@ -105,6 +107,7 @@ impl System {
             make: Box::new(make),
             made: None,
             repair: None,
+            unrepaired: false,
             strict: None,
             settle: None,
             starts_threads: false,
@@ -305,9 +308,11 @@ impl Component for KernelFs {
     }
 
     fn profile(&self) -> Option<Profile> {
-        let System { title, promises, lacks, .. } = &self.system;
+        let System { title, promises, lacks, unrepaired, .. } = &self.system;
+        let lacks = if *unrepaired { Some("no fsck is run") } else { *lacks };
+        let promises = if *unrepaired { profiles::without_fsck(&promises()) } else { promises() };
         let lacks = lacks.map(|lacks| format!("; {lacks}")).unwrap_or_default();
-        Some(Profile { system: format!("{title} in Linux{lacks}"), promises: promises() })
+        Some(Profile { system: format!("{title} in Linux{lacks}"), promises })
     }
 
     fn version(&self) -> Option<(&'static str, String)> {

@@ -111,6 +111,17 @@ fn promises(tables: &[&[Line]]) -> Vec<Promise> {
     words.collect()
 }
 
+/// The same of one without a journal whose fsck is not run: the structure was promised of what that leaves.
+pub(super) fn without_fsck(all: &[Promise]) -> Vec<Promise> {
+    let none = excluded(
+        STRUCTURE,
+        LOST,
+        "man-pages, reboot(2), DESCRIPTION: nothing else is written where no fsck is run",
+    );
+    let others = all.iter().copied().filter(|line| !STRUCTURE.contains(&line.name));
+    others.chain(promises(&[&[none]])).collect()
+}
+
 /// What every file system promises, on a mount that mount(8) names or not, and its own lines.
 fn with_posix(mounted: &[Line], own: &[Line]) -> Vec<Promise> {
     promises(&[posix::SYNCED, posix::CALLS, posix::FAILED_CALLS, mounted, own])
