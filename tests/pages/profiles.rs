@@ -23,7 +23,8 @@ struct Said {
 fn lacking(lines: &[Value]) -> String {
     let mut all: Vec<String> = Vec::new();
     for line in lines {
-        if let Some((_, lacks)) = line["system"].as_str().unwrap().split_once("; ") {
+        let system = line["system"].as_str().unwrap();
+        if let Some((_, lacks)) = system.strip_suffix(')').and_then(|system| system.split_once(" (")) {
             let text = format!("- {}: {lacks}\n", line["of"].as_str().unwrap());
             if !all.contains(&text) {
                 all.push(text);

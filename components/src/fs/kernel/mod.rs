@@ -311,7 +311,7 @@ impl Component for KernelFs {
         let System { title, promises, lacks, unrepaired, .. } = &self.system;
         let lacks = if *unrepaired { Some("no fsck is run") } else { *lacks };
         let promises = if *unrepaired { profiles::without_fsck(&promises()) } else { promises() };
-        let lacks = lacks.map(|lacks| format!("; {lacks}")).unwrap_or_default();
+        let lacks = lacks.map(|lacks| format!(" ({lacks})")).unwrap_or_default();
         Some(Profile { system: format!("{title} in Linux{lacks}"), promises })
     }
 

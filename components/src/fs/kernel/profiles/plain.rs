@@ -13,8 +13,8 @@ use super::{
 pub fn minix() -> Vec<Promise> {
     let repaired = kept(
         STRUCTURE,
-        "fsck.minix performs a consistency check for the Linux MINIX filesystem",
-        "util-linux, fsck.minix(8), DESCRIPTION; with -a: \"Perform automatic repairs\"; of its exit codes: \"Filesystem errors corrected\"",
+        "Perform automatic repairs",
+        "util-linux, fsck.minix(8), OPTIONS, -a; of its exit codes: 0 \"No errors\", 3 \"Filesystem errors corrected\"",
     );
     with_posix(NOT_NAMED, &[repaired, NO_ATTRIBUTES, WRITE, RENAME, RENAME_OF_NAMES])
 }
