@@ -66,6 +66,23 @@ fn a_structure_that_is_broken_hides_nothing_that_was_forced() {
     assert!(again(STRUCTURE).contains(&("resurrected/deleted-name".to_owned(), false)));
 }
 
+/// A mode that nobody has set: of a file that was forced, or not.
+#[test]
+fn a_mode_is_held_to_once_it_is_forced() {
+    let modes = |words: &str| {
+        let mut plan = plan(&registry(), "fs-reasonable", 2);
+        plan.checker_options =
+            plan.checker_options.with("dirs", 0_u64).with("files", 1_u64).with("calls", "chmod");
+        told(plan, "changes the mode of /a", excluding(words))
+    };
+    let unsynced = "lost/unsynced-attributes";
+    assert_eq!(modes("none"), expected(&[(unsynced, false)]));
+    for words in ["unsynced-attributes", STRUCTURE] {
+        let found = [("lost/flushed-attributes", false), (unsynced, true)];
+        assert_eq!(modes(words), expected(&found), "{words}");
+    }
+}
+
 /// While a file is replaced it may be unreadable; once it is forced it may not.
 #[test]
 fn what_replaces_a_file_is_held_to_once_it_is_forced() {

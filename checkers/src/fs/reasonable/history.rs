@@ -223,9 +223,10 @@ impl History {
     /// # Errors
     /// Why not, without its path.
     pub fn judge(&self, fs: &Abstract, id: Id, seen: &Seen, unsynced: bool) -> Result<(), Violation> {
+        let made = self.is_made(id);
         match self.attributes.get(&id) {
-            Some(past) => past.judge(seen, unsynced),
-            None => Past::new(fs.is_directory(id)).judge(seen, unsynced),
+            Some(past) => past.judge(seen, made, unsynced),
+            None => Past::new(fs.is_directory(id)).judge(seen, made, unsynced),
         }
     }
 
