@@ -22,8 +22,8 @@
 //! | `link-count` | a file has as many links as names (stat(2), st_nlink) |
 //! | `readable` | everything can be read |
 //!
-//! A profile may exclude `unsynced-contents` and `unsynced-attributes` ([`words::EXCLUDABLE`]), and besides them the structure: `created-name`,
-//! `kind`, `one-sequence`, `link-count` and `readable`, all or none ([`words::STRUCTURE`]). What is wrong besides is told before it; of
+//! A profile may exclude `unsynced-contents` and `unsynced-attributes` (`words.rs`), and besides them the structure: `created-name`,
+//! `kind`, `one-sequence`, `link-count` and `readable`, all or none. What is wrong besides is told before it; of
 //! a broken structure, what single names say of what was forced (`demands.rs`). A sync of which the profile promises nothing
 //! (`synced-by-sync`, `synced-by-fsync`, `synced-directory`) makes nothing stable here.
 //!
