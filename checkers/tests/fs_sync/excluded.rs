@@ -105,7 +105,9 @@ fn refused(target: &str, unsynced: Option<bool>, words: &str) -> Option<String> 
     plan.stack = plan.stack.plug("lying-sync", excluding(words));
     let mut confirm = |_: &std::path::Path| Confirmation::Reproduced;
     let mut sink = |_: &_| {};
-    let mut audience = Local::new(None, &mut confirm, &mut sink);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let out = folder.path().join("run");
+    let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
     explore(&registry, &plan, &Lab::Mem, &mut audience).err().map(|error| error.to_string())
 }
 
