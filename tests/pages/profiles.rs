@@ -1,4 +1,4 @@
-//! `docs/profiles.md`: every line that `explode list profiles` says, grouped by whose it is.
+//! `docs/profiles.md`: every line that `explode list profiles` says, grouped by whose it is, and the tools that are lacking.
 //!
 //! `EXPLODE_WRITE_PAGES=1 cargo test --test pages profiles` writes it anew, after a line was changed.
 
@@ -19,22 +19,39 @@ struct Said {
     words: Vec<String>,
 }
 
-/// The lines in order, those of the same words as one.
+/// What Debian lacks that users would need after a crash: of whom, and what.
+fn lacking(lines: &[Value]) -> String {
+    let mut all: Vec<String> = Vec::new();
+    for line in lines {
+        let system = line["system"].as_str().unwrap();
+        if let Some((_, lacks)) = system.strip_suffix(')').and_then(|system| system.split_once(" (")) {
+            let text = format!("- {}: {lacks}\n", line["of"].as_str().unwrap());
+            if !all.contains(&text) {
+                all.push(text);
+            }
+        }
+    }
+    format!("\n## What is lacking\n\n{}", all.concat())
+}
+
+/// The lines in order: of each word who says it, and those words together that the same systems say.
 fn said(lines: &[Value]) -> Vec<Said> {
-    let mut all: Vec<Said> = Vec::new();
+    let mut words: Vec<Said> = Vec::new();
     for line in lines {
         let text = |key: &str| line[key].as_str().unwrap().to_owned();
         let kept = if line["kept"] == true { "kept" } else { "excluded" };
         let same = [kept.to_owned(), text("quote"), text("source")];
-        let at = all.iter().position(|said| said.line == same).unwrap_or_else(|| {
-            all.push(Said { line: same, of: Vec::new(), words: Vec::new() });
-            all.len() - 1
-        });
-        let Said { of, words, .. } = &mut all[at];
-        for (list, what) in [(of, text("of")), (words, text("name"))] {
-            if !list.contains(&what) {
-                list.push(what);
-            }
+        let (of, name) = (text("of"), vec![text("name")]);
+        match words.iter_mut().find(|said| said.line == same && said.words == name) {
+            Some(said) => said.of.push(of),
+            None => words.push(Said { line: same, of: vec![of], words: name }),
+        }
+    }
+    let mut all: Vec<Said> = Vec::new();
+    for word in words {
+        match all.iter_mut().find(|said| said.line == word.line && said.of == word.of) {
+            Some(said) => said.words.extend(word.words),
+            None => all.push(word),
         }
     }
     all
@@ -60,7 +77,7 @@ fn page(lines: &[Value]) -> String {
             text += &format!("| {} | {kept} | \"{quote}\" | {source} |\n", words.join(", "));
         }
     }
-    text
+    text + &lacking(lines)
 }
 
 #[test]

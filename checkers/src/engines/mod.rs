@@ -128,16 +128,14 @@ fn littlefs(target: Make<'_>) -> Vec<Target> {
 
 fn fatfs(target: Make<'_>) -> Vec<Target> {
     let calls = (atomic::DEF.name, none());
-    let synced = (sync::DEF.name, none().with("hole", 8192_u64));
     let at_rest = (sync::DEF.name, none().with("hole", 8192_u64).with("when", "synced"));
     let plain = || disk("kept").plug("fatfs", none());
     let held = |flushes| disk(flushes).plug("fatfs", none().with("promises", "flushed"));
     vec![
         target("fatfs", "FAT by the crate fatfs: its calls are not atomic", plain(), &calls, SHORT, "clean"),
-        target("fatfs-sync", "FAT by the crate fatfs: what is synced", plain(), &synced, SHORT, "clean"),
         target(
             "fatfs-flushed",
-            "the same, held to what was flushed when nothing else was under way",
+            "FAT by the crate fatfs, held to what was flushed when nothing else was under way",
             held("kept"),
             &at_rest,
             SHORT,

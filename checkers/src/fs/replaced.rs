@@ -10,11 +10,11 @@
 //! | --- | --- |
 //! | `replaced-name` | a name that is being replaced is there; and it holds one version whole, where each was forced before its rename |
 //! | `replaced-by-rename` | the same of what it holds, where one was not forced |
-//! | `flushed-name`, `flushed-contents` | the same where nothing was replaced since it was forced (fsync(2)) |
 //! | `kind`, `readable` | it is a file, and can be read |
+//! | `flushed-name`, `flushed-contents` | all of this where nothing was replaced since it was forced (fsync(2)) |
 //!
 //! rename(2) promises the first to other processes, and says nothing of crashes: journals of metadata promise it. The second is a promise of
-//! ext3 and ext4 (auto_da_alloc). A profile may exclude both. While a file is replaced nobody else promises what it holds, forced or not: the
+//! ext3 and ext4 (auto_da_alloc). These two are what the check is about; a profile may exclude them, and `kind` and `readable`. While a file is replaced nobody else promises what it holds, forced or not: the
 //! old one may be given back already, and the name not lead to the new one yet. So a fsync that lies is told by these words, too; what
 //! fsync alone promises is asked for by `fs-ways`.
 
@@ -42,6 +42,16 @@ pub const DEF: CheckerDef = CheckerDef {
     }],
     build,
 };
+
+/// What it is about: whatever replaces the file, and what was not forced.
+const ABOUT: [&str; 2] = ["replaced-name", "replaced-by-rename"];
+/// What it tells besides.
+const BESIDES: [&str; 4] = ["flushed-name", "flushed-contents", "kind", "readable"];
+
+/// Every word for what is broken.
+pub(super) fn words() -> impl Iterator<Item = &'static str> {
+    ABOUT.into_iter().chain(BESIDES)
+}
 
 /// The file, and the temporary one.
 const FILE: &str = "/a";
@@ -167,7 +177,8 @@ fn judge(files: &dyn Files, allowed: &[Version]) -> Result<(), Failure> {
             Failure::Broken(format!("{FILE}: {errno}"))
         }
         errno => {
-            Violation::new(Verdict::Corrupt, "readable", format!("{FILE} cannot be read: {errno}")).into()
+            let promise = if replaced { "readable" } else { "flushed-contents" };
+            Violation::new(Verdict::Corrupt, promise, format!("{FILE} cannot be read: {errno}")).into()
         }
     };
     match files.stat(FILE) {
@@ -178,7 +189,8 @@ fn judge(files: &dyn Files, allowed: &[Version]) -> Result<(), Failure> {
         }
         Err(errno) => return Err(unreadable(errno)),
         Ok(stat) if stat.kind != Kind::File => {
-            return wrong(Verdict::Corrupt, "kind", format!("{FILE} is no file"));
+            let promise = if replaced { "kind" } else { "flushed-name" };
+            return wrong(Verdict::Corrupt, promise, format!("{FILE} is no file"));
         }
         Ok(_) => {}
     }
@@ -210,6 +222,10 @@ fn judge(files: &dyn Files, allowed: &[Version]) -> Result<(), Failure> {
 }
 
 impl Checker for Replaced {
+    fn about(&self) -> Vec<&'static str> {
+        ABOUT.into_iter().take(if self.unsynced { 2 } else { 1 }).collect()
+    }
+
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let files = cx.stack().files()?;
         let broken = |step: &str, errno: Errno| Failure::Broken(format!("{step}: {errno}"));
@@ -226,7 +242,11 @@ impl Checker for Replaced {
     }
 
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
-        judge(stack.files()?.as_ref(), self.allowed(epoch))
+        let judged = judge(stack.files()?.as_ref(), self.allowed(epoch));
+        if let Err(Failure::Violation(Violation { promise, .. })) = &judged {
+            debug_assert!(words().any(|word| word == promise), "{promise} is no word of ours");
+        }
+        judged
     }
 
     fn demands(&self, epoch: Epoch, _args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {

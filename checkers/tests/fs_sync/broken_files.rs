@@ -77,6 +77,11 @@ fn repair(how: &str, files: &dyn Files) -> FilesResult<()> {
             }
             create(files, "/other")
         }
+        "adds a name and empties what is there" => {
+            create(files, "/0")?;
+            resize(files, "/a", |_| 0)
+        }
+        "changes the mode of /a" if there(files, "/a") => files.chmod("/a", 0o111),
         "empties /a" => resize(files, "/a", |_| 0),
         "cuts /b" => resize(files, "/b", |size| size.saturating_sub(1)),
         "lengthens /b" => resize(files, "/b", |size| size + 1),

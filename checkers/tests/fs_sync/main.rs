@@ -3,13 +3,14 @@
 
 mod broken_files;
 mod counts;
+mod excluded;
 mod more;
 mod mounted_directory;
 mod reasonable;
 mod replaced;
 mod ways;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use explode_runtime::devices::Lab;
@@ -37,6 +38,8 @@ struct Ran {
     summary: Summary,
     /// The first words of each finding, by its signature without the checker's name.
     findings: BTreeMap<String, String>,
+    /// Those of them that the profile excludes.
+    by_design: BTreeSet<String>,
     /// The calls that the stack does not have.
     left_out: Vec<String>,
 }
@@ -60,10 +63,11 @@ fn counts(plan: &Plan, expected: [u64; 4]) {
 /// Runs a plan; nothing may be broken or left out.
 fn run(registry: &Registry, plan: &Plan) -> Ran {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let (mut findings, mut left_out) = (BTreeMap::new(), Vec::new());
+    let (mut findings, mut by_design, mut left_out) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
     let mut sink = |message: &Message| match message {
         Message::Finding(finding) => {
             let (_, signature) = finding.signature.split_once('/').expect("a checker and the rest");
+            by_design.extend(finding.by_design.then(|| signature.to_owned()));
             findings.entry(signature.to_owned()).or_insert_with(|| finding.message.clone());
         }
         Message::Run(info) => left_out.clone_from(&info.leaves_out),
@@ -75,5 +79,5 @@ fn run(registry: &Registry, plan: &Plan) -> Ran {
     let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
     let summary = explore(registry, plan, &Lab::Mem, &mut audience).expect("it runs");
     assert!(summary.complete, "{summary:?}");
-    Ran { summary, findings, left_out }
+    Ran { summary, findings, by_design, left_out }
 }

@@ -8,7 +8,7 @@ use explode_ramdisk::files::{
     Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Stat, Synced,
 };
 use explode_runtime::check::{Profile, Promise};
-use explode_runtime::recover::{Below, Component, Fault, Surface};
+use explode_runtime::recover::{Below, Component, Fault, Recovery, Surface};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 use nix::errno::Errno;
 
@@ -39,9 +39,14 @@ pub const DEF: ComponentDef = ComponentDef {
             default: "false",
         },
         OptionDef {
+            name: "unreadable",
+            about: "a path that cannot be opened (EIO) once a crash was recovered; none",
+            default: "none",
+        },
+        OptionDef {
             name: "excludes",
             about: "which promises its profile excludes, so that breaking them is by design: none, or synced-by-sync and the others that \
-                    fs-ways has, and unsynced-contents, one or more with commas",
+                    fs-ways has, or those that fs-reasonable and fs-replaced have but for what was flushed, one or more with commas",
             default: "none",
         },
     ],
@@ -49,7 +54,7 @@ pub const DEF: ComponentDef = ComponentDef {
 };
 
 /// What a profile can exclude here.
-const EXCLUDABLE: [&str; 12] = [
+const EXCLUDABLE: [&str; 20] = [
     "none",
     "synced-by-sync",
     "synced-by-syncfs",
@@ -62,6 +67,14 @@ const EXCLUDABLE: [&str; 12] = [
     "metadata-synced-by-mount-sync",
     "synced-directory",
     "unsynced-contents",
+    "unsynced-attributes",
+    "readable",
+    "kind",
+    "created-name",
+    "one-sequence",
+    "link-count",
+    "replaced-name",
+    "replaced-by-rename",
 ];
 
 #[derive(Clone, Copy, PartialEq)]
@@ -96,6 +109,9 @@ enum Lies {
 struct LyingSync {
     lies: Lies,
     refuses: bool,
+    unreadable: String,
+    /// Was a crash recovered?
+    recovered: bool,
     excludes: Vec<Promise>,
     files: Option<Rc<dyn Files>>,
 }
@@ -130,7 +146,8 @@ fn build(options: &Options) -> std::result::Result<Box<dyn Component>, UsageErro
     ];
     let excludes = excluded(&options.text("excludes", "none")?)?;
     let refuses = options.bool("refuses", false)?;
-    Ok(Box::new(LyingSync { lies: options.one_of("lies", &words)?, refuses, excludes, files: None }))
+    let (lies, unreadable) = (options.one_of("lies", &words)?, options.text("unreadable", "none")?);
+    Ok(Box::new(LyingSync { lies, refuses, unreadable, recovered: false, excludes, files: None }))
 }
 
 /// The lines of a profile that excludes these.
@@ -144,10 +161,16 @@ fn excluded(words: &str) -> std::result::Result<Vec<Promise>, UsageError> {
 }
 
 impl Component for LyingSync {
+    fn recover(&mut self, _below: &Below<'_>) -> std::result::Result<Recovery, Fault> {
+        self.recovered = true;
+        Ok(Recovery::Clean)
+    }
+
     fn mount(&mut self, below: &Below<'_>) -> std::result::Result<(), Fault> {
         self.files = Some(Rc::new(Liar {
             lies: self.lies,
             refuses: self.refuses,
+            unreadable: self.recovered.then(|| self.unreadable.clone()),
             files: below.files()?,
             sizes: RefCell::default(),
             moved: RefCell::default(),
@@ -180,6 +203,8 @@ struct Liar {
     lies: Lies,
     /// No directory can be fsynced.
     refuses: bool,
+    /// What cannot be opened.
+    unreadable: Option<String>,
     files: Rc<dyn Files>,
     /// The size of each inode at its last fsync or fdatasync.
     sizes: RefCell<BTreeMap<u32, u64>>,
@@ -359,6 +384,9 @@ impl Files for Liar {
         self.files.pwrite(fd, offset, data)
     }
     fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
+        if self.unreadable.as_deref() == Some(path) && self.files.stat(path).is_ok() {
+            return Err(Errno::EIO);
+        }
         let fd = self.files.open(path, flags)?;
         self.open.borrow_mut().insert(fd, self.files.fstat(fd)?.inode);
         Ok(fd)

@@ -75,6 +75,13 @@ fn pattern(version: usize, bytes: usize) -> Vec<u8> {
 }
 
 impl Call {
+    /// How each may end, and how the opening of its file.
+    #[cfg(test)]
+    pub fn ends() -> impl Iterator<Item = Ended> {
+        let of = |call: Call| [Ended::Done(call.name()), Ended::Failed(call.name(), Errno::ENOMEM)];
+        Call::ALL.into_iter().flat_map(of).chain([Ended::Failed("open", Errno::ENOMEM)])
+    }
+
     const ALL: [Call; 9] = [
         Call::Mkdir,
         Call::Create,

@@ -66,6 +66,14 @@ fn build(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     Ok(Box::new(Failures { model, last: Ended::Done("nothing"), down: None, unsure: false }))
 }
 
+/// Every word for what is broken.
+#[cfg(test)]
+pub(super) fn words() -> Vec<String> {
+    let on_disk = |word: String| [format!("{word}-on-disk"), word];
+    let words = Call::ends().flat_map(|ended| on_disk(ended.promise()));
+    words.chain(["synced-by-sync".to_owned()]).collect()
+}
+
 impl Failures {
     /// Is a file system like the model?
     fn compare(&self, files: &dyn Files, disk: &str) -> Result<(), Failure> {

@@ -45,9 +45,9 @@ impl<T: Clone + PartialEq> Versions<T> {
         format!("~{}{all:?}", text(now))
     }
 
-    /// The word for what is broken.
-    fn promise(&self) -> &'static str {
-        if self.volatile.is_empty() { FLUSHED } else { UNSYNCED }
+    /// The word for what is broken; `made`: was the file or directory ever forced?
+    fn promise(&self, made: bool) -> &'static str {
+        if made && self.volatile.is_empty() { FLUSHED } else { UNSYNCED }
     }
 }
 
@@ -100,22 +100,26 @@ impl Past {
         self.mode.volatile.is_empty() && self.xattrs.values().all(|versions| versions.volatile.is_empty())
     }
 
-    /// Can it be this?
+    /// Can it be this, if it was ever forced, or not (`made`)? What is not forced counts only if `unsynced` does.
     ///
     /// # Errors
     /// Why not, without the path.
-    pub fn judge(&self, found: &Seen) -> Result<(), Violation> {
-        if let Some(mode) = found.mode.filter(|mode| !self.mode.may_be(mode)) {
+    pub fn judge(&self, found: &Seen, made: bool, unsynced: bool) -> Result<(), Violation> {
+        let counts = |promise| unsynced || promise != UNSYNCED;
+        let wrong_mode = |mode: &u32| !self.mode.may_be(mode) && counts(self.mode.promise(made));
+        if let Some(mode) = found.mode.filter(wrong_mode) {
             let text = format!("has mode {mode:o}, not {:o}", self.mode.stable);
-            return Err(Violation::new(Verdict::Lost, self.mode.promise(), text));
+            return Err(Violation::new(Verdict::Lost, self.mode.promise(made), text));
         }
         let Some(found) = &found.xattrs else { return Ok(()) };
         let unknown = found.keys().find(|name| !self.xattrs.contains_key(*name));
-        if let Some(name) = unknown {
+        if let Some(name) = unknown.filter(|_| unsynced) {
             let text = format!("has the extended attribute {name}, which was never set");
             return Err(Violation::new(Verdict::Resurrected, UNSYNCED, text));
         }
-        let wrong = self.xattrs.iter().find(|(name, versions)| !versions.may_be(&found.get(*name).cloned()));
+        let wrong = self.xattrs.iter().find(|(name, versions)| {
+            !versions.may_be(&found.get(*name).cloned()) && counts(versions.promise(made))
+        });
         let Some((name, versions)) = wrong else { return Ok(()) };
         let (verdict, text) = match (found.get(name), &versions.stable) {
             (None, _) => (Verdict::Lost, format!("has no extended attribute {name}")),
@@ -127,6 +131,6 @@ impl Past {
                 format!("has a value of {name}, {} bytes, that is not its own", value.len()),
             ),
         };
-        Err(Violation::new(verdict, versions.promise(), text))
+        Err(Violation::new(verdict, versions.promise(made), text))
     }
 }

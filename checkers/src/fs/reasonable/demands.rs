@@ -1,22 +1,28 @@
-//! What can be said of single names, for a shell: where each name on the path leads to one thing whatever a crash does, what that must be.
-//! So each tree that is legal is as they say; but there are others that are, for all of a tree at once is more than its names one by one.
+//! What can be said of single names: where each name on the path leads to one thing whatever a crash does, what that must be. So each
+//! tree that is legal is as they say; but there are others that are, for all of a tree at once is more than its names one by one.
+//!
+//! A shell can test them. And they are what is left where a profile promises nothing of the structure: on a disk whose structure is broken,
+//! what was forced must be there all the same.
 
-use explode_runtime::check::{Contents, Demand, Violation};
+use explode_ramdisk::files::Files;
+use explode_runtime::check::{Demand, Failure, Verdict, Violation};
 
+use super::attributes;
 use super::contents;
 use super::history::{History, Place};
-use crate::fs::topology::{Abstract, Id, Node};
+use super::words::{DELETED_NAME, FLUSHED_NAME};
+use crate::fs::sync::promise::{Contents, Promise, What, is_the_machines};
+use crate::fs::topology::{Abstract, Groups, Id, Node, Seen};
 
 /// The promises that single names can break.
-const SINGLE: [&str; 3] = ["flushed-name", "deleted-name", contents::FLUSHED];
+const SINGLE: [&str; 3] = [FLUSHED_NAME, DELETED_NAME, contents::FLUSHED];
 
 /// What must be so, if what was found broken is among it.
 pub fn demands(fs: &Abstract, history: &History, violation: &Violation) -> Option<Vec<Demand>> {
     if !SINGLE.contains(&violation.promise.as_str()) {
         return None;
     }
-    let mut all = Vec::new();
-    below(fs, history, Abstract::ROOT, "", &mut all);
+    let all: Vec<Demand> = promises(fs, history).iter().flat_map(|(promise, _)| promise.demands()).collect();
     // A violation begins with its path.
     let path = violation.message.split(' ').next()?;
     let broken = all.iter().any(|demand| match demand {
@@ -30,20 +36,64 @@ pub fn demands(fs: &Abstract, history: &History, violation: &Violation) -> Optio
     broken.then_some(all)
 }
 
+/// Is what was forced there, name by name, whatever else is wrong?
+///
+/// # Errors
+/// The first that is not.
+pub fn judge(files: &dyn Files, fs: &Abstract, history: &History, calls: Groups) -> Result<(), Failure> {
+    promises(fs, history).iter().try_for_each(|(promise, id)| {
+        match &promise.what {
+            // What was never forced need not be readable, either.
+            What::Perhaps(any) if any.iter().any(is_nothing) => return Ok(()),
+            _ => promise.judge(files)?,
+        }
+        let Some(id) = id.filter(|_| calls.are_of_attributes()) else { return Ok(()) };
+        let path = &promise.path;
+        match Seen::of(files, path, calls) {
+            Ok(seen) => Ok(history.judge(fs, id, &seen, false).map_err(|violation| {
+                let message = format!("{path} {}", violation.message);
+                Violation { message, ..violation }
+            })?),
+            Err(errno) if is_the_machines(errno) => Err(Failure::Broken(format!("{path}: {errno}"))),
+            Err(errno) => {
+                let text = format!("{path} has attributes that cannot be read: {errno}");
+                Err(Violation::new(Verdict::Corrupt, attributes::FLUSHED, text).into())
+            }
+        }
+    })
+}
+
+/// Is nothing said of what is in a file?
+fn is_nothing(contents: &Contents) -> bool {
+    contents.least == 0 && contents.most.is_none() && contents.parts.is_empty()
+}
+
+/// What is said of each name; of a file or directory that must be there, which one it is.
+fn promises(fs: &Abstract, history: &History) -> Vec<(Promise, Option<Id>)> {
+    let mut all = Vec::new();
+    below(fs, history, Abstract::ROOT, "", &mut all);
+    all
+}
+
 /// What is said of the names in a directory that is where it is whatever a crash does, and of those below.
-fn below(fs: &Abstract, history: &History, directory: Id, parent: &str, all: &mut Vec<Demand>) {
+fn below(
+    fs: &Abstract,
+    history: &History,
+    directory: Id,
+    parent: &str,
+    all: &mut Vec<(Promise, Option<Id>)>,
+) {
     for place in history.places().filter(|place| place.directory == directory) {
         let path = format!("{parent}/{}", place.name);
-        let demand = of_name(fs, history, &place, &path);
-        if let Some(Demand::Directory(_)) = demand {
-            place.leads[0].iter().for_each(|id| below(fs, history, *id, &path, all));
+        let said = of_name(fs, history, &place);
+        if let Some((What::Directory(_), Some(id))) = said {
+            below(fs, history, id, &path, all);
         }
-        all.extend(demand);
+        all.extend(said.map(|(what, id)| (Promise { path, what }, id)));
     }
 }
 
-fn of_name(fs: &Abstract, history: &History, place: &Place<'_>, path: &str) -> Option<Demand> {
-    let path = path.to_owned();
+fn of_name(fs: &Abstract, history: &History, place: &Place<'_>) -> Option<(What, Option<Id>)> {
     let ids: Vec<Id> = place.leads.iter().copied().flatten().collect();
     let alive = |id: &Id| fs.paths().iter().any(|(_, other)| other == id);
     let must_be = !place.leads.contains(&None) && ids.iter().all(|id| history.is_made(*id));
@@ -52,15 +102,21 @@ fn of_name(fs: &Abstract, history: &History, place: &Place<'_>, path: &str) -> O
         return None;
     }
     match ids.as_slice() {
-        [] => Some(Demand::Nothing(path)),
-        [id] if fs.is_directory(*id) => must_be.then_some(Demand::Directory(path)),
+        [] => Some((What::Nothing(DELETED_NAME), None)),
+        [id] if fs.is_directory(*id) => must_be.then_some((What::Directory(FLUSHED_NAME), Some(*id))),
         [id] if fs.is_symlink(*id) => match fs.node(*id) {
-            Node::Symlink(target) if must_be => Some(Demand::Symlink(path, target.clone())),
+            Node::Symlink(target) if must_be => {
+                Some((What::Symlink(contents::FLUSHED, target.clone()), None))
+            }
             _ => None,
         },
         files if files.iter().all(|id| fs.is_file(*id)) => {
-            let any = files.iter().map(|id| forced(history, *id)).collect();
-            Some(if must_be { Demand::File(path, any) } else { Demand::Perhaps(path, any) })
+            let any: Vec<Contents> = files.iter().map(|id| forced(history, *id)).collect();
+            Some(match (must_be, files) {
+                (true, [id]) => (What::File(FLUSHED_NAME, forced(history, *id)), Some(*id)),
+                (true, _) => (What::OneOf(FLUSHED_NAME, any), None),
+                (false, _) => (What::Perhaps(any), None),
+            })
         }
         _ => None,
     }
@@ -69,5 +125,6 @@ fn of_name(fs: &Abstract, history: &History, place: &Place<'_>, path: &str) -> O
 /// What of a file was forced.
 fn forced(history: &History, id: Id) -> Contents {
     let promised = history.file(id).and_then(|written| written.forced.promised(true));
-    promised.map_or(Contents { least: 0, most: None, parts: Vec::new() }, |contents| contents.demand())
+    let nothing = Contents { promise: "", whole: false, least: 0, most: None, parts: Vec::new() };
+    Contents { promise: contents::FLUSHED, ..promised.unwrap_or(nothing) }
 }

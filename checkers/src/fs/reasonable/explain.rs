@@ -7,6 +7,7 @@ use explode_runtime::check::{Verdict, Violation};
 use super::contents;
 use super::search::{Search, is_set_aside};
 use super::tree::{Node, Tree};
+use super::words::{CREATED_NAME, DELETED_NAME, FLUSHED_NAME, KIND, LINK_COUNT, ONE_SEQUENCE};
 use crate::fs::topology::{Abstract, Id};
 
 /// Why the search has found no way.
@@ -24,7 +25,7 @@ pub fn why(search: &mut Search<'_>) -> Violation {
     }
     let text = "each name can be as it is, and not all at once: names of one file lead to two, names of two to one, or one is missing \
                 whose file is there by another";
-    Violation::new(Verdict::Corrupt, "one-sequence", text)
+    Violation::new(Verdict::Corrupt, ONE_SEQUENCE, text)
 }
 
 /// The directories below one, as what they are likely to be, or what is wrong in it.
@@ -39,7 +40,7 @@ fn in_directory(
     let wrong = |verdict, promise, text: String| Err(Violation::new(verdict, promise, text));
     for name in history.names(id).filter(|name| !found.contains_key(*name)) {
         if search.missing(id, name).is_none() {
-            return wrong(Verdict::Lost, "flushed-name", format!("{parent}/{name} was forced, and is gone"));
+            return wrong(Verdict::Lost, FLUSHED_NAME, format!("{parent}/{name} was forced, and is gone"));
         }
     }
     let mut below = Vec::new();
@@ -49,11 +50,11 @@ fn in_directory(
         let may_be: Vec<Id> = leads.iter().copied().flatten().collect();
         if leads.is_empty() {
             let text = format!("{path} was never created, and is there");
-            return wrong(Verdict::Resurrected, "created-name", text);
+            return wrong(Verdict::Resurrected, CREATED_NAME, text);
         }
         if may_be.is_empty() {
             let text = format!("{path} was deleted for good, and is there");
-            return wrong(Verdict::Resurrected, "deleted-name", text);
+            return wrong(Verdict::Resurrected, DELETED_NAME, text);
         }
         if may_be.iter().any(|id| search.is_gone(*id)) {
             continue;
@@ -69,7 +70,7 @@ fn in_directory(
 /// Why what was found is not this inode.
 fn misfit(search: &Search<'_>, path: &str, inode: u32, id: Id) -> Violation {
     let written = search.history.file(id);
-    let kind = |what: &str| Violation::new(Verdict::Corrupt, "kind", what);
+    let kind = |what: &str| Violation::new(Verdict::Corrupt, KIND, what);
     let attributes_or = |what: &str| search.attributes(inode, id).err().unwrap_or_else(|| kind(what));
     let violation = match (search.tree.nodes.get(&inode), written) {
         (Some(Node::File { bytes, .. }), Some(written)) => {
@@ -95,7 +96,7 @@ pub fn links(tree: &Tree) -> Option<Violation> {
             if links != names =>
         {
             let text = format!("{path} has {names} names, and says {links}");
-            Some(Violation::new(Verdict::Corrupt, "link-count", text))
+            Some(Violation::new(Verdict::Corrupt, LINK_COUNT, text))
         }
         _ => None,
     })

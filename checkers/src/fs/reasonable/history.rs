@@ -218,14 +218,15 @@ impl History {
         self.made.contains(&id)
     }
 
-    /// Can a file or directory have this mode and these extended attributes?
+    /// Can a file or directory have this mode and these extended attributes? What is not forced counts only if `unsynced` does.
     ///
     /// # Errors
     /// Why not, without its path.
-    pub fn judge(&self, fs: &Abstract, id: Id, seen: &Seen) -> Result<(), Violation> {
+    pub fn judge(&self, fs: &Abstract, id: Id, seen: &Seen, unsynced: bool) -> Result<(), Violation> {
+        let made = self.is_made(id);
         match self.attributes.get(&id) {
-            Some(past) => past.judge(seen),
-            None => Past::new(fs.is_directory(id)).judge(seen),
+            Some(past) => past.judge(seen, made, unsynced),
+            None => Past::new(fs.is_directory(id)).judge(seen, made, unsynced),
         }
     }
 

@@ -22,8 +22,12 @@
 //! | `link-count` | a file has as many links as names (stat(2), st_nlink) |
 //! | `readable` | everything can be read |
 //!
-//! `unsynced-contents` is the one that a profile may exclude ([`EXCLUDABLE`]); what is wrong besides is told before it. A sync of which the
-//! profile promises nothing (`synced-by-sync`, `synced-by-fsync`, `synced-directory`) makes nothing stable here.
+//! A profile may exclude `unsynced-contents` and `unsynced-attributes` (`words.rs`), and besides them the structure: `created-name`,
+//! `kind`, `one-sequence`, `link-count` and `readable`, all or none. What is wrong besides is told before it; of
+//! a broken structure, what single names say of what was forced (`demands.rs`). A sync of which the profile promises nothing
+//! (`synced-by-sync`, `synced-by-fsync`, `synced-directory`) makes nothing stable here.
+//!
+//! `call-has-its-effect` is broken where the file system itself differs from the abstract one, without any crash.
 //!
 //! POSIX and the manual pages promise nothing of what was not forced, and nothing here asks for it: of volatile operations any may be
 //! there, in any combination, that a rename is atomic included; what replaces a name may be missing together with what it replaces.
@@ -47,9 +51,11 @@ mod targets;
 #[cfg(test)]
 mod tests;
 mod tree;
+pub(in crate::fs) mod words;
 
 use std::hash::Hash as _;
 
+use explode_ramdisk::files::Files;
 use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure, Verdict, Violation};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
@@ -96,9 +102,6 @@ pub const DEF: CheckerDef = CheckerDef {
     build,
 };
 
-/// The promises of its own that a profile may exclude: here they hide nothing that is kept.
-pub const EXCLUDABLE: [&str; 1] = [contents::UNSYNCED];
-
 /// The tree, and what of its making is stable and volatile.
 #[derive(Clone, Debug)]
 struct Reasonable {
@@ -142,19 +145,50 @@ impl Reasonable {
 
     /// Is a tree reasonable? If all that is wrong with it is excluded, the violation says so; what is not comes first.
     fn judge(&self, tree: &Tree, history: &History) -> Result<(), Violation> {
-        let Err(violation) = self.judge_with(self.garbage, tree, history) else { return Ok(()) };
-        if violation.promise == contents::UNSYNCED && self.excluded.contains(contents::UNSYNCED) {
-            self.judge_with(Garbage::NotPromised, tree, history)?;
+        let (mut garbage, mut attributes) = (self.garbage, true);
+        let Err(first) = self.judge_with(garbage, attributes, tree, history) else { return Ok(()) };
+        let mut found = first.clone();
+        while self.excluded.contains(&found.promise) {
+            match found.promise.as_str() {
+                contents::UNSYNCED if garbage != Garbage::NotPromised => garbage = Garbage::NotPromised,
+                attributes::UNSYNCED if attributes => attributes = false,
+                _ => break,
+            }
+            match self.judge_with(garbage, attributes, tree, history) {
+                Ok(()) => return Err(first),
+                Err(violation) => found = violation,
+            }
         }
-        Err(violation)
+        Err(found)
     }
 
-    fn judge_with(&self, garbage: Garbage, tree: &Tree, history: &History) -> Result<(), Violation> {
+    fn judge_with(
+        &self,
+        garbage: Garbage,
+        attributes: bool,
+        tree: &Tree,
+        history: &History,
+    ) -> Result<(), Violation> {
         let mut search = Search::new(&self.fs, history, tree, garbage, (self.copies, self.whole));
+        search.attributes = attributes;
         if !search.is_legal() {
             return Err(explain::why(&mut search));
         }
         explain::links(tree).map_or(Ok(()), Err)
+    }
+
+    /// The same of files. Where only what is excluded is wrong with all of them, each name by itself may say what is not.
+    fn judge_files(&self, files: &dyn Files, history: &History) -> Result<(), Failure> {
+        let judged = match Tree::of(files, self.limits.calls) {
+            Ok(tree) => self.judge(&tree, history),
+            Err(Unread::Damaged(text)) => Err(Violation::new(Verdict::Corrupt, words::READABLE, text)),
+            Err(Unread::Broken(failure)) => return Err(failure),
+        };
+        let Err(violation) = judged else { return Ok(()) };
+        if self.excluded.contains(&violation.promise) {
+            demands::judge(files, &self.fs, history, self.limits.calls)?;
+        }
+        Err(violation.into())
     }
 
     fn history(&self, epoch: Epoch) -> &History {
@@ -184,6 +218,11 @@ impl Checker for Reasonable {
         self.limits.calls = what.iter().fold(self.limits.calls, |calls, word| calls.without(word));
     }
 
+    fn about(&self) -> Vec<&'static str> {
+        let attributes = words::OF_ATTRIBUTES.into_iter().filter(|_| self.limits.calls.are_of_attributes());
+        words::WORDS.into_iter().chain(attributes).collect()
+    }
+
     fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
         self.excluded = Excluded::of(stack);
         Ok(())
@@ -201,12 +240,11 @@ impl Checker for Reasonable {
     }
 
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
-        let history = self.history(epoch);
-        match Tree::of(stack.files()?.as_ref(), self.limits.calls) {
-            Ok(tree) => Ok(self.judge(&tree, history)?),
-            Err(Unread::Damaged(text)) => Err(Violation::new(Verdict::Corrupt, "readable", text).into()),
-            Err(Unread::Broken(failure)) => Err(failure),
+        let judged = self.judge_files(stack.files()?.as_ref(), self.history(epoch));
+        if let Err(Failure::Violation(Violation { promise, .. })) = &judged {
+            debug_assert!(words::all().any(|word| word == promise), "{promise} is in words.rs");
         }
+        judged
     }
 
     fn demands(&self, epoch: Epoch, _args: &[String], violation: &Violation) -> Option<Vec<Demand>> {

@@ -14,6 +14,7 @@ use explode_runtime::check::{Verdict, Violation};
 use super::contents::{self, Garbage};
 use super::history::History;
 use super::tree::{Node as Found, Tree};
+use super::words::KIND;
 use crate::fs::RESERVED;
 use crate::fs::topology::{Abstract, Id, Node};
 
@@ -28,6 +29,8 @@ pub struct Search<'a> {
     pub copies: bool,
     /// Is an exchange there whole or not at all?
     pub whole: bool,
+    /// Do modes and extended attributes count that are not forced?
+    pub attributes: bool,
     /// The inodes that have a name.
     alive: BTreeSet<Id>,
     /// Whether an inode that was found can be one of the model's, by itself.
@@ -57,7 +60,7 @@ impl<'a> Search<'a> {
     ) -> Search<'a> {
         let alive = fs.paths().into_iter().map(|(_, id)| id).chain([Abstract::ROOT]).collect();
         let (fits, unmade) = Default::default();
-        Search { fs, history, tree, garbage, copies, whole, alive, fits, unmade }
+        Search { fs, history, tree, garbage, copies, whole, attributes: true, alive, fits, unmade }
     }
 
     /// Is there a way to build the tree?
@@ -185,7 +188,7 @@ impl<'a> Search<'a> {
     /// Why not, without its path.
     pub fn attributes(&self, inode: u32, id: Id) -> Result<(), Violation> {
         let seen = self.tree.attributes.get(&inode).filter(|_| !self.fs.is_symlink(id));
-        seen.map_or(Ok(()), |seen| self.history.judge(self.fs, id, seen))
+        seen.map_or(Ok(()), |seen| self.history.judge(self.fs, id, seen, self.attributes))
     }
 
     /// Can this inode, which was found as a symbolic link, hold this? It may hold nothing as long as it is not forced.
@@ -194,10 +197,10 @@ impl<'a> Search<'a> {
     /// Why not, without its path.
     pub fn target(&self, id: Id, found: &str) -> Result<(), Violation> {
         let Node::Symlink(wanted) = self.fs.node(id) else {
-            return Err(Violation::new(Verdict::Corrupt, "kind", "is a symbolic link"));
+            return Err(Violation::new(Verdict::Corrupt, KIND, "is a symbolic link"));
         };
         let volatile = !self.history.is_made(id);
-        if wanted == found || volatile && (found.is_empty() || self.garbage == Garbage::Any) {
+        if wanted == found || volatile && (found.is_empty() || self.garbage != Garbage::Own) {
             return Ok(());
         }
         let promise = if volatile { contents::UNSYNCED } else { contents::FLUSHED };

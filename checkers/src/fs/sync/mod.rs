@@ -114,6 +114,15 @@ impl Call {
         Call::Sync,
     ];
 
+    /// Every word for what one of them has made durable.
+    #[cfg(test)]
+    pub(super) fn words() -> impl Iterator<Item = &'static str> {
+        Call::ALL.into_iter().flat_map(|call| [call.synced(), call.partly_synced()])
+    }
+
+    /// The calls of which the steps here are made.
+    const OURS: [Call; 4] = [Call::Sync, Call::Fsync, Call::Fdatasync, Call::FsyncOfDirectory];
+
     /// Does nothing follow from one of them, by a profile?
     pub(super) fn is_any_in(excluded: &Excluded) -> bool {
         Call::ALL.iter().any(|call| excluded.contains(call.synced()))
@@ -197,6 +206,10 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 }
 
 impl Checker for Sync {
+    fn about(&self) -> Vec<&'static str> {
+        Call::OURS.into_iter().map(Call::synced).collect()
+    }
+
     fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
         self.models = Models::new(Excluded::of(stack));
         Ok(())

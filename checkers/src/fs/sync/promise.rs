@@ -20,6 +20,8 @@ pub enum What {
     Directory(&'static str),
     /// It is there, and it holds this.
     File(&'static str, Contents),
+    /// It is there, and it holds one of these.
+    OneOf(&'static str, Vec<Contents>),
     /// A symbolic link that holds this.
     Symlink(&'static str, String),
     /// A file or directory that has this mode and these extended attributes, as far as they are said.
@@ -59,6 +61,7 @@ impl Promise {
             What::Directory(_) => Demand::Directory(path),
             What::Nothing(_) => Demand::Nothing(path),
             What::File(_, contents) => Demand::File(path, vec![contents.demand()]),
+            What::OneOf(_, any) => Demand::File(path, any.iter().map(Contents::demand).collect()),
             What::Symlink(_, target) => Demand::Symlink(path, target.clone()),
             What::Attributes(_, seen) => return seen.demands(&path),
             What::Perhaps(any) => Demand::Perhaps(path, any.iter().map(Contents::demand).collect()),
@@ -80,7 +83,7 @@ impl Promise {
                 let message = format!("{path} was taken away for good, and is there");
                 Err(Violation::new(Verdict::Resurrected, *promise, message).into())
             }
-            (What::Perhaps(any), Ok(Kind::File)) => one_of(any, files, path),
+            (What::Perhaps(any) | What::OneOf(_, any), Ok(Kind::File)) => one_of(any, files, path),
             (What::Perhaps(any), Ok(Kind::Directory)) => Err(corrupt(any[0].promise, path, KINDS[1])),
             (What::Symlink(promise, target), Ok(Kind::Symlink)) => judge_target(promise, files, path, target),
             (What::Attributes(promise, seen), Ok(Kind::File | Kind::Directory)) => {
@@ -90,6 +93,7 @@ impl Promise {
             (
                 What::Directory(promise)
                 | What::File(promise, _)
+                | What::OneOf(promise, _)
                 | What::Symlink(promise, _)
                 | What::Attributes(promise, _),
                 found,
@@ -219,7 +223,7 @@ impl Part {
 }
 
 /// Errors that say nothing of a file system.
-fn is_the_machines(errno: Errno) -> bool {
+pub fn is_the_machines(errno: Errno) -> bool {
     matches!(errno, Errno::ENOMEM | Errno::EMFILE | Errno::ENFILE | Errno::EINTR | Errno::EBADF)
 }
 

@@ -40,7 +40,8 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         // cut; its sums are made by a work queue, which hands it on to the disk.
         settle: Some(|_| drop(let_others_finish())),
         hides: Some("file data that was not submitted, and metadata, which it has in memory of its own"),
-        promises: profiles::btrfs,
-        ..System::new(DEF.name, options, move || Tool::new("mkfs.btrfs", make.clone()).still())?
+        ..System::new(DEF.name, profiles::btrfs, options, move || {
+            Tool::new("mkfs.btrfs", make.clone()).still()
+        })?
     }))
 }

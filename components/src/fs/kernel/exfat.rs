@@ -24,7 +24,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(KernelFs::component(System {
         options: "iocharset=utf8".to_owned(),
         repair: options.bool("fsck", true)?.then(repair),
-        promises: profiles::exfat,
-        ..System::new(DEF.name, options, || Tool::new("mkfs.exfat", "").still())?
+        unrepaired: !options.bool("fsck", true)?,
+        ..System::new(DEF.name, profiles::exfat, options, || Tool::new("mkfs.exfat", "").still())?
     }))
 }

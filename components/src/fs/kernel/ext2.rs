@@ -49,10 +49,11 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let make = move || Tool::new("mke2fs", format!("-t ext2 -b {bytes} {SAME}"));
     Ok(KernelFs::component(System {
         repair: e2fsck(options, true)?,
+        unrepaired: !options.bool("fsck", true)?,
         hides: (driver == "ext4").then_some("file data that has no block yet (delayed allocation)"),
+        title: if driver == "ext4" { "ext2 by ext4's driver" } else { driver },
         between: Between::of(options, OWN)?,
-        promises: profiles::ext2,
-        ..System::new(driver, options, make)?
+        ..System::new(driver, profiles::ext2, options, make)?
     }))
 }
 

@@ -62,19 +62,19 @@ fn journalled(
     let bytes = block_size(options)?;
     let make =
         move || Tool::new("mke2fs", format!("-t {kind} -b {bytes} -J size={} {SAME}", bytes.div_ceil(1024)));
+    let promises = match data {
+        "journal" => journalled_data,
+        "writeback" => writeback,
+        _ => ordered,
+    };
     Ok(KernelFs::component(System {
         // No commit that nobody asked for.
         options: format!("data={data},commit=100000,noinit_itable"),
         repair: e2fsck(options, false)?,
         strict: options.bool("strict", false)?.then(|| Tool::new("e2fsck", "-f -n")),
         hides: Some(hides),
-        promises: match data {
-            "journal" => journalled_data,
-            "writeback" => writeback,
-            _ => ordered,
-        },
         between: Between::of(options, &[Own::Writeback, Own::File, Own::Commit, Own::Reclaim])?,
         threads: |device| vec![format!("jbd2/{device}-{JOURNAL}")],
-        ..System::new(kind, options, make)?
+        ..System::new(kind, promises, options, make)?
     }))
 }

@@ -30,7 +30,6 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         strict: options.bool("strict", false)?.then(|| Tool::new("fsck.f2fs", "--dry-run")),
         starts_threads: true,
         hides: Some("file data and nodes that were not submitted"),
-        promises: profiles::f2fs,
-        ..System::new(DEF.name, options, make)?
+        ..System::new(DEF.name, profiles::f2fs, options, make)?
     }))
 }

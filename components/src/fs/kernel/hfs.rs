@@ -22,7 +22,6 @@ pub const DEF: ComponentDef = ComponentDef {
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(KernelFs::component(System {
         lacks: Some("Debian 12 has no fsck for it, and what was not unmounted is mounted for reading only"),
-        promises: profiles::hfs,
-        ..System::new(DEF.name, options, || Tool::new("hformat", "-l explode").still())?
+        ..System::new(DEF.name, profiles::hfs, options, || Tool::new("hformat", "-l explode").still())?
     }))
 }

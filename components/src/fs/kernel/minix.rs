@@ -37,8 +37,8 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let repair = || Repair { tool: Tool::new("fsck.minix", "-a -f"), repaired: &[3] };
     Ok(KernelFs::component(System {
         repair: options.bool("fsck", true)?.then(repair),
+        unrepaired: !options.bool("fsck", true)?,
         between: Between::of(options, OWN)?,
-        promises: profiles::minix,
-        ..System::new(DEF.name, options, move || Tool::new("mkfs.minix", make))?
+        ..System::new(DEF.name, profiles::minix, options, move || Tool::new("mkfs.minix", make))?
     }))
 }

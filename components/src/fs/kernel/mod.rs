@@ -56,6 +56,8 @@ const FLAGS: MsFlags = MsFlags::MS_NODEV.union(MsFlags::MS_NOSUID).union(MsFlags
 struct System {
     /// Its name for mount(2).
     driver: &'static str,
+    /// Its name in its profile.
+    title: &'static str,
     /// The options of the mount.
     options: String,
     /// What makes it; the device is appended to the arguments. Every crash disk has a `System`, and none is made again: what
@@ -65,6 +67,8 @@ struct System {
     made: Option<fn(&Path) -> io::Result<()>>,
     /// Repairs it, likewise; none where mounting has to do.
     repair: Option<Repair>,
+    /// Would it have one, and was told to do without?
+    unrepaired: bool,
     /// Looks at what was recovered, mounted and unmounted, and must find nothing.
     strict: Option<Tool>,
     /// Waits for what a call has left to be done ([`MountedFiles::settling`]).
@@ -88,23 +92,26 @@ struct System {
 }
 
 impl System {
-    /// One that is made by `make`, recovered by mounting it, has no threads of its own, and of which nothing is known but what all promise; what is particular
-    /// about it is for the caller to add.
+    /// One that is made by `make`, recovered by mounting it, and has no threads of its own; what is particular about it is for the caller to
+    /// add.
     fn new(
         driver: &'static str,
+        promises: fn() -> Vec<Promise>,
         options: &Options,
         make: impl Fn() -> Tool + 'static,
     ) -> Result<System, UsageError> {
         Ok(System {
             driver,
+            title: driver,
             options: String::new(),
             make: Box::new(make),
             made: None,
             repair: None,
+            unrepaired: false,
             strict: None,
             settle: None,
             starts_threads: false,
-            promises: profiles::others,
+            promises,
             lacks: None,
             hides: None,
             buffers_are_places: true,
@@ -301,9 +308,11 @@ impl Component for KernelFs {
     }
 
     fn profile(&self) -> Option<Profile> {
-        let System { driver, promises, lacks, .. } = &self.system;
-        let lacks = lacks.map(|lacks| format!("; {lacks}")).unwrap_or_default();
-        Some(Profile { system: format!("{driver} in Linux{lacks}"), promises: promises() })
+        let System { title, promises, lacks, unrepaired, .. } = &self.system;
+        let lacks = if *unrepaired { Some("no fsck is run") } else { *lacks };
+        let promises = if *unrepaired { profiles::without_fsck(&promises()) } else { promises() };
+        let lacks = lacks.map(|lacks| format!(" ({lacks})")).unwrap_or_default();
+        Some(Profile { system: format!("{title} in Linux{lacks}"), promises })
     }
 
     fn version(&self) -> Option<(&'static str, String)> {

@@ -11,6 +11,7 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::common::options;
+use super::profiles;
 use super::tool::Tool;
 use super::{KernelFs, MODES, System};
 
@@ -30,6 +31,7 @@ pub const DEF: ComponentDef = ComponentDef {
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let order = options.one_of("order", &[("relaxed", "relaxed"), ("strict", "strict")])?;
+    let promises = if order == "strict" { profiles::nilfs2_strict } else { profiles::nilfs2 };
     Ok(KernelFs::component(System {
         options: format!("order={order}"),
         made: Some(rarely_on_its_own),
@@ -39,7 +41,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         hides: Some(
             "whatever was not submitted: its buffers have numbers of virtual blocks, which are no places",
         ),
-        ..System::new(DEF.name, options, || Tool::new("mkfs.nilfs2", "-q").still())?
+        ..System::new(DEF.name, promises, options, || Tool::new("mkfs.nilfs2", "-q").still())?
     }))
 }
 

@@ -5,6 +5,7 @@ use explode_runtime::recover::Component;
 use explode_runtime::run::{ComponentDef, Options, UsageError};
 
 use super::common::options;
+use super::profiles;
 use super::tool::Tool;
 use super::{KernelFs, MODES, System};
 
@@ -22,6 +23,8 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(KernelFs::component(System {
         options: "iocharset=utf8,force".to_owned(),
         lacks: Some("Debian 12 has no fsck for it"),
-        ..System::new(DEF.name, options, || Tool::new("mkntfs", "-Q -F -q -T -p 0 -H 0 -S 0").still())?
+        ..System::new(DEF.name, profiles::ntfs3, options, || {
+            Tool::new("mkntfs", "-Q -F -q -T -p 0 -H 0 -S 0").still()
+        })?
     }))
 }

@@ -25,7 +25,6 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         options: "commit=100000".to_owned(),
         strict: options.bool("strict", false)?.then(|| Tool::new("reiserfsck", "--check -q -y")),
         hides: Some("buffers that the journal owns"),
-        promises: profiles::reiserfs,
-        ..System::new(DEF.name, options, make)?
+        ..System::new(DEF.name, profiles::reiserfs, options, make)?
     }))
 }

@@ -21,7 +21,6 @@ pub const DEF: ComponentDef = ComponentDef {
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(KernelFs::component(System {
         lacks: Some("Debian 12 has no fsck for it"),
-        promises: profiles::udf,
-        ..System::new(DEF.name, options, || Tool::new("mkudffs", "--media-type=hd").still())?
+        ..System::new(DEF.name, profiles::udf, options, || Tool::new("mkudffs", "--media-type=hd").still())?
     }))
 }

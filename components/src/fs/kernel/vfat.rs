@@ -36,8 +36,8 @@ fn fat(driver: &'static str, mount: &str, options: &Options) -> Result<Box<dyn C
     Ok(KernelFs::component(System {
         options: mount.to_owned(),
         repair: options.bool("fsck", true)?.then(repair),
+        unrepaired: !options.bool("fsck", true)?,
         between: Between::of(options, OWN)?,
-        promises: profiles::fat,
-        ..System::new(driver, options, || Tool::new("mkfs.fat", "--invariant"))?
+        ..System::new(driver, profiles::fat, options, || Tool::new("mkfs.fat", "--invariant"))?
     }))
 }

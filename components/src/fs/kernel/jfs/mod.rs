@@ -32,7 +32,6 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         repair: Some(Repair { tool: Tool::new("jfs_fsck", "-a").still(), repaired: &[1] }),
         strict: options.bool("strict", false)?.then(|| Tool::new("jfs_fsck", "-n")),
         hides: Some("metadata that was not submitted, which it has in a cache of its own"),
-        promises: profiles::jfs,
-        ..System::new(DEF.name, options, || Tool::new("jfs_mkfs", "-q").still())?
+        ..System::new(DEF.name, profiles::jfs, options, || Tool::new("jfs_mkfs", "-q").still())?
     }))
 }

@@ -4,7 +4,8 @@ use explode_runtime::check::Promise;
 
 use super::mounted::{EXT2, NAMED};
 use super::{
-    Line, RENAME, RENAME_OF_NAMES, REPLACED, REPLACED_NAME, STRUCTURE, UNSYNCED, excluded, kept, with_posix,
+    Line, METADATA, NO_ATTRIBUTES, RENAME, RENAME_OF_NAMES, REPLACED, REPLACED_NAME, STRUCTURE, UNSYNCED,
+    excluded, kept, with_posix,
 };
 
 const DATA_MODE: &str = "Linux 6.12, Documentation/admin-guide/ext4.rst, Data Mode";
@@ -24,6 +25,7 @@ pub fn ext2() -> Vec<Promise> {
              and the need to wait for e2fsck to complete after a crash",
             "Linux 6.12, Documentation/filesystems/ext2.rst, Journaling: ext2 itself has these risks",
         ),
+        NO_ATTRIBUTES,
         RENAME,
         RENAME_OF_NAMES,
     ];
@@ -32,7 +34,7 @@ pub fn ext2() -> Vec<Promise> {
 
 /// The journal keeps the structure, whatever becomes of data.
 const JOURNAL: Line = kept(
-    STRUCTURE,
+    METADATA,
     "This means that if you lose your power, you will lose as much as the latest 5 seconds of metadata changes (your filesystem will not \
      be damaged though, thanks to the journaling)",
     "Linux 6.12, Documentation/admin-guide/ext4.rst, Options, commit",

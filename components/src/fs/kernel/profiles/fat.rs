@@ -3,7 +3,7 @@
 use explode_runtime::check::Promise;
 
 use super::mounted::{NAMED, NOT_NAMED};
-use super::{RENAME, RENAME_OF_NAMES, STRUCTURE, UNSYNCED, excluded, kept, with_posix};
+use super::{NO_ATTRIBUTES, RENAME, RENAME_OF_NAMES, STRUCTURE, UNSYNCED, excluded, kept, with_posix};
 
 /// MSDOS and VFAT.
 pub fn fat() -> Vec<Promise> {
@@ -11,7 +11,7 @@ pub fn fat() -> Vec<Promise> {
         kept(
             STRUCTURE,
             "fsck.fat verifies the consistency of MS-DOS filesystems and optionally tries to repair them",
-            "dosfstools, fsck.fat(8), DESCRIPTION",
+            "dosfstools, fsck.fat(8), DESCRIPTION; of its exit codes: \"No recoverable errors have been detected\"",
         ),
         excluded(
             UNSYNCED,
@@ -19,6 +19,7 @@ pub fn fat() -> Vec<Promise> {
              interrupted in the middle of a transaction",
             "Microsoft, Windows CE 5.0, Transaction-Safe FAT File System",
         ),
+        NO_ATTRIBUTES,
         RENAME,
         RENAME_OF_NAMES,
     ];
@@ -35,9 +36,10 @@ pub fn exfat() -> Vec<Promise> {
         ),
         excluded(
             UNSYNCED,
-            "Implementations should ensure the volume is as resilient as possible to power faults and other unavoidable failures",
-            "Microsoft, exFAT file system specification, 8.1 Recommended Write Ordering: an order for metadata, none for data",
+            "Volume was not properly unmounted. Some data may be corrupt. Please run fsck",
+            "Linux 6.12, fs/exfat/super.c, of what was not unmounted when it is mounted",
         ),
+        NO_ATTRIBUTES,
         RENAME,
         RENAME_OF_NAMES,
     ];

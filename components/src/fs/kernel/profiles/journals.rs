@@ -3,13 +3,13 @@
 use explode_runtime::check::Promise;
 
 use super::mounted::{NAMED, NOT_NAMED};
-use super::{RENAME, STRUCTURE_AND_NAMES, UNSYNCED, excluded, kept, with_posix};
+use super::{METADATA_AND_NAMES, RENAME, UNSYNCED, excluded, kept, with_posix};
 
 /// XFS. The kernel's page on ext4 counts it among those after whose crashes "incorrect data" may appear; its own words are stricter.
 pub fn xfs() -> Vec<Promise> {
     let own = [
         kept(
-            STRUCTURE_AND_NAMES,
+            METADATA_AND_NAMES,
             "XFS uses Write Ahead Logging for ensuring changes to the filesystem metadata are atomic and recoverable",
             "Linux 6.12, Documentation/filesystems/xfs/xfs-delayed-logging-design.rst, Introduction",
         ),
@@ -28,7 +28,7 @@ pub fn xfs() -> Vec<Promise> {
 pub fn jfs() -> Vec<Promise> {
     let own = [
         kept(
-            STRUCTURE_AND_NAMES,
+            METADATA_AND_NAMES,
             "Default. Commit metadata changes to the journal",
             "Linux 6.12, Documentation/admin-guide/jfs.rst, integrity; of nointegrity: \"The integrity of the volume is not guaranteed if \
              the system abnormally abends\"",
@@ -49,7 +49,7 @@ const EXT4_RST: &str = "Linux 6.12, Documentation/admin-guide/ext4.rst, Data Mod
 pub fn reiserfs() -> Vec<Promise> {
     let own = [
         kept(
-            STRUCTURE_AND_NAMES,
+            METADATA_AND_NAMES,
             "ReiserFS does meta-data journaling, enabling fast crash recovery without the expense of full data journaling",
             "reiser4.wiki.kernel.org, FAQ ReiserFS",
         ),

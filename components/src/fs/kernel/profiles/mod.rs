@@ -7,17 +7,22 @@
 //! | `ext.rs` | ext2, ext3, ext4 |
 //! | `fat.rs` | MSDOS, VFAT, exFAT |
 //! | `journals.rs` | XFS, JFS, ReiserFS |
-//! | `logs.rs` | btrfs, F2FS |
-//! | `plain.rs` | MINIX, UDF, HFS, overlay, and whoever has no lines of its own |
+//! | `logs.rs` | btrfs, F2FS, NILFS2 |
+//! | `plain.rs` | MINIX, UDF, HFS, NTFS |
+//! | `overlay.rs` | overlay |
 //!
-//! Nobody promises less than POSIX and the manual pages after sync or fsync: a line that excluded that would need words that say so, and
-//! nobody has written any. What no line names is held to.
+//! Each has a line for every word of every check that the matrix asks (`checkers/src/fs/words.rs` has a test), kept or excluded. Nobody
+//! promises less than POSIX and the manual pages after sync or fsync: a line that excluded that would need words that say so, and nobody
+//! has written any. Of what was not synced they ask nothing: that is promised where a line says with whose words, and excluded where
+//! nothing is written. What a crash leaves of the structure is promised whole or not at all, so that `fs-reasonable` can tell what is
+//! wrong besides.
 
 mod ext;
 mod fat;
 mod journals;
 mod logs;
 mod mounted;
+mod overlay;
 mod plain;
 mod posix;
 
@@ -26,8 +31,9 @@ use explode_runtime::check::Promise;
 pub(super) use ext::{ext2, ext3_ordered, ext4_ordered, journalled_data, writeback};
 pub(super) use fat::{exfat, fat};
 pub(super) use journals::{jfs, reiserfs, xfs};
-pub(super) use logs::{btrfs, f2fs};
-pub(super) use plain::{hfs, minix, others, overlay, udf};
+pub(super) use logs::{btrfs, f2fs, nilfs2, nilfs2_strict};
+pub(super) use overlay::overlay;
+pub(super) use plain::{hfs, minix, ntfs3, udf};
 
 /// What one quotation says of some promises.
 struct Line {
@@ -47,9 +53,21 @@ const fn excluded(words: &'static [&'static str], quote: &'static str, source: &
 
 /// What stands after a crash: that it can be read, and is made of what was there (`fs-reasonable`).
 const STRUCTURE: &[&str] = &["readable", "kind", "created-name", "one-sequence", "link-count"];
+/// The same with modes and extended attributes, where all metadata changes together.
+const METADATA: &[&str] =
+    &["readable", "kind", "created-name", "one-sequence", "link-count", "unsynced-attributes"];
 /// The same where names are journalled: each call that changes some is there whole or not at all.
-const STRUCTURE_AND_NAMES: &[&str] =
-    &["readable", "kind", "created-name", "one-sequence", "link-count", "replaced-name"];
+const METADATA_AND_NAMES: &[&str] = &[
+    "readable",
+    "kind",
+    "created-name",
+    "one-sequence",
+    "link-count",
+    "unsynced-attributes",
+    "replaced-name",
+];
+/// A mode or an extended attribute that was not synced is one that was set, or that of a new file (`fs-reasonable`).
+const ATTRIBUTES: &[&str] = &["unsynced-attributes"];
 /// Bytes that were not synced are zeroes, or what was written there (`fs-reasonable`).
 const UNSYNCED: &[&str] = &["unsynced-contents"];
 /// A name that a rename has replaced leads, after a crash, to the old file or to the new one with its contents, synced or not (`fs-replaced`).
@@ -71,6 +89,19 @@ const fn of_processes(words: &'static [&'static str]) -> Line {
     )
 }
 
+/// All that is written of bytes that were not synced, where nothing else is.
+const WRITE: Line = excluded(
+    UNSYNCED,
+    "A successful return from write() does not make any guarantee that data has been committed to disk. [...] The only way to be sure is \
+     to call fsync(2) after you are done writing all your data",
+    "man-pages, write(2), NOTES: nothing else is written about it",
+);
+/// All that is written of anything else that was not synced, where nothing else is.
+const LOST: &str = "If not preceded by a sync(2), data will be lost";
+const REBOOT: &str = "man-pages, reboot(2), DESCRIPTION: nothing else is written about it";
+/// So it is of attributes, where metadata is not kept together.
+const NO_ATTRIBUTES: Line = excluded(ATTRIBUTES, LOST, REBOOT);
+
 /// Tables, one after the other, a promise a word.
 fn promises(tables: &[&[Line]]) -> Vec<Promise> {
     let lines = tables.iter().copied().flatten();
@@ -80,7 +111,18 @@ fn promises(tables: &[&[Line]]) -> Vec<Promise> {
     words.collect()
 }
 
+/// The same of one without a journal whose fsck is not run: the structure was promised of what that leaves.
+pub(super) fn without_fsck(all: &[Promise]) -> Vec<Promise> {
+    let none = excluded(
+        STRUCTURE,
+        LOST,
+        "man-pages, reboot(2), DESCRIPTION: nothing else is written where no fsck is run",
+    );
+    let others = all.iter().copied().filter(|line| !STRUCTURE.contains(&line.name));
+    others.chain(promises(&[&[none]])).collect()
+}
+
 /// What every file system promises, on a mount that mount(8) names or not, and its own lines.
 fn with_posix(mounted: &[Line], own: &[Line]) -> Vec<Promise> {
-    promises(&[posix::SYNCED, posix::FAILED_CALLS, mounted, own])
+    promises(&[posix::SYNCED, posix::CALLS, posix::FAILED_CALLS, mounted, own])
 }

@@ -1,50 +1,50 @@
-//! Those of which hardly anything is written about crashes.
+//! Those without a journal of which hardly anything is written about crashes. Where there is an fsck, what it calls clean can be read;
+//! where there is none, nothing is promised but what was synced.
 
 use explode_runtime::check::Promise;
 
 use super::mounted::NOT_NAMED;
-use super::{Line, RENAME, RENAME_OF_NAMES, STRUCTURE, UNSYNCED, excluded, kept, with_posix};
-
-/// All that is written of what was not synced.
-const WRITE: Line = excluded(
-    UNSYNCED,
-    "A successful return from write() does not make any guarantee that data has been committed to disk. [...] The only way to be sure is \
-     to call fsync(2) after you are done writing all your data",
-    "man-pages, write(2), NOTES: nothing else is written about it",
-);
+use super::{
+    LOST, NO_ATTRIBUTES, REBOOT, RENAME, RENAME_OF_NAMES, REPLACED, REPLACED_NAME, STRUCTURE, WRITE,
+    excluded, kept, with_posix,
+};
 
 /// MINIX.
 pub fn minix() -> Vec<Promise> {
     let repaired = kept(
         STRUCTURE,
-        "fsck.minix performs a consistency check for the Linux MINIX filesystem",
-        "util-linux, fsck.minix(8), DESCRIPTION; with -a: \"Perform automatic repairs\"",
+        "Perform automatic repairs",
+        "util-linux, fsck.minix(8), OPTIONS, -a; of its exit codes: 0 \"No errors\", 3 \"Filesystem errors corrected\"",
     );
-    with_posix(NOT_NAMED, &[repaired, WRITE, RENAME, RENAME_OF_NAMES])
+    with_posix(NOT_NAMED, &[repaired, NO_ATTRIBUTES, WRITE, RENAME, RENAME_OF_NAMES])
 }
 
-/// UDF: of its structure after a crash nothing is written, so it is held to it.
+/// UDF, for which Debian has no fsck.
 pub fn udf() -> Vec<Promise> {
-    with_posix(NOT_NAMED, &[WRITE, RENAME, RENAME_OF_NAMES])
+    let structure = excluded(STRUCTURE, LOST, REBOOT);
+    with_posix(NOT_NAMED, &[structure, NO_ATTRIBUTES, WRITE, RENAME, RENAME_OF_NAMES])
 }
 
-/// HFS: of its structure after a crash nothing is written, either.
+/// HFS, for which Debian has no fsck, either.
 pub fn hfs() -> Vec<Promise> {
-    udf()
-}
-
-/// overlay: a file that is copied up is held to the same, whether it was changed before or after.
-pub fn overlay() -> Vec<Promise> {
-    let copied_up = kept(
-        &["synced-by-fsync", "partly-synced-by-fsync"],
-        "When an overlayfs file is modified for the first time, copy up will create a copy of the lower file and its parent directories \
-         in the upper layer. [...] it provides no guarantee to persist the user's modification unless the user calls fsync(2)",
-        "Linux 6.12.80, Documentation/filesystems/overlayfs.rst, Durability and copy up",
+    let structure = excluded(
+        STRUCTURE,
+        "filesystem was not cleanly unmounted, running fsck.hfs is recommended. mounting read-only",
+        "Linux 6.12, fs/hfs/mdb.c, of what was not unmounted when it is mounted",
     );
-    with_posix(NOT_NAMED, &[copied_up])
+    with_posix(NOT_NAMED, &[structure, NO_ATTRIBUTES, WRITE, RENAME, RENAME_OF_NAMES])
 }
 
-/// Whoever has no lines of its own: what it promises after a crash is not looked up, so it is held to all of that.
-pub fn others() -> Vec<Promise> {
-    with_posix(NOT_NAMED, &[])
+/// NTFS by ntfs3, which writes no journal. Without an fsck, `force` is all that there is after a crash.
+pub fn ntfs3() -> Vec<Promise> {
+    const TODO: &str = "Full journaling support over JBD. Currently journal replaying is supported which is not necessarily as effective as \
+                        JBD would be";
+    const NTFS3: &str = "Linux 6.12, Documentation/filesystems/ntfs3.rst, Todo list";
+    let structure = excluded(
+        STRUCTURE,
+        "Forces the driver to mount partitions even if volume is marked dirty. Not recommended for use",
+        "Linux 6.12, Documentation/filesystems/ntfs3.rst, Mount Options, force",
+    );
+    let names = excluded(REPLACED_NAME, TODO, NTFS3);
+    with_posix(NOT_NAMED, &[structure, NO_ATTRIBUTES, WRITE, names, excluded(REPLACED, TODO, NTFS3)])
 }

@@ -9,6 +9,10 @@ const RETRIEVED: &str = "transfers (\"flushes\") all modified in-core data of (i
                          the file descriptor fd to the disk device (or other permanent storage device) so that all changed \
                          information can be retrieved even if the system crashes or is rebooted";
 
+const SYNC: &str = "man-pages, sync(2), NOTES";
+const SYNC_WAITS: &str = "Linux waits for I/O completions, and thus sync() or syncfs() provide the same guarantees as fsync() called on every \
+                          file in the system or filesystem respectively";
+
 /// After sync, syncfs, fsync, fdatasync, msync, O_SYNC, O_DSYNC. Of a file that was changed since, what the change has left alone.
 pub(super) const SYNCED: &[Line] = &[
     kept(&["synced-by-fsync", "partly-synced-by-fsync", "flushed-contents"], RETRIEVED, FSYNC),
@@ -20,9 +24,8 @@ pub(super) const SYNCED: &[Line] = &[
     ),
     kept(
         &["synced-by-sync", "partly-synced-by-sync", "synced-by-syncfs", "partly-synced-by-syncfs"],
-        "Linux waits for I/O completions, and thus sync() or syncfs() provide the same guarantees as fsync() called on every file in \
-         the system or filesystem respectively",
-        "man-pages, sync(2), NOTES",
+        SYNC_WAITS,
+        SYNC,
     ),
     kept(&["synced-directory", "partly-synced-directory", "flushed-name", "deleted-name"], DIRECTORY, FSYNC),
     kept(
@@ -39,13 +42,92 @@ pub(super) const SYNCED: &[Line] = &[
         "man-pages, open(2), O_DSYNC",
     ),
     kept(
+        &["flushed-attributes"],
+        "As well as flushing the file data, fsync() also flushes the metadata information associated with the file (see inode(7))",
+        FSYNC,
+    ),
+    kept(
         &["synced-by-msync", "partly-synced-by-msync"],
         "write all modified data to permanent storage locations, if any",
         "POSIX.1-2017, msync(), DESCRIPTION",
     ),
 ];
 
-/// After a call that has failed (`fs-failures`). Of a write or an ftruncate that has failed POSIX does not say so.
+/// A call that has returned has done what it is for (`fs-ways`, `fs-failures`); and it is on the disk after a sync.
+pub(super) const CALLS: &[Line] = &[
+    kept(
+        &["call-has-its-effect", "write-has-its-effect"],
+        "POSIX requires that a read(2) that can be proved to occur after a write() has returned will return the new data",
+        "man-pages, write(2), DESCRIPTION; so it is with what other calls change",
+    ),
+    kept(&["mkdir-has-its-effect"], "create a directory named pathname", "man-pages, mkdir(2), DESCRIPTION"),
+    kept(
+        &["create-has-its-effect"],
+        "If the specified file does not exist, it may optionally (if O_CREAT is specified in flags) be created by open()",
+        "man-pages, open(2), DESCRIPTION",
+    ),
+    kept(
+        &["rename-has-its-effect"],
+        "rename() renames a file, moving it between directories if required",
+        "man-pages, rename(2), DESCRIPTION",
+    ),
+    kept(
+        &["link-has-its-effect"],
+        "link() creates a new link (also known as a hard link) to an existing file",
+        "man-pages, link(2), DESCRIPTION",
+    ),
+    kept(
+        &["unlink-has-its-effect"],
+        "unlink() deletes a name from the filesystem",
+        "man-pages, unlink(2), DESCRIPTION",
+    ),
+    kept(
+        &["rmdir-has-its-effect"],
+        "rmdir() deletes a directory, which must be empty",
+        "man-pages, rmdir(2), DESCRIPTION",
+    ),
+    // One that fails may have been cut or not, and is not cut anywhere else.
+    kept(
+        &["truncate-has-its-effect", "failed-truncate-has-no-effect"],
+        "cause the regular file named by path or referenced by fd to be truncated to a size of precisely length bytes",
+        "man-pages, truncate(2), DESCRIPTION",
+    ),
+    // A write that fails may have written some of them.
+    kept(
+        &["failed-write-has-no-effect"],
+        "write() writes up to count bytes from the buffer starting at buf to the file referred to by the file descriptor fd",
+        "man-pages, write(2), DESCRIPTION: those bytes, and no others",
+    ),
+    // Whether it fails or not, what can be read stays as it is.
+    kept(&["fsync-has-its-effect", "failed-fsync-has-no-effect"], RETRIEVED, FSYNC),
+    kept(
+        &[
+            "mkdir-has-its-effect-on-disk",
+            "create-has-its-effect-on-disk",
+            "write-has-its-effect-on-disk",
+            "fsync-has-its-effect-on-disk",
+            "rename-has-its-effect-on-disk",
+            "truncate-has-its-effect-on-disk",
+            "link-has-its-effect-on-disk",
+            "unlink-has-its-effect-on-disk",
+            "rmdir-has-its-effect-on-disk",
+            "failed-mkdir-has-no-effect-on-disk",
+            "failed-create-has-no-effect-on-disk",
+            "failed-open-has-no-effect-on-disk",
+            "failed-write-has-no-effect-on-disk",
+            "failed-fsync-has-no-effect-on-disk",
+            "failed-rename-has-no-effect-on-disk",
+            "failed-truncate-has-no-effect-on-disk",
+            "failed-link-has-no-effect-on-disk",
+            "failed-unlink-has-no-effect-on-disk",
+            "failed-rmdir-has-no-effect-on-disk",
+        ],
+        SYNC_WAITS,
+        SYNC,
+    ),
+];
+
+/// After a call that has failed (`fs-failures`).
 pub(super) const FAILED_CALLS: &[Line] = &[
     kept(
         &["failed-mkdir-has-no-effect"],
@@ -53,7 +135,7 @@ pub(super) const FAILED_CALLS: &[Line] = &[
         "POSIX.1-2017, mkdir(), RETURN VALUE",
     ),
     kept(
-        &["failed-create-has-no-effect"],
+        &["failed-create-has-no-effect", "failed-open-has-no-effect"],
         "If -1 is returned, no files shall be created or modified",
         "POSIX.1-2017, open(), RETURN VALUE",
     ),

@@ -43,7 +43,6 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
             "file data that has no block yet (delayed allocation) or was not submitted, and what its log and its own buffers hold",
         ),
         // Its thread goes by timers of its own (docs/threads.md): nothing happens between two calls by choice.
-        promises: profiles::xfs,
-        ..System::new(DEF.name, options, || Tool::new("mkfs.xfs", MAKE))?
+        ..System::new(DEF.name, profiles::xfs, options, || Tool::new("mkfs.xfs", MAKE))?
     }))
 }

@@ -1,0 +1,138 @@
+//! Every word by which a check of the matrix may tell what is broken, and that each system of the matrix has a line for it: what has none
+//! would be a bug that nobody's words make one.
+
+use std::collections::BTreeSet;
+
+use explode_runtime::check::Profile;
+use explode_runtime::recover::StackSpec;
+use explode_runtime::run::{Options, Registry};
+
+use super::reasonable::words::{EXCLUDABLE, STRUCTURE, all};
+use super::{failures, questions, reasonable, replaced, sync, ways};
+
+const WITHOUT_A_CRASH: &str = "call-has-its-effect";
+
+/// The words of a checker.
+fn words(checker: &str) -> Vec<String> {
+    let owned = |words: &mut dyn Iterator<Item = &'static str>| words.map(str::to_owned).collect();
+    match checker {
+        name if name == sync::DEF.name => owned(&mut sync::Call::words()),
+        name if name == ways::DEF.name => owned(&mut sync::Call::words().chain([WITHOUT_A_CRASH])),
+        name if name == reasonable::DEF.name => owned(&mut all().chain([WITHOUT_A_CRASH])),
+        name if name == replaced::DEF.name => owned(&mut replaced::words()),
+        name if name == failures::DEF.name => failures::words(),
+        name => panic!("what are the words of {name}?"),
+    }
+}
+
+fn registry() -> Registry {
+    let mut registry = Registry::default();
+    explode_components::register(&mut registry);
+    crate::register(&mut registry);
+    registry
+}
+
+/// The rows of the matrix, and those with the options that promise something else.
+fn systems(registry: &Registry) -> Vec<(String, Profile)> {
+    let rows = registry.systems.iter().map(|row| (row.name.to_owned(), row.stack.clone()));
+    let others = [
+        ("ext3", "data", "journal"),
+        ("ext3", "data", "writeback"),
+        ("ext4", "data", "journal"),
+        ("ext4", "data", "writeback"),
+        ("nilfs2", "order", "strict"),
+    ];
+    let others = others.map(|(system, option, value)| {
+        let stack = StackSpec::default().plug(system, Options::none().with(option, value));
+        (format!("{system} with {option}={value}"), stack)
+    });
+    let unrepaired = ["ext2", "exfat", "minix", "msdos", "vfat"].map(|system| {
+        let stack = StackSpec::default().plug(system, Options::none().with("fsck", false));
+        (format!("{system} without fsck"), stack)
+    });
+    let profile = |(name, stack): (String, StackSpec)| {
+        let top = stack.0.last().expect("there is a layer");
+        let component = (registry.component(&top.component).unwrap().build)(&top.options).unwrap();
+        (name, component.profile().expect("it has a profile"))
+    };
+    rows.chain(others).chain(unrepaired).map(profile).collect()
+}
+
+/// Each word of a check of the matrix without a line in a profile, as one line of text.
+fn missing(systems: &[(String, Profile)]) -> Vec<String> {
+    let mut missing = Vec::new();
+    for question in questions::questions() {
+        let words = words(question.checker);
+        for (name, profile) in systems {
+            let has = |word: &String| profile.promises.iter().any(|line| line.name == *word);
+            let without = words.iter().filter(|word| !has(word));
+            missing.extend(without.map(|word| format!("{name}: no line for {word} ({})", question.name)));
+        }
+    }
+    missing
+}
+
+#[test]
+fn each_system_has_a_line_for_each_word() {
+    let registry = registry();
+    let mut systems = systems(&registry);
+    assert_eq!(missing(&systems), [""; 0]);
+    // The test sees what is not there.
+    let (name, profile) = &mut systems[0];
+    profile.promises.retain(|line| line.name != "readable");
+    let expected = format!("{name}: no line for readable (reasonable)");
+    let missing = missing(&systems);
+    assert!(
+        missing.contains(&expected) && missing.iter().all(|line| line.contains("readable")),
+        "{missing:?}"
+    );
+}
+
+/// What a checker says that it is about it can tell.
+#[test]
+fn a_check_is_about_words_of_its_own() {
+    let registry = registry();
+    for question in questions::questions() {
+        let def = registry.checkers.iter().find(|def| def.name == question.checker).unwrap();
+        let words = words(def.name);
+        let about = (def.build)(&question.options).unwrap().about();
+        assert!(
+            about.iter().all(|word| words.iter().any(|known| known == word)),
+            "{}: {about:?}",
+            question.name
+        );
+        // Which call fails is chosen on the way.
+        assert_eq!(about.is_empty(), def.name == failures::DEF.name, "{}", question.name);
+    }
+}
+
+#[test]
+fn no_profile_says_two_things_of_a_word() {
+    for (name, profile) in systems(&registry()) {
+        let of = |kept: bool| -> BTreeSet<&str> {
+            profile.promises.iter().filter(|line| line.kept == kept).map(|line| line.name).collect()
+        };
+        let both: Vec<&str> = of(true).intersection(&of(false)).copied().collect();
+        assert_eq!(both, [""; 0], "{name}");
+    }
+}
+
+/// The structure is promised whole or not at all, and then nothing of what was not synced is: `fs-reasonable` tells what is wrong
+/// besides only so.
+#[test]
+fn what_is_excluded_hides_nothing() {
+    let mut without = BTreeSet::new();
+    for (name, profile) in systems(&registry()) {
+        let excluded = STRUCTURE.iter().filter(|word| profile.excludes(word).is_some()).count();
+        assert!(excluded == 0 || excluded == STRUCTURE.len(), "{name}");
+        let unsynced = EXCLUDABLE.iter().all(|word| profile.excludes(word).is_some());
+        assert!(excluded == 0 || unsynced, "{name}");
+        let others = all().filter(|word| !STRUCTURE.contains(word) && !EXCLUDABLE.contains(word));
+        let hidden: Vec<&str> = others.filter(|word| profile.excludes(word).is_some()).collect();
+        assert_eq!(hidden, [""; 0], "{name}");
+        without.extend((excluded > 0).then_some(name));
+    }
+    let unrepaired =
+        ["ext2", "exfat", "minix", "msdos", "vfat"].map(|system| format!("{system} without fsck"));
+    assert_eq!(without, ["hfs", "ntfs3", "udf"].map(str::to_owned).into_iter().chain(unrepaired).collect());
+}

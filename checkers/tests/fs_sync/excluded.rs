@@ -1,0 +1,134 @@
+//! A profile that excludes the structure, as that of a file system without a journal and an fsck does: what breaks it is by design, and
+//! what was forced is held to all the same. And one of which nothing is left of what a check is about: its run is refused.
+
+use explode_runtime::check::NOT_PROMISED;
+use explode_runtime::devices::Lab;
+use explode_runtime::run::{Confirmation, Local, Options, Plan, explore};
+
+use crate::broken_files::REPAIR;
+use crate::{plan, registry, run};
+
+const STRUCTURE: &str =
+    "readable,kind,created-name,one-sequence,link-count,unsynced-contents,unsynced-attributes";
+
+/// What a run on such files tells: signatures, and whether each is by design.
+fn told(mut plan: Plan, how: &str, lying: Options) -> Vec<(String, bool)> {
+    let mut registry = registry();
+    registry.components.push(REPAIR);
+    plan.stack = plan.stack.plug("repair", Options::none().with("how", how)).plug("lying-sync", lying);
+    // They are to be broken once.
+    plan.settings.crash_depth = 0;
+    let ran = run(&registry, &plan);
+    let told = ran.findings.into_keys().map(|signature| (ran.by_design.contains(&signature), signature));
+    told.map(|(by_design, signature)| (signature, by_design)).collect()
+}
+
+/// Three steps deep on one file.
+fn reasonable(how: &str, lying: Options) -> Vec<(String, bool)> {
+    let mut plan = plan(&registry(), "fs-reasonable", 3);
+    plan.checker_options = plan.checker_options.with("dirs", 0_u64).with("files", 1_u64);
+    told(plan, how, lying)
+}
+
+fn expected(told: &[(&str, bool)]) -> Vec<(String, bool)> {
+    told.iter().map(|(signature, by_design)| ((*signature).to_owned(), *by_design)).collect()
+}
+
+fn excluding(words: &str) -> Options {
+    Options::none().with("excludes", words)
+}
+
+#[test]
+fn a_structure_that_is_broken_hides_nothing_that_was_forced() {
+    for words in ["none", STRUCTURE] {
+        assert_eq!(reasonable("nothing", excluding(words)), []);
+    }
+    // A name that nobody has made.
+    let adds = |words| reasonable("adds what nobody asked for", excluding(words));
+    assert_eq!(adds("none"), expected(&[("resurrected/created-name", false)]));
+    assert_eq!(adds(STRUCTURE), expected(&[("resurrected/created-name", true)]));
+    // The same, and a file that was forced is empty.
+    let both = |words| reasonable("adds a name and empties what is there", excluding(words));
+    assert_eq!(both("none"), expected(&[("resurrected/created-name", false)]));
+    assert_eq!(
+        both(STRUCTURE),
+        expected(&[("lost/flushed-contents", false), ("resurrected/created-name", true)])
+    );
+    // A file that cannot be read: it was forced, or not.
+    let unreadable = |words| reasonable("nothing", excluding(words).with("unreadable", "/a"));
+    assert_eq!(unreadable("none"), expected(&[("corrupt/readable", false)]));
+    assert_eq!(
+        unreadable(STRUCTURE),
+        expected(&[("corrupt/flushed-contents", false), ("corrupt/readable", true)])
+    );
+    // A name that was given up for good.
+    let again = |words| reasonable("makes /a again", excluding(words));
+    assert!(again(STRUCTURE).contains(&("resurrected/deleted-name".to_owned(), false)));
+}
+
+/// A mode that nobody has set: of a file that was forced, or not.
+#[test]
+fn a_mode_is_held_to_once_it_is_forced() {
+    let modes = |words: &str| {
+        let mut plan = plan(&registry(), "fs-reasonable", 2);
+        plan.checker_options =
+            plan.checker_options.with("dirs", 0_u64).with("files", 1_u64).with("calls", "chmod");
+        told(plan, "changes the mode of /a", excluding(words))
+    };
+    let unsynced = "lost/unsynced-attributes";
+    assert_eq!(modes("none"), expected(&[(unsynced, false)]));
+    for words in ["unsynced-attributes", STRUCTURE] {
+        let found = [("lost/flushed-attributes", false), (unsynced, true)];
+        assert_eq!(modes(words), expected(&found), "{words}");
+    }
+}
+
+/// While a file is replaced it may be unreadable; once it is forced it may not.
+#[test]
+fn what_replaces_a_file_is_held_to_once_it_is_forced() {
+    let replaced = |words: &str| {
+        let lying = excluding(words).with("unreadable", "/a");
+        told(plan(&registry(), "fs-replaced", 2), "nothing", lying)
+    };
+    assert_eq!(replaced("none"), expected(&[("corrupt/readable", false)]));
+    let found = [("corrupt/flushed-contents", false), ("corrupt/readable", true)];
+    assert_eq!(replaced(STRUCTURE), expected(&found));
+}
+
+/// How a run is refused, if it is.
+fn refused(target: &str, unsynced: Option<bool>, words: &str) -> Option<String> {
+    let registry = registry();
+    let mut plan = plan(&registry, target, 1);
+    if let Some(unsynced) = unsynced {
+        plan.checker_options = Options::none().with("unsynced", unsynced);
+    }
+    plan.stack = plan.stack.plug("lying-sync", excluding(words));
+    let mut confirm = |_: &std::path::Path| Confirmation::Reproduced;
+    let mut sink = |_: &_| {};
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let out = folder.path().join("run");
+    let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
+    explore(&registry, &plan, &Lab::Mem, &mut audience).err().map(|error| error.to_string())
+}
+
+#[test]
+fn a_check_of_which_nothing_is_promised_is_refused() {
+    let syncs = "synced-by-sync,synced-by-fsync,synced-by-fdatasync";
+    let all = format!("{syncs},synced-directory");
+    let names = "replaced-name";
+    let both = "replaced-name,replaced-by-rename";
+    for (target, unsynced, words, is_refused) in [
+        ("fs-sync", None, syncs, false),
+        ("fs-sync", None, &*all, true),
+        ("fs-replaced", Some(true), names, false),
+        ("fs-replaced", Some(true), both, true),
+        ("fs-replaced", Some(false), names, true),
+        ("fs-replaced", Some(false), "replaced-by-rename", false),
+        // What was forced is left of it.
+        ("fs-reasonable", None, STRUCTURE, false),
+    ] {
+        let said = refused(target, unsynced, words);
+        assert_eq!(said.is_some(), is_refused, "{target}, {words}: {said:?}");
+        assert!(said.is_none_or(|said| said.contains(NOT_PROMISED)), "{target}, {words}");
+    }
+}
