@@ -128,11 +128,9 @@ fn a_cell_is_a_run_like_any_other() {
     // The same on disks that do not flush finds what the check can see.
     explode_in(folder.path(), "run m/toyfs/synced/deaf.toml".split(' ')).expect(1);
     let page = std::fs::read_to_string(folder.path().join("m/matrix.html")).unwrap();
-    assert!(
-        page.contains(
-            "<td class=\"pass\">pass<small>98 states, 97 operations, 73 disks checked</small></td>"
-        )
-    );
+    assert!(page.contains(
+        "<td class=\"pass\">pass<small>98 states, 97 operations, 73 disks checked, all</small></td>"
+    ));
 }
 
 /// Files whose syncs lie, and whose profile says so or does not: a layer a pair of what lies and what is excluded, bottom first.
@@ -207,6 +205,118 @@ fn a_profile_decides_what_is_a_bug() {
     let table = explode_in(folder, ["matrix", "--resume", "m"]).expect(1).out;
     assert!(table.contains(&format!("excluded synced: fs-sync/lost/synced-by-sync: {line}")), "{table}");
     assert!(table.contains("both: safe here: none; not safe: fsync; not promised: sync\n"), "{table}");
+}
+
+/// A way that its own check has not seen to fail is not safe if another check has, and one that was not covered whole is so only so far
+/// (EX-117).
+#[test]
+fn what_is_safe_goes_by_all_checks() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    let safe = |lines: &[Value], list: &str| of_type(lines, "safe")[0][list].clone();
+    let change = |cell: &str, change: &dyn Fn(&mut Value)| {
+        let path = folder.join(cell).join("cell.json");
+        let mut cell: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        change(&mut cell);
+        std::fs::write(&path, cell.to_string()).unwrap();
+    };
+    let lines = matrix(folder, "toyfs --check sync,fsync-dir --out m", 0);
+    assert_eq!([safe(&lines, "safe"), safe(&lines, "so_far")], [json!(["sync", "fsync-dir"]), json!([])]);
+    change("m/toyfs/sync", &|cell| cell["summary"]["complete"] = json!(false));
+    let table = explode_in(folder, ["matrix", "--resume", "m"]).expect(0).out;
+    let line = "toyfs: safe here: fsync-dir; nothing lost so far: sync; not safe: none\n";
+    assert!(table.contains(line), "{table}");
+    // In the folder, sync's own cell has found nothing, and another one has seen sync lose something.
+    lying(folder, "held", &[("sync", "none")]);
+    let lines = matrix(folder, "held.toml --check synced,sync --out n", 1);
+    assert_eq!(safe(&lines, "not"), json!(["sync"]));
+    change("n/held/sync", &|cell| {
+        cell["outcome"] = json!("pass");
+        cell["findings"] = json!([]);
+    });
+    let lines = matrix(folder, "--resume n", 1);
+    assert_eq!([safe(&lines, "not"), safe(&lines, "safe")], [json!(["sync"]), json!([])]);
+}
+
+/// What is found on nearly all systems accuses what they have in common (EX-7); cells without a verdict do not count.
+#[test]
+fn a_layer_above_that_lies_is_accused() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    let systems = ["one", "two", "three", "four"];
+    systems.iter().for_each(|name| lying(folder, name, &[("sync", "none")]));
+    lying(folder, "excluded", &[("sync", "synced-by-sync")]);
+    let lines =
+        matrix(folder, "one.toml two.toml three.toml four.toml excluded.toml --check sync --out m", 1);
+    let faults = of_type(&lines, "fault");
+    assert!(!faults.is_empty());
+    for fault in faults {
+        let said = [&fault["systems"], &fault["of"], &fault["layer"]];
+        assert_eq!(said, [&json!(systems), &json!(4), &json!("above")]);
+    }
+    // A cell that came to no verdict in the end is none of those, whatever it has found.
+    let cell = folder.join("m/four/sync/cell.json");
+    let mut four: Value = serde_json::from_slice(&std::fs::read(&cell).unwrap()).unwrap();
+    four["outcome"] = json!("broken");
+    std::fs::write(&cell, four.to_string()).unwrap();
+    let lines = matrix(folder, "--resume m", 1);
+    for fault in of_type(&lines, "fault") {
+        let said = [&fault["systems"], &fault["of"], &fault["layer"]];
+        assert_eq!(said, [&json!(systems[..3]), &json!(3), &json!("systems")]);
+    }
+}
+
+/// The paper's verdicts stand beside ours (its Table 2), for the systems and ways that it had.
+#[test]
+fn what_it_was_in_2006_stands_beside_it() {
+    let folder = tempdir().unwrap();
+    let out =
+        explode_in(folder.path(), "matrix ext2 ext4 vfat --in mem --check sync,fsync --out m".split(' '));
+    let said = "In 2006 (Linux 2.6.11, the paper's Table 2)\n  ext2: safe sync; not mount-sync, fsync, o-sync\n  \
+                vfat: safe fsync; not sync, mount-sync, o-sync\n\n";
+    let out = out.expect(0).out;
+    assert!(out.contains(said), "{out}");
+    let page = std::fs::read_to_string(folder.path().join("m/matrix.html")).unwrap();
+    let count = |text: &str| page.matches(text).count();
+    assert_eq!([count("2006: failed"), count("2006: held"), count("Table 2")], [2, 2, 1]);
+}
+
+/// A bug has its count and its trace, in the table and on the page.
+#[test]
+fn a_bug_has_its_count_and_its_trace() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    seeded(folder, "unsafe", "no-preflush");
+    let lines = matrix(folder, "unsafe.toml --check synced --out m", 1);
+    let bug = &of_type(&lines, "cell")[0]["findings"][0];
+    let table = explode_in(folder, ["matrix", "--resume", "m"]).expect(1).out;
+    let (count, trace) = (&bug["count"], bug["trace"].as_str().unwrap());
+    let (verdict, message) = (bug["verdict"].as_str().unwrap(), bug["message"].as_str().unwrap());
+    assert_eq!(count, 1);
+    let lines = format!("  unsafe synced: {verdict}, once: {message}\n    {trace}\n");
+    assert!(table.contains(&lines), "{table}");
+    let page = std::fs::read_to_string(folder.join("m/matrix.html")).unwrap();
+    let message = message.replace('"', "&quot;");
+    assert!(page.contains(&format!("unsafe synced: {verdict}, once: {message}; ")), "{page}");
+    assert!(page.contains(&format!("replay {trace}</code>")), "{page}");
+    assert!(page.contains("unsafe synced: lost, 83 times: "), "{page}");
+}
+
+/// The answer of a whole night is not lost because its page cannot be written.
+#[test]
+fn a_page_that_cannot_be_written_loses_nothing_else() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    file(folder, "full", "not a folder");
+    let out =
+        explode_in(folder, "matrix toyfs --check synced --html full/page.html --out m".split(' ')).expect(4);
+    assert!(out.out.contains("toyfs  pass"), "{out:?}");
+    let said =
+        "error: cannot write full/page.html: Not a directory (os error 20); name another file with --html\n";
+    assert_eq!(out.err, said);
+    seeded(folder, "unsafe", "no-preflush");
+    explode_in(folder, "matrix unsafe.toml --check synced --html full/page.html --out n".split(' '))
+        .expect(1);
 }
 
 #[test]

@@ -53,9 +53,6 @@ fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
     let cells = filling.cells.into_inner().expect("no worker has panicked");
     let cells: Vec<Cell> = cells.into_iter().flatten().collect();
     let (faults, safe) = (matrix::faults(&grid, &cells), matrix::safe(&grid, &cells));
-    let page = matrix::page(&grid, &cells, &faults, &safe);
-    let html = args.html.clone().unwrap_or_else(|| folder.join("matrix.html"));
-    durable_write(&html, page.as_bytes()).map_err(failed)?;
     match args.format {
         Format::Human => {
             output::line("");
@@ -72,10 +69,17 @@ fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
         let (program, folder) = (quoted(&output::program()), quoted(&folder.display().to_string()));
         output::line(&format!("  resume   {program} matrix --resume {folder}"));
     }
+    let page = matrix::page(&grid, &cells, &faults, &safe, &output::program());
+    let html = args.html.clone().unwrap_or_else(|| folder.join("matrix.html"));
+    let written = durable_write(&html, page.as_bytes());
+    if let Err(error) = &written {
+        let path = html.display();
+        output::fail(Exit::Broken, format!("cannot write {path}: {error}; name another file with --html"));
+    }
     let any = |outcome| cells.iter().any(|cell| cell.outcome == outcome);
     Ok(if any(Outcome::Bug) {
         Exit::Findings
-    } else if any(Outcome::Broken) {
+    } else if any(Outcome::Broken) || written.is_err() {
         Exit::Broken
     } else {
         Exit::Clean

@@ -1,5 +1,6 @@
 //! What a matrix asks: it stands in `grid.json` of its folder, and a matrix that is resumed goes by it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use explode_runtime::check::Profile;
@@ -103,8 +104,11 @@ impl Row {
             (None, Some(def)) => registry.stack_of(def.name)?,
             (None, None) => {
                 let systems = registry.systems.iter().map(|system| system.name);
-                let known = systems.chain(registry.components.iter().map(|def| def.name));
-                return Err(registry.unknown("system", name, known));
+                let mut known: Vec<&str> = systems.collect();
+                known.extend(registry.components.iter().map(|def| def.name));
+                let mut seen = BTreeSet::new();
+                known.retain(|name| seen.insert(*name));
+                return Err(registry.unknown("system", name, known.into_iter()));
             }
         };
         Ok(Row { name: name.to_owned(), stack })

@@ -1,5 +1,7 @@
 //! The matrix as a page that stands alone.
 
+use explode_runtime::report::quoted;
+
 use super::cell::{Cell, Outcome};
 use super::grid::Grid;
 use super::layers::{Fault, Safe};
@@ -11,7 +13,7 @@ th,td{border:1px solid #ccc;padding:.3rem .6rem;text-align:left;vertical-align:t
 code{font-size:13px}";
 
 /// The whole page.
-pub fn page(grid: &Grid, cells: &[Cell], faults: &[Fault], safe: &[Safe]) -> String {
+pub fn page(grid: &Grid, cells: &[Cell], faults: &[Fault], safe: &[Safe], program: &str) -> String {
     let mut body = String::from("<h1>explode matrix</h1>\n<table>\n<tr><th></th>");
     for check in &grid.checks {
         body += &format!("<th title=\"{}\">{}</th>", escape(&check.about), escape(&check.name));
@@ -31,10 +33,7 @@ pub fn page(grid: &Grid, cells: &[Cell], faults: &[Fault], safe: &[Safe]) -> Str
     body += &list("In 2006 (Linux 2.6.11, the paper's Table 2)", paper::lines(grid));
     let bugs = cells.iter().flat_map(|cell| cell.bugs().map(move |bug| (cell, bug)));
     let bugs = bugs.map(|(cell, bug)| {
-        format!(
-            "{} {}: {} ({} times): {}; explode replay {}",
-            cell.system, cell.check, bug.verdict, bug.count, bug.message, bug.trace
-        )
+        format!("{}; {} replay {}", text::told(cell, bug), quoted(program), quoted(&bug.trace))
     });
     body += &list("Bugs", bugs);
     format!(

@@ -132,8 +132,17 @@ fn rows(grid: &Grid, cells: &[Cell]) -> Vec<String> {
 
 /// A bug and its trace.
 fn bug(cell: &Cell, bug: &Finding) -> [String; 2] {
-    let Finding { verdict, message, count, trace, .. } = bug;
-    [format!("{} {}: {verdict} ({count} times): {message}", cell.system, cell.check), format!("  {trace}")]
+    [told(cell, bug), format!("  {}", bug.trace)]
+}
+
+/// A bug, and how many checks have shown it.
+pub fn told(cell: &Cell, bug: &Finding) -> String {
+    let Finding { verdict, message, count, .. } = bug;
+    let times = match count.to_string().as_str() {
+        "1" => "once".to_owned(),
+        count => format!("{count} times"),
+    };
+    format!("{} {}: {verdict}, {times}: {message}", cell.system, cell.check)
 }
 
 /// One finding, and whom it accuses.
