@@ -137,6 +137,10 @@ impl Body for Process {
         Some(&self.page)
     }
 
+    fn kept_waiting(&self) -> Duration {
+        explode_vm::kept_waiting(self.child.id())
+    }
+
     fn end(&mut self, patience: Duration) -> WorkerEnded {
         if self.ended.is_none() {
             let message = match self.finish(patience) {

@@ -1,7 +1,8 @@
 //! Workers on the other side of a wire, with deadlines: child processes and guests.
 //!
 //! The supervisor waits for what a worker says, and now and then looks at what it was about to do. A step that takes longer than
-//! the deadline hangs, and its worker is ended. The deadline is looked at so often that a step may take a quarter longer.
+//! the deadline hangs, and its worker is ended. The deadline is looked at so often that a step may take a quarter longer. Time in
+//! which others had the processor does not count: a busy machine makes no step hang.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -43,6 +44,9 @@ pub trait Body {
     /// Where it announces its steps; none if it says them.
     fn page(&self) -> Option<&Page>;
 
+    /// How long others have kept it from running since it began, as far as that is known: deadlines stand still meanwhile.
+    fn kept_waiting(&self) -> Duration;
+
     /// Ends it, unless it ends by itself within `patience`, and says how it ended. Not the first time: says so again.
     fn end(&mut self, patience: Duration) -> Ended;
 }
@@ -77,6 +81,8 @@ struct Worker<'a> {
     /// What it is about to do, since when it is known, and the number of its announcement.
     step: Step,
     since: Instant,
+    /// How long it had been kept from running when it was first waited for in this step.
+    kept: Option<Duration>,
     count: u64,
     checked: u64,
     deadline: Duration,
@@ -160,6 +166,7 @@ impl<'a> Remote<'a> {
             reader: FrameReader::default(),
             step: Step::FirstStart,
             since: Instant::now(),
+            kept: None,
             count: 0,
             checked: 0,
             deadline: Duration::from_millis(self.plan.settings.deadline_ms),
@@ -318,10 +325,18 @@ impl Worker<'_> {
 
     fn take_step(&mut self, count: u64, step: Step, checked: u64) {
         (self.count, self.step, self.checked, self.since) = (count, step, checked, Instant::now());
+        self.kept = None;
+    }
+
+    /// How long the step takes already, but for the time in which the worker was kept from running.
+    fn elapsed(&mut self) -> Duration {
+        let kept = self.body.kept_waiting();
+        let before = *self.kept.get_or_insert(kept);
+        self.since.elapsed().saturating_sub(kept.saturating_sub(before))
     }
 
     fn look_at_the_clock(&mut self) -> Result<(), Death> {
-        if self.step == Step::Between || self.since.elapsed() < self.deadline {
+        if self.step == Step::Between || self.elapsed() < self.deadline {
             return Ok(());
         }
         let ended = self.body.end(Duration::ZERO);
