@@ -143,7 +143,7 @@ fn nothing_is_left_in_the_kernel() {
             left("after an interrupt"),
             ended_by("KILL"),
             left("after the supervisor's end"),
-            "explode run fs-sync --stack vfat --in here --depth 1 --limit 1 --samples 1 --out /tmp/next >/dev/null\n"
+            "explode run fs-sync --stack vfat --in here --depth 1 --limit 2 --samples 2 --out /tmp/next >/dev/null\n"
                 .to_owned(),
             left("after the next run"),
         ]

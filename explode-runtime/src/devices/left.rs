@@ -6,7 +6,7 @@
 //! later disk of that number has.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt as _;
@@ -20,7 +20,7 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 
 use super::ekm::Ekm;
-use super::machine::CONTROL;
+use super::machine::open_control;
 
 /// Gone at a reboot, as the disks are.
 const LIST: &str = "/run/explode/disks";
@@ -118,9 +118,8 @@ fn is_removed(control: &File, number: u32) -> bool {
 
 /// Takes out of this machine's kernel what runs on it have left there, unless one goes on. Of a machine without the modules nothing is wanted.
 pub fn remove_left() {
-    let control = OpenOptions::new().read(true).write(true).open(CONTROL);
     // Whoever has EKM has the list.
-    if let (Ok(control), Ok(_ekm)) = (control, Ekm::open()) {
+    if let (Ok(control), Ok(_ekm)) = (open_control(), Ekm::open()) {
         // What stays is tried again by the next run.
         Left::read().and_then(|mut left| left.remove(&control)).ok();
     }

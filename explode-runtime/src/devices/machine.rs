@@ -31,7 +31,7 @@ use crate::failures::Failures;
 use crate::recover::{Blame, Fault};
 use crate::run::RunError;
 
-pub(super) const CONTROL: &str = "/dev/rdd-control";
+const CONTROL: &str = "/dev/rdd-control";
 /// Devices of a side.
 const DEVICES: u32 = WATCHES_MAX as u32 / 2;
 /// Where the file systems' clock stands: the first second of 2026.
@@ -99,9 +99,7 @@ impl Machine {
                 _ => format!("{path}: {error}"),
             })
         };
-        let control = OpenOptions::new().read(true).write(true).open(CONTROL);
-        let control = control.map_err(|error| missing(CONTROL, error))?;
-        user::hello_rdd(control.as_fd()).map_err(|error| missing(CONTROL, io::Error::other(error)))?;
+        let control = open_control().map_err(|error| missing(CONTROL, error))?;
         let ekm = Ekm::open().map_err(|error| missing(ekm::PATH, error))?;
         let set_up = ekm.freeze_clock(NOW).and_then(|()| ekm.record(true));
         set_up.map_err(|fault| RunError::Broken(fault.to_string()))?;
@@ -427,6 +425,13 @@ impl Machine {
             Side::Crash => &self.crash,
         }
     }
+}
+
+/// The device that makes disks, and removes them.
+pub(super) fn open_control() -> io::Result<File> {
+    let control = OpenOptions::new().read(true).write(true).open(CONTROL)?;
+    user::hello_rdd(control.as_fd()).map_err(io::Error::other)?;
+    Ok(control)
 }
 
 /// Disks would stay in the kernel's memory. One that somebody still has open does, until the next run.
