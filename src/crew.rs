@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use explode_components::fs::kernel;
+use explode_runtime::devices::remove_left;
 use explode_runtime::explain::{Bounds, Story};
 use explode_runtime::minimise::Minimised;
 use explode_runtime::report::Summary;
@@ -93,7 +94,8 @@ fn spawn<'a>(plan: &Plan, given_up: &'a dyn Fn() -> bool) -> Box<Spawn<'a>> {
             let (drivers, wanted) = (kernel::drivers(&plan.stack), programs::wanted(plan));
             Box::new(move || host::spawn(deadline_ms, &drivers, &wanted, given_up))
         }
-        Mode::Mem | Mode::Here => Box::new(worker::spawn),
+        Mode::Mem => Box::new(|| worker::spawn(|| {})),
+        Mode::Here => Box::new(|| worker::spawn(remove_left)),
     }
 }
 

@@ -41,11 +41,11 @@ pub fn serve_page(registry: &Registry, page: &Path) -> Exit {
     }
 }
 
-/// Starts a worker.
+/// Starts a worker; once it has ended, this is done.
 ///
 /// # Errors
 /// No process can be started.
-pub fn spawn() -> Result<Box<dyn Body>, RunError> {
+pub fn spawn(afterwards: fn()) -> Result<Box<dyn Body>, RunError> {
     let started = || -> io::Result<Process> {
         let shared = MemoryFile::new("explode-worker")?;
         let page = Page::create(shared.writer())?;
@@ -67,7 +67,7 @@ pub fn spawn() -> Result<Box<dyn Body>, RunError> {
         };
         never_block(&writer)?;
         let printed = child.stderr.take().map(|printed| thread::spawn(|| write_above(printed)));
-        Ok(Process { child, reader, writer, page, printed, ended: None })
+        Ok(Process { child, reader, writer, page, printed, afterwards, ended: None })
     };
     let failed = |error| RunError::Broken(format!("no worker process could be started: {error}"));
     Ok(Box::new(started().map_err(failed)?))
@@ -101,6 +101,7 @@ struct Process {
     page: Page,
     /// Passes on what it prints, where that has to be done.
     printed: Option<JoinHandle<()>>,
+    afterwards: fn(),
     ended: Option<WorkerEnded>,
 }
 
@@ -137,12 +138,17 @@ impl Body for Process {
         Some(&self.page)
     }
 
+    fn kept_waiting(&self) -> Duration {
+        explode_vm::kept_waiting(self.child.id())
+    }
+
     fn end(&mut self, patience: Duration) -> WorkerEnded {
         if self.ended.is_none() {
             let message = match self.finish(patience) {
                 Ok(status) => words(status),
                 Err(error) => format!("the process is gone: {error}"),
             };
+            (self.afterwards)();
             self.ended = Some(WorkerEnded { verdict: None, message, from_outside: false });
         }
         self.ended.clone().expect("it was just set")

@@ -64,6 +64,10 @@ impl Body for Machine {
         None
     }
 
+    fn kept_waiting(&self) -> Duration {
+        self.guest.kept_waiting()
+    }
+
     fn end(&mut self, patience: Duration) -> WorkerEnded {
         if self.ended.is_none() {
             // That it cannot be waited for changes nothing: it is killed. Nothing in the guest makes a SIGKILL of QEMU.

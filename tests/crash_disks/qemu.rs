@@ -78,7 +78,7 @@ impl Disk {
         let mut stream = loop {
             match UnixStream::connect(&socket) {
                 Ok(stream) => break stream,
-                Err(error) if began.elapsed() > Duration::from_secs(60) => {
+                Err(error) if began.elapsed() > Duration::from_secs(600) => {
                     panic!("{}: {error}", socket.display())
                 }
                 Err(_) => std::thread::sleep(Duration::from_millis(10)),

@@ -16,6 +16,10 @@ use crate::report::Report;
 /// Every case.
 pub fn all(lab: &Lab, report: &mut Report) {
     report.case("a task that takes turns is not cut in on", |_| nobody_cuts_in());
+    report.case("how long a work item runs changes nothing", |_| {
+        let threshold = std::fs::read_to_string("/sys/module/workqueue/parameters/cpu_intensive_thresh_us");
+        assert_eq!(threshold.expect("this kernel has it").trim(), "0", "another item starts beside it");
+    });
     report.case("what is dirty is not written before somebody asks", |_| nothing_is_written(lab));
 }
 

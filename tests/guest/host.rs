@@ -152,6 +152,8 @@ fn spec(only: &str) -> Result<GuestSpec, VmError> {
     }
     spec.accelerator = builder.accelerator(&kernel, &spec.image)?;
     spec.agent = Some(Agent::this_program([IN_GUEST, PORT]));
+    // Its first word comes after the modules' selftest.
+    spec.boot_deadline = Duration::from_secs(600);
     let program = std::env::current_exe().expect("this program has a path");
     let selftest = program
         .parent()

@@ -23,7 +23,7 @@ const EXT4: &str = "fs-sync-ext4 --depth 2 --states 50 --limit 20 --samples 8 --
 /// With crashes during recovery, and every check made.
 const EXT4_ALL: &str = "fs-sync-ext4 --depth 2 --states 50 --limit 2 --samples 2 --no-skip";
 /// Longer than a guest takes to boot, on a busy machine too.
-const DEADLINE: Duration = Duration::from_secs(120);
+const DEADLINE: Duration = Duration::from_secs(900);
 
 /// One test at a time, for each has several guests; none without what a guest needs.
 fn alone() -> Option<MutexGuard<'static, ()>> {

@@ -41,6 +41,7 @@ mod packages;
 mod progress;
 mod spawn;
 mod tools;
+mod waiting;
 
 pub use builder::Builder;
 pub use cache::Cache;
@@ -56,3 +57,4 @@ pub use modules::Modules;
 pub use options::{BuildOptions, PACKAGES_VARIABLE};
 pub use progress::{Progress, Silent};
 pub use spawn::spawn;
+pub use waiting::kept_waiting;

@@ -21,6 +21,7 @@ use super::Side;
 use super::ekm::{self, Ekm};
 use super::issuers::Issuers;
 use super::kernel::{Completes, DiskModel};
+use super::left::Left;
 use super::log::{Reader, Record};
 use super::rdd::RddDisk;
 use super::write_back;
@@ -30,7 +31,7 @@ use crate::failures::Failures;
 use crate::recover::{Blame, Fault};
 use crate::run::RunError;
 
-pub(super) const CONTROL: &str = "/dev/rdd-control";
+const CONTROL: &str = "/dev/rdd-control";
 /// Devices of a side.
 const DEVICES: u32 = WATCHES_MAX as u32 / 2;
 /// Where the file systems' clock stands: the first second of 2026.
@@ -45,6 +46,8 @@ pub struct Machine {
     crash: RefCell<Bench>,
     /// Do its tasks take turns? It is ours alone then.
     turns: bool,
+    /// The disks that are to be taken out of the kernel; none in a guest, which is thrown away.
+    left: Option<RefCell<Left>>,
     /// What makes this machine unfit for further runs: something that could not be unmounted.
     stuck: RefCell<Option<String>>,
 }
@@ -96,18 +99,18 @@ impl Machine {
                 _ => format!("{path}: {error}"),
             })
         };
-        let control = OpenOptions::new().read(true).write(true).open(CONTROL);
-        let control = control.map_err(|error| missing(CONTROL, error))?;
-        user::hello_rdd(control.as_fd()).map_err(|error| missing(CONTROL, io::Error::other(error)))?;
+        let control = open_control().map_err(|error| missing(CONTROL, error))?;
         let ekm = Ekm::open().map_err(|error| missing(ekm::PATH, error))?;
         let set_up = ekm.freeze_clock(NOW).and_then(|()| ekm.record(true));
         set_up.map_err(|fault| RunError::Broken(fault.to_string()))?;
+        let left = if turns { None } else { Some(RefCell::new(cleared(&control)?)) };
         Ok(Machine {
             control,
             ekm,
             live: RefCell::default(),
             crash: RefCell::default(),
             turns,
+            left,
             stuck: RefCell::default(),
         })
     }
@@ -147,15 +150,21 @@ impl Machine {
         let mut bench = self.bench(side).borrow_mut();
         if bench.disks.get(&dev).is_some_and(|disk| disk.spec().sectors != sectors) {
             let disk = bench.disks.remove(&dev).expect("it was just there");
-            disk.remove(&self.control).map_err(failed("a disk cannot be removed"))?;
+            self.remove(disk).map_err(failed("a disk cannot be removed"))?;
         }
         let disk = match bench.disks.entry(dev) {
             Entry::Occupied(disk) => disk.into_mut(),
             Entry::Vacant(place) => {
                 let disk = RddDisk::create(&self.control, sectors);
                 let disk = disk.map_err(failed(&format!("no disk of {sectors} sectors can be made")))?;
+                let number = disk.spec().disk;
+                let disk = place.insert(disk);
+                if let Some(left) = &self.left {
+                    let listed = left.borrow_mut().add(number);
+                    listed.map_err(|error| tool(format!("the list of disks to remove: {error}")))?;
+                }
                 write_back::keep_share(disk.name()).map_err(|error| tool(error.to_string()))?;
-                place.insert(disk)
+                disk
             }
         };
         disk.restore(&self.control, wanted).map_err(failed("a disk cannot be restored"))?;
@@ -171,6 +180,17 @@ impl Machine {
             emptied.transpose().map_err(failed("a disk cannot be emptied"))?;
         }
         Ok(node)
+    }
+
+    /// Takes a disk out of the kernel.
+    fn remove(&self, disk: RddDisk) -> Result<(), nix::errno::Errno> {
+        let number = disk.spec().disk;
+        disk.remove(&self.control)?;
+        if let Some(left) = &self.left {
+            // One that is listed and is not there is passed over.
+            left.borrow_mut().forget(number).ok();
+        }
+        Ok(())
     }
 
     /// When the writes of an attached disk end.
@@ -405,6 +425,34 @@ impl Machine {
             Side::Crash => &self.crash,
         }
     }
+}
+
+/// The device that makes disks, and removes them.
+pub(super) fn open_control() -> io::Result<File> {
+    let control = OpenOptions::new().read(true).write(true).open(CONTROL)?;
+    user::hello_rdd(control.as_fd()).map_err(io::Error::other)?;
+    Ok(control)
+}
+
+/// Disks would stay in the kernel's memory. One that somebody still has open does, until the next run.
+impl Drop for Machine {
+    fn drop(&mut self) {
+        if self.left.is_none() {
+            return;
+        }
+        for side in [Side::Live, Side::Crash] {
+            let disks = std::mem::take(&mut self.bench(side).borrow_mut().disks);
+            for disk in disks.into_values() {
+                self.remove(disk).ok();
+            }
+        }
+    }
+}
+
+/// The list of disks to remove, once those are removed that an earlier run has left.
+fn cleared(control: &File) -> Result<Left, RunError> {
+    let cleared = Left::read().and_then(|mut left| left.remove(control).map(|()| left));
+    cleared.map_err(|error| RunError::Broken(format!("disks that an earlier run has left: {error}")))
 }
 
 /// The number by which EKM's log knows a disk.

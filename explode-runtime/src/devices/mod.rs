@@ -11,6 +11,7 @@ mod ekm;
 mod elsewhere;
 mod issuers;
 mod kernel;
+mod left;
 mod log;
 mod machine;
 mod map;
@@ -31,6 +32,7 @@ use crate::recover::{Blame, Fault};
 use crate::run::{Mode, RunError};
 
 pub use kernel::{Completes, DiskModel, KernelDisks};
+pub use left::remove_left;
 pub use machine::{Machine, NOW};
 pub use plain::PlainDisk;
 pub use threads::find_thread;
@@ -64,7 +66,8 @@ pub enum Devices {
 }
 
 impl Lab {
-    /// The lab for runs of this mode, in this very process.
+    /// The lab for runs of this mode, in this very process. On the machine's own kernel what the calling thread mounts from then on
+    /// is seen by nobody else, and goes with the process.
     ///
     /// # Errors
     /// The modules are missing, or of another version; not root.
@@ -75,7 +78,13 @@ impl Lab {
                 .map_err(|error| RunError::Missing(format!("a guest of ours, with root: {error}")))?,
             Mode::Here => {}
         }
-        Ok(Lab::Kernel(Rc::new(Machine::open(mode == Mode::Vm)?)))
+        let machine = Machine::open(mode == Mode::Vm)?;
+        if mode == Mode::Here {
+            left::mount_apart().map_err(|error| {
+                RunError::Missing(format!("a mount namespace: {error}; --in here needs root"))
+            })?;
+        }
+        Ok(Lab::Kernel(Rc::new(machine)))
     }
 
     /// A system was mounted, and is about to be driven: what it has started takes turns with whoever drives it. `threads` are

@@ -1,6 +1,6 @@
 //! A RAM disk of the kernel with nothing around it: for whoever measures what explode costs.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use explode_ekm_abi::user;
 use explode_ekm_abi::wire::{BLOCKS_CHANGED, RDD_MMAP_SHIFT, SECTOR};
 use explode_ramdisk::BLOCK_BYTES;
 
-use super::machine::CONTROL;
+use super::machine::open_control;
 use super::map::Map;
 
 /// A disk of zeroes that nobody watches; it ends with its owner.
@@ -28,8 +28,7 @@ impl PlainDisk {
     /// # Errors
     /// The driver is not there, or has no room.
     pub fn create(sectors: u64) -> io::Result<PlainDisk> {
-        let control = OpenOptions::new().read(true).write(true).open(CONTROL)?;
-        user::hello_rdd(control.as_fd()).map_err(io::Error::other)?;
+        let control = open_control()?;
         let bytes = usize::try_from(sectors * SECTOR).map_err(io::Error::other)?;
         let number = user::create(control.as_fd(), sectors)?.disk;
         let path = PathBuf::from(format!("/dev/rdd{number}"));

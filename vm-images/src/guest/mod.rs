@@ -15,7 +15,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::fcntl::{F_SETPIPE_SZ, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -26,6 +26,7 @@ use crate::error::{Context, Result, VmError};
 use crate::kernel::Kernel;
 use crate::modules::Modules;
 use crate::spawn;
+use crate::waiting::{Clock, kept_waiting};
 pub use accelerator::Accelerator;
 pub(crate) use accelerator::{
     can_open as can_open_kvm, get as accelerator, remembered as accelerator_remembered,
@@ -64,7 +65,7 @@ pub struct GuestSpec {
     pub memory_mib: u32,
     /// Hardware or emulation.
     pub accelerator: Accelerator,
-    /// How long the guest may take until the agent has written its first byte.
+    /// How long the guest may take until the agent has written its first byte, but for the time in which others keep it from running.
     pub boot_deadline: Duration,
     /// Added to the kernel's command line.
     pub kernel_arguments: Vec<String>,
@@ -154,14 +155,14 @@ impl Guest {
     fn wait_for_agent(&mut self, deadline: Duration, given_up: &dyn Fn() -> bool) -> Result<()> {
         let (reader, _) =
             self.stream.as_ref().ok_or_else(|| VmError::broken("the guest's stream was taken"))?;
-        let end = Instant::now() + deadline;
+        let clock = Clock::of(self.qemu.id());
         loop {
             let mut fds = [PollFd::new(reader.as_fd(), PollFlags::POLLIN)];
-            let left = end.saturating_duration_since(Instant::now());
+            let left = deadline.saturating_sub(clock.elapsed());
             let timeout = PollTimeout::try_from(left.min(LOOK)).unwrap_or(PollTimeout::MAX);
             match poll(&mut fds, timeout) {
                 _ if given_up() => return Err(VmError::broken("the guest was given up before it was there")),
-                Ok(0) if Instant::now() < end => {}
+                Ok(0) if clock.elapsed() < deadline => {}
                 Ok(0) => {
                     let what =
                         format!("the guest's agent has not answered within {} s", deadline.as_secs_f32());
@@ -219,17 +220,23 @@ impl Guest {
         !matches!(self.qemu.try_wait(), Ok(None))
     }
 
-    /// Waits until the guest ends by itself; `None` if it does not in time.
+    /// How long others have kept the guest from running ([`kept_waiting`](crate::kept_waiting)).
+    #[must_use]
+    pub fn kept_waiting(&self) -> Duration {
+        kept_waiting(self.qemu.id())
+    }
+
+    /// Waits until the guest ends by itself; `None` if it does not in time. Time in which others keep it from running does not count.
     ///
     /// # Errors
     /// [`VmError::Broken`] if QEMU cannot be waited for.
     pub fn wait(&mut self, deadline: Duration) -> Result<Option<ExitStatus>> {
-        let end = Instant::now() + deadline;
+        let clock = Clock::of(self.qemu.id());
         loop {
             if let Some(status) = self.qemu.try_wait().doing("wait for QEMU")? {
                 return Ok(Some(status));
             }
-            if Instant::now() >= end {
+            if clock.elapsed() >= deadline {
                 return Ok(None);
             }
             thread::sleep(Duration::from_millis(5));

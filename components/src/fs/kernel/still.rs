@@ -4,7 +4,8 @@
 //! The program is traced (ptrace(2)). Its calls for the time, random bytes and its process's number are not made: a filter
 //! (seccomp(2)) stops it there, and it is told what it would have been told. Most programs ask for the time without a call, through
 //! the vDSO; they make calls where there is none, so its place is taken out of what the kernel tells the program at its start
-//! (getauxval(3), `AT_SYSINFO_EHDR`). Its other threads and processes are traced too.
+//! (getauxval(3), `AT_SYSINFO_EHDR`). The devices of random numbers (random(4)), which mkudffs reads, are not there for it: programs
+//! then take the time, or fail. Its other threads and processes are traced too.
 
 use std::io;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -13,10 +14,10 @@ use std::thread;
 
 use nix::errno::Errno;
 use nix::libc::{
-    AT_NULL, AT_SYSINFO_EHDR, BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, PR_SET_NO_NEW_PRIVS,
-    PR_SET_SECCOMP, PTRACE_EVENT_EXEC, PTRACE_EVENT_SECCOMP, SECCOMP_MODE_FILTER, SECCOMP_RET_ALLOW,
-    SECCOMP_RET_TRACE, SYS_clock_gettime, SYS_getpid, SYS_getrandom, SYS_gettimeofday, SYS_sync, SYS_time,
-    c_long, c_void, prctl, sock_filter, sock_fprog,
+    AT_NULL, AT_SYSINFO_EHDR, BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, ENOENT,
+    PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PTRACE_EVENT_EXEC, PTRACE_EVENT_SECCOMP, SECCOMP_MODE_FILTER,
+    SECCOMP_RET_ALLOW, SECCOMP_RET_TRACE, SYS_clock_gettime, SYS_getpid, SYS_getrandom, SYS_gettimeofday,
+    SYS_open, SYS_openat, SYS_sync, SYS_time, c_long, c_void, prctl, sock_filter, sock_fprog,
 };
 use nix::sys::ptrace;
 use nix::sys::signal::Signal;
@@ -25,9 +26,21 @@ use nix::unistd::Pid;
 
 use explode_runtime::devices::NOW;
 
-/// The calls that are answered here. sync(2) is told that all is done: it would be about other disks, too.
-const CALLS: [c_long; 6] =
-    [SYS_clock_gettime, SYS_gettimeofday, SYS_time, SYS_getrandom, SYS_getpid, SYS_sync];
+/// The calls that are answered here. sync(2) is told that all is done: it would be about other disks, too. Of the opens only those
+/// of [`DEVICES`] are.
+const CALLS: [c_long; 8] = [
+    SYS_clock_gettime,
+    SYS_gettimeofday,
+    SYS_time,
+    SYS_getrandom,
+    SYS_getpid,
+    SYS_sync,
+    SYS_open,
+    SYS_openat,
+];
+
+/// The devices of random numbers, as strings of C.
+const DEVICES: [&[u8]; 2] = [b"/dev/urandom\0", b"/dev/random\0"];
 
 /// A key of the auxiliary vector that says nothing.
 const AT_IGNORE: c_long = 1;
@@ -120,7 +133,14 @@ fn answer(pid: Pid, random: &mut Random) -> nix::Result<()> {
     let mut registers = ptrace::getregs(pid)?;
     let (rdi, rsi) = (registers.rdi, registers.rsi);
     let call = registers.orig_rax.cast_signed();
-    let result = if call == SYS_getrandom {
+    let result = if call == SYS_open || call == SYS_openat {
+        let path = if call == SYS_open { rdi } else { rsi };
+        if !DEVICES.iter().any(|device| is_there(pid, path, device)) {
+            // The call is made.
+            return Ok(());
+        }
+        -c_long::from(ENOENT)
+    } else if call == SYS_getrandom {
         for at in 0..rsi {
             poke(pid, rdi + at, random.next())?;
         }
@@ -143,6 +163,17 @@ fn answer(pid: Pid, random: &mut Random) -> nix::Result<()> {
     registers.orig_rax = u64::MAX;
     registers.rax = result.cast_unsigned();
     ptrace::setregs(pid, registers)
+}
+
+/// Are these the bytes in the task's memory? What it cannot read is no such thing.
+fn is_there(pid: Pid, at: u64, bytes: &[u8]) -> bool {
+    (at..).zip(bytes).all(|(at, byte)| peek(pid, at) == Ok(*byte))
+}
+
+/// One byte of the task's memory.
+fn peek(pid: Pid, at: u64) -> nix::Result<u8> {
+    let start = at / WORD * WORD;
+    Ok(ptrace::read(pid, address(start))?.to_le_bytes()[(at - start) as usize])
 }
 
 /// Sets one byte of the task's memory.
@@ -219,6 +250,12 @@ mod tests {
         let lines: Vec<&str> = first.lines().collect();
         assert!(status.success() && lines[0] == now && lines[2] == now, "{first}");
         assert_eq!(said(script).1, first);
+    }
+
+    #[test]
+    fn there_are_no_devices_of_random_numbers() {
+        let script = "for file in urandom random null; do (: <\"/dev/$file\") && echo $file; done; cat /dev/./null /dev/nul";
+        assert_eq!(said(script).1, "null\n");
     }
 
     #[test]

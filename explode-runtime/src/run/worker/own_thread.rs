@@ -98,6 +98,11 @@ impl Body for OwnThread {
         Some(&self.page)
     }
 
+    /// Of a thread it is not asked.
+    fn kept_waiting(&self) -> Duration {
+        Duration::ZERO
+    }
+
     fn end(&mut self, patience: Duration) -> Ended {
         if self.ended.is_none() {
             let message = self.finish(patience.max(LAST_WORDS));

@@ -1,7 +1,8 @@
 //! Workers on the other side of a wire, with deadlines: child processes and guests.
 //!
 //! The supervisor waits for what a worker says, and now and then looks at what it was about to do. A step that takes longer than
-//! the deadline hangs, and its worker is ended. The deadline is looked at so often that a step may take a quarter longer.
+//! the deadline hangs, and its worker is ended. The deadline is looked at so often that a step may take a quarter longer. Time in
+//! which others had the processor does not count: a busy machine makes no step hang.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -43,6 +44,9 @@ pub trait Body {
     /// Where it announces its steps; none if it says them.
     fn page(&self) -> Option<&Page>;
 
+    /// How long others have kept it from running since it began, as far as that is known: deadlines stand still meanwhile.
+    fn kept_waiting(&self) -> Duration;
+
     /// Ends it, unless it ends by itself within `patience`, and says how it ended. Not the first time: says so again.
     fn end(&mut self, patience: Duration) -> Ended;
 }
@@ -77,6 +81,8 @@ struct Worker<'a> {
     /// What it is about to do, since when it is known, and the number of its announcement.
     step: Step,
     since: Instant,
+    /// How long it had been kept from running when it was first waited for in this step, and when it last was.
+    kept: Option<(Duration, Duration)>,
     count: u64,
     checked: u64,
     deadline: Duration,
@@ -160,6 +166,7 @@ impl<'a> Remote<'a> {
             reader: FrameReader::default(),
             step: Step::FirstStart,
             since: Instant::now(),
+            kept: None,
             count: 0,
             checked: 0,
             deadline: Duration::from_millis(self.plan.settings.deadline_ms),
@@ -318,10 +325,27 @@ impl Worker<'_> {
 
     fn take_step(&mut self, count: u64, step: Step, checked: u64) {
         (self.count, self.step, self.checked, self.since) = (count, step, checked, Instant::now());
+        self.kept = None;
+    }
+
+    /// How long the step takes already, but for the time in which the worker was kept from running.
+    fn elapsed(&mut self) -> Duration {
+        let now = self.body.kept_waiting();
+        let (first, last) = self.kept.get_or_insert((now, now));
+        *last = now;
+        self.since.elapsed().saturating_sub(now.saturating_sub(*first))
+    }
+
+    /// In this step others had the processor for most of the time, and it has not run for as long as a guest's kernel waits for a
+    /// task before it says that it hangs: that kernel cannot know.
+    fn is_starved(&self) -> bool {
+        let all = self.since.elapsed();
+        let kept = self.kept.map_or(Duration::ZERO, |(first, last)| last.saturating_sub(first));
+        kept > all / 2 && all.saturating_sub(kept) < self.deadline / 4
     }
 
     fn look_at_the_clock(&mut self) -> Result<(), Death> {
-        if self.step == Step::Between || self.since.elapsed() < self.deadline {
+        if self.step == Step::Between || self.elapsed() < self.deadline {
             return Ok(());
         }
         let ended = self.body.end(Duration::ZERO);
@@ -337,8 +361,15 @@ impl Worker<'_> {
     /// It died; what it had announced by then is what it died in.
     fn died(&mut self, why: &str) -> Death {
         self.look_at_the_page();
+        let starved = self.is_starved();
         let Ended { verdict, message, from_outside } = self.body.end(LAST_WORDS);
         let message = if message.is_empty() { why.to_owned() } else { message };
+        if verdict == Some(Verdict::Hang) && starved {
+            let message = format!(
+                "others had the processor for most of the time, so it is not believed that it hangs: {message}"
+            );
+            return Death { step: self.step, verdict: None, message, from_outside: true };
+        }
         Death { step: self.step, verdict, message, from_outside }
     }
 
@@ -406,5 +437,107 @@ impl Listener for Nobody {
     fn wary(&mut self, _step: Step, _snapshot: super::Snapshot) {}
     fn stop(&mut self) -> bool {
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::os::fd::AsFd as _;
+    use std::os::unix::net::UnixStream;
+    use std::rc::Rc;
+
+    use super::*;
+
+    /// A worker that says nothing. As often as this it has waited for the processor all the time when it is asked.
+    struct Silent {
+        stream: UnixStream,
+        begin: Instant,
+        starved: u32,
+        asked: Rc<Cell<u32>>,
+        kept: Cell<Duration>,
+        verdict: Option<Verdict>,
+    }
+
+    impl Body for Silent {
+        fn reader(&self) -> BorrowedFd<'_> {
+            self.stream.as_fd()
+        }
+        fn writer(&self) -> BorrowedFd<'_> {
+            self.stream.as_fd()
+        }
+        fn page(&self) -> Option<&Page> {
+            None
+        }
+        fn kept_waiting(&self) -> Duration {
+            self.asked.set(self.asked.get() + 1);
+            if self.asked.get() <= self.starved {
+                self.kept.set(self.begin.elapsed());
+            }
+            self.kept.get()
+        }
+        fn end(&mut self, _patience: Duration) -> Ended {
+            Ended { verdict: self.verdict, message: String::new(), from_outside: false }
+        }
+    }
+
+    fn worker(body: Silent) -> Worker<'static> {
+        Worker {
+            since: body.begin,
+            body: Box::new(body),
+            reader: FrameReader::default(),
+            step: Step::FirstStart,
+            kept: None,
+            count: 0,
+            checked: 0,
+            deadline: Duration::from_millis(40),
+            stopping: false,
+            given_up: &|| false,
+        }
+    }
+
+    fn silent(starved: u32, verdict: Option<Verdict>) -> (Silent, UnixStream) {
+        let (stream, supervisor) = UnixStream::pair().expect("two sockets");
+        let (asked, kept) = (Rc::default(), Cell::default());
+        (Silent { stream, begin: Instant::now(), starved, asked, kept, verdict }, supervisor)
+    }
+
+    /// How a worker dies with a deadline of 40 ms, and how often it was asked by then.
+    fn death(starved: u32) -> (Death, u32) {
+        let (body, _supervisor) = silent(starved, None);
+        let asked = Rc::clone(&body.asked);
+        let mut worker = worker(body);
+        (worker.wait(&mut Nobody).expect_err("it never says anything"), asked.get())
+    }
+
+    #[test]
+    fn a_deadline_stands_still_while_others_have_the_processor() {
+        // 50 looks, one each 10 ms at least.
+        let (starved, asked) = death(50);
+        let (hangs, _) = death(0);
+        assert!(asked > 50, "it was given up after {asked} looks");
+        for death in [starved, hangs] {
+            assert_eq!(death.verdict, Some(Verdict::Hang));
+            assert_eq!(death.message, "no end within the deadline of 0.04 s");
+        }
+    }
+
+    #[test]
+    fn a_guest_that_says_it_hangs_is_believed_if_it_could_run() {
+        let said = |step: Duration, kept: Duration| {
+            let (body, _supervisor) = silent(0, Some(Verdict::Hang));
+            let mut worker = worker(body);
+            worker.deadline = Duration::from_secs(30 * 60);
+            worker.since = Instant::now().checked_sub(step).expect("the machine runs for so long");
+            worker.kept = Some((Duration::ZERO, kept));
+            let Death { verdict, from_outside, .. } = worker.died("it has ended");
+            (verdict, from_outside)
+        };
+        let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
+        assert_eq!(said(minute, Duration::ZERO), (Some(Verdict::Hang), false));
+        assert_eq!(said(minute, 25 * second), (Some(Verdict::Hang), false));
+        assert_eq!(said(minute, 50 * second), (None, true));
+        // It has run for longer than the kernel waits.
+        assert_eq!(said(20 * minute, 11 * minute), (Some(Verdict::Hang), false));
     }
 }

@@ -1,0 +1,83 @@
+//! Time in which a process could run: on a busy machine it is kept from running, and that says nothing about how fast it is.
+//!
+//! The kernel counts for each thread how long it was ready to run while others had the processor (`run_delay`, the second number of
+//! `/proc/<pid>/task/<tid>/schedstat`, in nanoseconds). Of the threads of a process the one counts that has waited most: for QEMU
+//! that is the guest's processor.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long a process was kept from running since it began; nothing where the kernel does not count it, or there is no such process.
+#[must_use]
+pub fn kept_waiting(process: u32) -> Duration {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    threads.filter_map(|thread| of_thread(&thread.path())).max().unwrap_or_default()
+}
+
+fn of_thread(thread: &Path) -> Option<Duration> {
+    let said = fs::read_to_string(thread.join("schedstat")).ok()?;
+    said.split(' ').nth(1)?.parse().ok().map(Duration::from_nanos)
+}
+
+/// Counts the time from a moment on, but for that in which the process was kept from running.
+pub(crate) struct Clock {
+    process: u32,
+    begin: Instant,
+    kept: Duration,
+}
+
+impl Clock {
+    /// From now on.
+    pub(crate) fn of(process: u32) -> Clock {
+        Clock { process, begin: Instant::now(), kept: kept_waiting(process) }
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        let kept = kept_waiting(self.process).saturating_sub(self.kept);
+        self.begin.elapsed().saturating_sub(kept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Child, Command};
+
+    use nix::sched::{CpuSet, sched_setaffinity};
+    use nix::unistd::Pid;
+
+    use super::*;
+
+    /// A process that never waits for anything, on the first processor that we may use.
+    fn busy() -> Child {
+        let child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("there is a shell");
+        let ours = nix::sched::sched_getaffinity(Pid::from_raw(0)).expect("we may run somewhere");
+        let first = (0..CpuSet::count()).find(|cpu| ours.is_set(*cpu).unwrap_or(false)).expect("we run");
+        let mut one = CpuSet::new();
+        one.set(first).expect("it is below the most");
+        sched_setaffinity(Pid::from_raw(child.id().cast_signed()), &one).expect("it is our child");
+        child
+    }
+
+    #[test]
+    fn time_in_which_others_run_does_not_count() {
+        let mut children = [busy(), busy()];
+        let clock = Clock::of(children[0].id());
+        // Both want one processor: each is kept waiting while the other runs.
+        while kept_waiting(children[0].id()).saturating_sub(clock.kept) < Duration::from_millis(20) {
+            std::thread::yield_now();
+        }
+        let (elapsed, all) = (clock.elapsed(), clock.begin.elapsed());
+        for child in &mut children {
+            child.kill().expect("it goes on for ever");
+            child.wait().expect("it is our child");
+        }
+        assert!(elapsed + Duration::from_millis(20) <= all, "{elapsed:?} of {all:?}");
+    }
+
+    #[test]
+    fn nobody_waits_in_a_process_that_is_not_there() {
+        // The most that Linux takes is 2^22.
+        assert_eq!(kept_waiting(u32::MAX), Duration::ZERO);
+    }
+}
