@@ -45,7 +45,7 @@ const PROGRAMS: [&str; 21] = [
 ];
 
 /// Drivers of the file systems that findings are on, and that the kernel has not built in.
-const DRIVERS: [&str; 3] = ["btrfs", "udf", "xfs"];
+const DRIVERS: [&str; 5] = ["btrfs", "hfs", "jfs", "udf", "xfs"];
 
 /// The script of a guest, whatever it does in it: it speaks to the host.
 const TRY: &str = r#"

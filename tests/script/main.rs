@@ -87,7 +87,7 @@ fn kept(files: &mut BTreeMap<String, String>) -> (Vec<Finding>, Vec<(String, &'s
                 files.extend([put()]);
                 refused.push((name, why));
             }
-            Fate::Refused(_) | Fate::Untried => {}
+            Fate::Refused(_) => {}
         }
     }
     (findings, refused)
