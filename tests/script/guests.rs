@@ -19,8 +19,8 @@ pub struct Said {
     pub text: String,
 }
 
-/// Programs of coreutils, diffutils, util-linux and attr, as any Linux has them or can.
-const PROGRAMS: [&str; 21] = [
+/// Programs of coreutils, diffutils, gzip, util-linux and attr, as any Linux has them or can.
+const PROGRAMS: [&str; 22] = [
     "base64",
     "chmod",
     "cksum",
@@ -29,6 +29,7 @@ const PROGRAMS: [&str; 21] = [
     "dd",
     "fallocate",
     "getfattr",
+    "gzip",
     "head",
     "ln",
     "mktemp",
@@ -45,7 +46,7 @@ const PROGRAMS: [&str; 21] = [
 ];
 
 /// Drivers of the file systems that findings are on, and that the kernel has not built in.
-const DRIVERS: [&str; 5] = ["btrfs", "hfs", "jfs", "udf", "xfs"];
+const DRIVERS: [&str; 6] = ["btrfs", "dm-flakey", "hfs", "jfs", "udf", "xfs"];
 
 /// The script of a guest, whatever it does in it: it speaks to the host.
 const TRY: &str = r#"
@@ -92,6 +93,7 @@ shown() {
 const PLAIN: &str = r#"
 left() {
     losetup -a
+    dmsetup ls | grep -v "^No devices found"
     grep /tmp/ /proc/mounts
     ls /tmp
     ls /test
@@ -129,13 +131,13 @@ try "{name} control" sh /root/{name}.sh --control
     )
 }
 
-/// What is tried of its test for the suite.
-pub fn of_test(name: &str, system: &str) -> String {
+/// What is tried of its test for the suite, and of its control.
+pub fn of_test(name: &str, system: &str, control: &str) -> String {
     format!(
         r#"
 try "{name} test" suite {system} {name}
 cp /suite/tests/{name} /root/whole
-sed 's/^control=no$/control=recorded/' /root/whole > /suite/tests/{name}
+sed 's/^control=no$/control={control}/' /root/whole > /suite/tests/{name}
 try "{name} test of control" suite {system} {name}
 "#
     )
@@ -182,7 +184,7 @@ pub fn plain(files: BTreeMap<String, String>, script: &str) -> BTreeMap<String, 
 pub fn workshop(files: BTreeMap<String, String>, script: &str) -> BTreeMap<String, Said> {
     let mut spec = spec(files, &format!("{TRY}{WORKSHOP}{script}{ALL}"));
     // For each script there are disks of RAM.
-    spec.memory_mib = 2048;
+    spec.memory_mib = 3072;
     spec.modules = Some(with_builder(|builder, kernel| builder.modules(kernel)));
     spec.agent = Some(Agent { program: PathBuf::from(program()), arguments: Vec::new() });
     // In place of the line that starts explode as the first process.

@@ -15,6 +15,8 @@ use explode_runtime::recover::{Stack, StackSpec};
 use explode_runtime::run::{Mode, Options, Plan, Registry, Runner, SoFar, Target, Work};
 use explode_runtime::trace::{CrashDiskRecord, Trace};
 
+use crate::common::steps;
+
 /// A way of calls, and what their script says.
 pub struct Ordered {
     pub name: &'static str,
@@ -206,9 +208,7 @@ struct Named<'a> {
 
 impl Work for Named<'_> {
     fn fallback(&mut self, point: &Point<'_>) -> u32 {
-        let wanted = self.left.next().expect("a step for each choice");
-        let found = point.names.iter().position(|name| name == wanted);
-        found.unwrap_or_else(|| panic!("no step '{wanted}' in {:?}", point.names)) as u32
+        steps::named(point, self.left.next().expect("a step for each choice"))
     }
 
     fn crashes(

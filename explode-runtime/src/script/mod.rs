@@ -13,6 +13,7 @@ mod demands;
 mod evidence;
 mod log;
 mod notes;
+mod recorded;
 mod sh;
 mod steps;
 mod what;
