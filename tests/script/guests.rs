@@ -71,6 +71,8 @@ sleep 1000
 /// What scripts of the workshop call.
 const WORKSHOP: &str = r#"
 mkdir -p traces
+# Disks of RAM stay until their driver goes, and there are at most 99.
+fresh() { rmmod rdd && insmod "$(grep '/rdd\.ko$' /agent/modules)"; }
 # NAME, the words with which the message of its trace ends, and what is run.
 found() {
     trace=traces/$1.json
@@ -82,9 +84,10 @@ found() {
 }
 # NAME, and the form: the script, or why there is none. Of some the disk has to be found.
 shown() {
-    explode show "traces/$1.json" --as "$2" --tests 2000 2> said && return
+    explode show "traces/$1.json" --as "$2" --tests 2000 2> said
     code=$?
-    cat said
+    [ $code -eq 0 ] || cat said
+    fresh
     return $code
 }
 "#;
@@ -183,8 +186,7 @@ pub fn plain(files: BTreeMap<String, String>, script: &str) -> BTreeMap<String, 
 /// What the workshop says when it does this, with these files.
 pub fn workshop(files: BTreeMap<String, String>, script: &str) -> BTreeMap<String, Said> {
     let mut spec = spec(files, &format!("{TRY}{WORKSHOP}{script}{ALL}"));
-    // For each script there are disks of RAM.
-    spec.memory_mib = 3072;
+    spec.memory_mib = 2048;
     spec.modules = Some(with_builder(|builder, kernel| builder.modules(kernel)));
     spec.agent = Some(Agent { program: PathBuf::from(program()), arguments: Vec::new() });
     // In place of the line that starts explode as the first process.

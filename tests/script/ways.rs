@@ -35,7 +35,7 @@ pub struct Ordered {
 }
 
 /// All of them.
-pub const ORDERED: [Ordered; 5] = [
+pub const ORDERED: [Ordered; 6] = [
     Ordered {
         name: "many-ext4",
         on: "fs-sync-ext4",
@@ -111,6 +111,16 @@ pub const ORDERED: [Ordered; 5] = [
         steps: &["creat /a", "pwrite /a 16384", "ftruncate /a 1000", "pwrite /a 0"],
         keeps: &[],
         lost: &["/a is gone"],
+    },
+    Ordered {
+        name: "clone-xfs",
+        on: "fs-sync-xfs",
+        set: "",
+        way: "fsync",
+        calls: "all,reflink",
+        steps: &["creat /a", "pwrite /a 0", "creat /b", "clone /a /b"],
+        keeps: &[],
+        lost: &["/a is gone", "/b is gone"],
     },
     Ordered {
         name: "recovery-ext3",

@@ -86,8 +86,8 @@ impl Case {
     /// What the test that drops writes shows, and what not.
     fn dropped(&self, path: &str) -> String {
         format!(
-            "When explode found it, the crash had lost nothing that was handed to the disk: it came before what is missing was written. So \
-             this test needs no recorded disk. The workload is done by commands on dm-flakey, all writes are dropped from its end on, and \
+            "The crash of the trace has lost nothing that was handed to the disk before it, and what is missing was not. So \
+             this test needs no recorded disk: the workload is done by commands on dm-flakey, all writes are dropped from its end on, and \
              what the disk has then is recovered. It is the kernel that runs the test that has to have written what was promised; dm-flakey \
              has no write cache, so whether it was flushed, too, is not looked at.\n\
              Replay of the whole: explode replay {}",
