@@ -136,14 +136,6 @@ fn scripts_and_tests_of_the_suite_in_a_plain_guest() {
     let mut script: String = findings.iter().map(of_trace).collect();
     script.extend(refused.iter().map(|(name, _)| guests::of_trace(name, None, false)));
     let written = workshop(files, &script);
-    let _ = std::fs::create_dir("/work/scratch/plain-written");
-    for (name, said) in &written {
-        std::fs::write(
-            format!("/work/scratch/plain-written/{}", name.replace(' ', ".")),
-            format!("{}\n{}", said.code, said.text),
-        )
-        .unwrap();
-    }
     for (name, why) in refused {
         let Said { code, text } = &written[&format!("{name} sh")];
         let words = format!("no script can show this finding: {why}");
