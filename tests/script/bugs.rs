@@ -135,7 +135,8 @@ use Disk::{Dropped, Recorded};
 
 /// Those whose test of the suite is run, too, the file systems that they are on, and their disks: all that are dropped, one on which
 /// the lost writes had been submitted, one in which a block is used again, and one whose disk has what was only dirty.
-pub const SUITE: [(&str, &str, Disk); 10] = [
+pub const SUITE: [(&str, &str, Disk); 11] = [
+    ("btrfs-symlink-rename/trace", "btrfs", Dropped),
     ("ext2-fsync-xattr/directory", "ext2", Dropped),
     ("ext2-fsync-xattr/trace", "ext2", Dropped),
     ("ext2-reused-block/trace", "ext2", Recorded),
