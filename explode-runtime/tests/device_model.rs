@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 use device_model::case::{Case, DEVICES};
 use device_model::seen::Seen;
 use device_model::{Disk, Disks, Epoch, generate, picture, tokens};
-use explode_ramdisk::Image;
+use explode_ramdisk::{Event, Image, Payload};
 use explode_runtime::crash::{self, Limits, LogDisks};
-use explode_runtime::writeset::{Atom, Completion, Rules};
+use explode_runtime::writeset::{Atom, Completion, Rules, WriteSet};
 use num_bigint::BigUint;
 use proptest::prelude::*;
 
@@ -58,6 +58,39 @@ fn replace_versions() {
     }
 }
 
+/// What is there if all writes are dropped from some event on: each write that was submitted and has not failed, in that order.
+#[test]
+fn what_was_submitted() {
+    for atom in [Atom::Block, Atom::Sector, Atom::Request] {
+        let rules = Rules { atom, ..Rules::default() };
+        let result = generate::runner(256).run(&generate::cases(false, simulated(atom), false), |case| {
+            let rules = Rules { block_bytes: case.rules.block_bytes as u32, ..rules };
+            let mut write_set = WriteSet::new(base(&case), rules);
+            let mut expected = base(&case);
+            for (index, event) in case.log.iter().enumerate() {
+                write_set.apply(event).expect("a valid log");
+                let Event::Submit { id, dev, sector, payload, .. } = event else { continue };
+                let mut ends = case.log[index..].iter().filter_map(|event| match event {
+                    Event::Complete { id: ended, error } if ended == id => Some(*error),
+                    _ => None,
+                });
+                if ends.next() != Some(true) {
+                    match payload {
+                        Payload::Data(data) => expected.disk_mut(*dev).write(*sector, data),
+                        Payload::Zeroes(len) | Payload::Discard(len) => {
+                            expected.disk_mut(*dev).write(*sector, &vec![0; *len as usize]);
+                        }
+                    }
+                }
+            }
+            let found = read(&write_set.submitted(), case.sectors);
+            prop_assert_eq!(picture(&found), picture(&read(&expected, case.sectors)));
+            Ok(())
+        });
+        result.unwrap_or_else(|failure| panic!("{failure}"));
+    }
+}
+
 /// Compares so many random logs; prints what they met.
 fn compare(cases: u32, completion: Completion, atom: Atom, replace_versions: bool) {
     let (durable, cut) = (matches!(completion, Completion::Durable), simulated(atom));
@@ -83,13 +116,17 @@ fn compare(cases: u32, completion: Completion, atom: Atom, replace_versions: boo
 }
 
 fn run_engine(case: &Case, rules: Rules) -> LogDisks {
+    let (from, to) = case.interval;
+    crash::crash_disks(base(case), &case.log[..from], &case.log[from..to], rules, &Limits::default())
+        .expect("a valid log")
+}
+
+fn base(case: &Case) -> Image {
     let mut base = Image::new();
     for (dev, bytes) in (0..).zip(&case.base) {
         base.disk_mut(dev).write(0, bytes);
     }
-    let (from, to) = case.interval;
-    crash::crash_disks(base, &case.log[..from], &case.log[from..to], rules, &Limits::default())
-        .expect("a valid log")
+    base
 }
 
 /// The engine's disks, as pictures.

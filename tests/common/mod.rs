@@ -6,6 +6,7 @@ pub mod log;
 pub mod logwrites;
 pub mod pasted;
 pub mod processes;
+pub mod steps;
 pub mod terminal;
 pub mod unsupported;
 

@@ -11,6 +11,8 @@ use explode_runtime::recover::Stack;
 use explode_runtime::run::{Early, ErrorFound, Plan, Registry, Runner, SoFar, Way, Work};
 use explode_runtime::trace::Trace;
 
+use crate::common::steps;
+
 /// What was seen on the way.
 #[derive(Default)]
 pub struct Seen {
@@ -107,8 +109,7 @@ impl Work for Look<'_> {
         if *wanted == LAST {
             return point.options - 1;
         }
-        let found = point.names.iter().position(|name| name == wanted);
-        found.unwrap_or_else(|| panic!("no step '{wanted}' in {:?}", point.names)) as u32
+        steps::named(point, wanted)
     }
 
     fn crashes(

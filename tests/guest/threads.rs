@@ -25,6 +25,7 @@ use nix::libc::{SCHED_FIFO, sched_param, sched_setscheduler};
 use nix::unistd::gettid;
 
 use crate::cases::{Cx, keep};
+use crate::common::steps;
 use crate::directed::{Seen, go_by};
 use crate::report::Report;
 
@@ -295,8 +296,7 @@ struct Take<'a> {
 
 impl Work for Take<'_> {
     fn fallback(&mut self, point: &Point<'_>) -> u32 {
-        let at = point.names.iter().position(|name| name == self.step);
-        at.unwrap_or_else(|| panic!("no step '{}' in {:?}", self.step, point.names)) as u32
+        steps::named(point, self.step)
     }
 
     fn crashes(

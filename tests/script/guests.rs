@@ -19,8 +19,8 @@ pub struct Said {
     pub text: String,
 }
 
-/// Programs of coreutils, diffutils, util-linux and attr, as any Linux has them or can.
-const PROGRAMS: [&str; 21] = [
+/// Programs of coreutils, diffutils, gzip, util-linux and attr, as any Linux has them or can.
+const PROGRAMS: [&str; 22] = [
     "base64",
     "chmod",
     "cksum",
@@ -29,6 +29,7 @@ const PROGRAMS: [&str; 21] = [
     "dd",
     "fallocate",
     "getfattr",
+    "gzip",
     "head",
     "ln",
     "mktemp",
@@ -45,7 +46,7 @@ const PROGRAMS: [&str; 21] = [
 ];
 
 /// Drivers of the file systems that findings are on, and that the kernel has not built in.
-const DRIVERS: [&str; 4] = ["btrfs", "reiserfs", "udf", "xfs"];
+const DRIVERS: [&str; 7] = ["btrfs", "dm-flakey", "hfs", "jfs", "reiserfs", "udf", "xfs"];
 
 /// The script of a guest, whatever it does in it: it speaks to the host.
 const TRY: &str = r#"
@@ -70,6 +71,8 @@ sleep 1000
 /// What scripts of the workshop call.
 const WORKSHOP: &str = r#"
 mkdir -p traces
+# Disks of RAM stay until their driver goes, and there are at most 99.
+fresh() { rmmod rdd && insmod "$(grep '/rdd\.ko$' /agent/modules)"; }
 # NAME, the words with which the message of its trace ends, and what is run.
 found() {
     trace=traces/$1.json
@@ -81,9 +84,10 @@ found() {
 }
 # NAME, and the form: the script, or why there is none. Of some the disk has to be found.
 shown() {
-    explode show "traces/$1.json" --as "$2" --tests 2000 2> said && return
+    explode show "traces/$1.json" --as "$2" --tests 2000 2> said
     code=$?
-    cat said
+    [ $code -eq 0 ] || cat said
+    fresh
     return $code
 }
 "#;
@@ -92,6 +96,7 @@ shown() {
 const PLAIN: &str = r#"
 left() {
     losetup -a
+    dmsetup ls | grep -v "^No devices found"
     grep /tmp/ /proc/mounts
     ls /tmp
     ls /test
@@ -129,13 +134,13 @@ try "{name} control" sh /root/{name}.sh --control
     )
 }
 
-/// What is tried of its test for the suite.
-pub fn of_test(name: &str, system: &str) -> String {
+/// What is tried of its test for the suite, and of its control.
+pub fn of_test(name: &str, system: &str, control: &str) -> String {
     format!(
         r#"
 try "{name} test" suite {system} {name}
 cp /suite/tests/{name} /root/whole
-sed 's/^control=no$/control=recorded/' /root/whole > /suite/tests/{name}
+sed 's/^control=no$/control={control}/' /root/whole > /suite/tests/{name}
 try "{name} test of control" suite {system} {name}
 "#
     )
@@ -181,7 +186,6 @@ pub fn plain(files: BTreeMap<String, String>, script: &str) -> BTreeMap<String, 
 /// What the workshop says when it does this, with these files.
 pub fn workshop(files: BTreeMap<String, String>, script: &str) -> BTreeMap<String, Said> {
     let mut spec = spec(files, &format!("{TRY}{WORKSHOP}{script}{ALL}"));
-    // For each script there are disks of RAM.
     spec.memory_mib = 2048;
     spec.modules = Some(with_builder(|builder, kernel| builder.modules(kernel)));
     spec.agent = Some(Agent { program: PathBuf::from(program()), arguments: Vec::new() });

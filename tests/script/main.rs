@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use bugs::Fate;
+use bugs::{Disk, Fate};
 use common::{explode_in, file, files, guest, ran};
 use guests::{Said, plain, workshop};
 
@@ -24,8 +24,8 @@ struct Finding {
     name: String,
     /// The words with which its message ends and what finds it; else the trace is kept.
     run: Option<(&'static str, String)>,
-    /// The file system that it is on, if the test of the suite is tried, too. It is made of the same parts.
-    suite: Option<&'static str>,
+    /// The file system that it is on, if the test of the suite is tried, too, and what disk that has.
+    suite: Option<(&'static str, Disk)>,
     /// How the lines begin by which its script says what was lost.
     lost: &'static [&'static str],
     /// Is the disk to compare with a recorded one that has lost nothing? Else it is what an unmount leaves.
@@ -48,6 +48,16 @@ fn runs() -> Vec<Finding> {
                 "was forced, and is gone",
                 "fs-reasonable --stack ext2 --depth 2 --states 12 --limit 50 --samples 10 --crash-depth 0"
                     .to_owned(),
+            )),
+            suite: None,
+            lost: &["/a is gone"],
+            recorded: true,
+        },
+        Finding {
+            name: "xfs".to_owned(),
+            run: Some((
+                "is gone",
+                "xfs+flush-lies --depth 1 --limit 40 --samples 20 --crash-depth 0".to_owned(),
             )),
             suite: None,
             lost: &["/a is gone"],
@@ -79,7 +89,8 @@ fn kept(files: &mut BTreeMap<String, String>) -> (Vec<Finding>, Vec<(String, &'s
         match fate {
             Fate::Shows(lost) | Fate::ShowsWhole(lost) => {
                 files.extend([put()]);
-                let suite = bugs::SUITE.iter().find(|(of, _)| *of == trace).map(|(_, system)| *system);
+                let suite = bugs::SUITE.iter().find(|(of, ..)| *of == trace);
+                let suite = suite.map(|(_, system, disk)| (*system, *disk));
                 let recorded = matches!(fate, Fate::Shows(_));
                 findings.push(Finding { name, run: None, suite, lost, recorded });
             }
@@ -87,7 +98,7 @@ fn kept(files: &mut BTreeMap<String, String>) -> (Vec<Finding>, Vec<(String, &'s
                 files.extend([put()]);
                 refused.push((name, why));
             }
-            Fate::Refused(_) | Fate::Untried => {}
+            Fate::Refused(_) => {}
         }
     }
     (findings, refused)
@@ -135,9 +146,12 @@ fn scripts_and_tests_of_the_suite_in_a_plain_guest() {
     for Finding { name, suite, .. } in &findings {
         put.insert(format!("/root/{name}.sh"), made(&written, name, "sh").to_owned());
         script.push_str(&guests::of_script(name));
-        if let Some(system) = suite {
-            put.insert(format!("/suite/tests/{name}"), made(&written, name, "xfstests").to_owned());
-            script.push_str(&guests::of_test(name, system));
+        if let Some((system, disk)) = suite {
+            let test = made(&written, name, "xfstests");
+            assert_eq!(test.contains("_load_flakey_table"), *disk == Disk::Dropped, "{name}: {test}");
+            put.insert(format!("/suite/tests/{name}"), test.to_owned());
+            let control = if *disk == Disk::Dropped { "synced" } else { "recorded" };
+            script.push_str(&guests::of_test(name, system, control));
         }
         script.push_str(&guests::left(name));
     }
@@ -151,7 +165,7 @@ fn scripts_and_tests_of_the_suite_in_a_plain_guest() {
     put.insert("/root/damaged.sh".to_owned(), damaged);
     put.insert("/root/unknown.sh".to_owned(), ext2.replace("type=ext2", "type=nosuchfs"));
     script.push_str(guests::OTHERS);
-    for name in ["preamble", "rc"] {
+    for name in ["dmflakey", "preamble", "rc"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/script/suite/common").join(name);
         put.insert(format!("/suite/common/{name}"), std::fs::read_to_string(path).unwrap());
     }
@@ -185,10 +199,10 @@ fn judge(
             && text.contains("Nothing that was promised is lost.")
             && text.contains(control)
     })?;
-    if suite.is_some() {
+    if let Some((_, disk)) = suite {
         let golden = format!("QA output created by {name}\nSilence is golden\n");
         ends("test", &|code, text| code == 0 && text != golden && loses(text, lost))?;
-        if *recorded {
+        if *recorded || *disk == Disk::Dropped {
             ends("test of control", &|code, text| code == 0 && text == golden)?;
         }
     }

@@ -15,6 +15,8 @@ use explode_runtime::recover::{Stack, StackSpec};
 use explode_runtime::run::{Mode, Options, Plan, Registry, Runner, SoFar, Target, Work};
 use explode_runtime::trace::{CrashDiskRecord, Trace};
 
+use crate::common::steps;
+
 /// A way of calls, and what their script says.
 pub struct Ordered {
     pub name: &'static str,
@@ -33,7 +35,7 @@ pub struct Ordered {
 }
 
 /// All of them.
-pub const ORDERED: [Ordered; 5] = [
+pub const ORDERED: [Ordered; 6] = [
     Ordered {
         name: "many-ext4",
         on: "fs-sync-ext4",
@@ -109,6 +111,16 @@ pub const ORDERED: [Ordered; 5] = [
         steps: &["creat /a", "pwrite /a 16384", "ftruncate /a 1000", "pwrite /a 0"],
         keeps: &[],
         lost: &["/a is gone"],
+    },
+    Ordered {
+        name: "clone-xfs",
+        on: "fs-sync-xfs",
+        set: "",
+        way: "fsync",
+        calls: "all,reflink",
+        steps: &["creat /a", "pwrite /a 0", "creat /b", "clone /a /b"],
+        keeps: &[],
+        lost: &["/a is gone", "/b is gone"],
     },
     Ordered {
         name: "recovery-ext3",
@@ -206,9 +218,7 @@ struct Named<'a> {
 
 impl Work for Named<'_> {
     fn fallback(&mut self, point: &Point<'_>) -> u32 {
-        let wanted = self.left.next().expect("a step for each choice");
-        let found = point.names.iter().position(|name| name == wanted);
-        found.unwrap_or_else(|| panic!("no step '{wanted}' in {:?}", point.names)) as u32
+        steps::named(point, self.left.next().expect("a step for each choice"))
     }
 
     fn crashes(

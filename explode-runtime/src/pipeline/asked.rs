@@ -1,9 +1,10 @@
 //! A request for crash checks while the system stands still: its disks can be gone through as often as one likes.
 
-use explode_ramdisk::Event;
+use explode_ramdisk::{Event, Image};
 
 use super::{Candidate, contradiction, key_of_told};
 use crate::crash::{Counts, CrashDisk, Epoch, Limits, Name, Neighbours, SampleSeed, When, walk, walk_named};
+use crate::events::EventError;
 use crate::recover::Fault;
 use crate::writeset::WriteSet;
 
@@ -82,6 +83,18 @@ impl Asked<'_> {
         let wanted =
             |disk: &CrashDisk<'_>| disk.epochs().contains(epoch) && disk.identity().to_string() == id;
         Neighbours::of(self.write_set.clone(), self.log, self.when, pieces, &wanted).map_err(contradiction)
+    }
+
+    /// What is on the devices at its end if all writes are dropped from then on: see [`WriteSet::submitted`].
+    ///
+    /// # Errors
+    /// As [`walk`](Asked::walk).
+    pub fn submitted(&self) -> Result<Image, Fault> {
+        let mut write_set = self.write_set.clone();
+        for (index, event) in self.log.iter().enumerate() {
+            write_set.apply(event).map_err(|error| contradiction(EventError { index, error }))?;
+        }
+        Ok(write_set.submitted())
     }
 
     fn candidates(&self, disk: &CrashDisk<'_>, visit: &mut dyn FnMut(&Candidate<'_>)) {

@@ -1,7 +1,12 @@
-//! Blocks of a disk as lines of a script: only the sectors that change, each with what they are.
+//! Blocks of a disk as lines of a script: only the bytes that change, or the blocks as a whole, compressed, where these are many places
+//! (the log that mkfs.xfs writes has a header in each sector).
+
+use std::io::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
 use super::evidence::Block;
 
@@ -11,6 +16,10 @@ const SECTOR: usize = 512;
 const GAP: u64 = 48;
 /// Places on a line.
 const PLACES: usize = 8;
+/// A place costs a process of the script's shell. From more than so many on the blocks are compressed instead.
+const MOST_PLACES: usize = 40;
+/// What such a line begins with; it needs gzip.
+pub(super) const UNPACK: &str = "unpack ";
 /// Columns of a line of base64.
 const COLUMNS: usize = 100;
 
@@ -36,22 +45,47 @@ pub(super) fn lines(blocks: &[Block], before: &dyn Fn(u64) -> Option<Vec<u8>>) -
             }
         }
     }
+    if filled.iter().map(|(_, places)| places.len()).sum::<usize>() + runs.len() > MOST_PLACES {
+        return packed(blocks);
+    }
     let places = filled.into_iter().map(|(byte, places)| format!("fill '\\{byte:03o}' {}", places.join(" ")));
     let mut lines: Vec<String> = places.collect();
     if !runs.is_empty() {
-        let places: Vec<String> =
-            runs.iter().map(|run| format!("{}:{}", run.offset, run.bytes.len())).collect();
-        for (index, places) in places.chunks(PLACES).enumerate() {
-            let begin = if index == 0 { "put " } else { "    " };
-            lines.push(format!("{begin}{} \\", places.join(" ")));
-        }
-        let last = lines.len() - 1;
-        let line = lines[last].trim_end_matches(" \\").to_owned();
-        lines[last] = format!("{line} <<'END'");
+        let places = runs.iter().map(|run| (run.offset, run.bytes.len() as u64));
+        let places: Vec<(u64, u64)> = places.collect();
         let bytes: Vec<u8> = runs.into_iter().flat_map(|run| run.bytes).collect();
-        lines.extend(base64(&bytes));
-        lines.push("END".to_owned());
+        lines.extend(document("put ", &places, &bytes));
     }
+    lines
+}
+
+/// The same of whole blocks, in one stream that is compressed.
+fn packed(blocks: &[Block]) -> Vec<String> {
+    let mut places: Vec<(u64, u64)> = Vec::new();
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    for (number, bytes) in blocks {
+        match places.last_mut() {
+            Some((first, count)) if *first + *count == *number => *count += 1,
+            _ => places.push((*number, 1)),
+        }
+        encoder.write_all(bytes).expect("memory takes what is written");
+    }
+    document(UNPACK, &places, &encoder.finish().expect("memory takes what is written"))
+}
+
+/// A command for some places, first and how many of each, with bytes on its standard input.
+fn document(command: &str, places: &[(u64, u64)], bytes: &[u8]) -> Vec<String> {
+    let places: Vec<String> = places.iter().map(|(first, count)| format!("{first}:{count}")).collect();
+    let mut lines = Vec::new();
+    for (index, places) in places.chunks(PLACES).enumerate() {
+        let begin = if index == 0 { command } else { "    " };
+        lines.push(format!("{begin}{} \\", places.join(" ")));
+    }
+    if let Some(last) = lines.last_mut() {
+        *last = format!("{} <<'END'", last.trim_end_matches(" \\"));
+    }
+    lines.extend(base64(bytes));
+    lines.push("END".to_owned());
     lines
 }
 
@@ -136,6 +170,8 @@ impl Checksum {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read as _;
+
     use super::*;
 
     #[test]
@@ -167,6 +203,22 @@ mod tests {
             [(500, 1), (520, 1)],
             "equal ones of an earlier sector are not at hand"
         );
+    }
+
+    #[test]
+    fn many_places_are_compressed_blocks() {
+        let mut block = vec![0; 4096];
+        let places =
+            |block: &[u8]| lines(&[(2, block.to_vec()), (3, vec![5; 4096]), (9, vec![6; 4096])], &|_| None);
+        (0..MOST_PLACES - 2).for_each(|place| block[place * 100] = 1);
+        assert!(places(&block)[0].starts_with("fill"), "{:?}", places(&block));
+        block[4095] = 1;
+        let said = places(&block);
+        assert_eq!((&*said[0], said.last().unwrap().as_str()), ("unpack 2:2 9:1 <<'END'", "END"));
+        let compressed = STANDARD.decode(said[1..said.len() - 1].concat()).unwrap();
+        let mut bytes = Vec::new();
+        flate2::read::GzDecoder::new(&compressed[..]).read_to_end(&mut bytes).unwrap();
+        assert_eq!(bytes, [block, vec![5; 4096], vec![6; 4096]].concat());
     }
 
     #[test]

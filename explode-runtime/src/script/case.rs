@@ -54,6 +54,8 @@ pub struct Case {
     pub demands: Vec<Demand>,
     /// The disks; the other one, if there is one, has lost nothing, and is sound.
     pub disks: Disks,
+    /// The crash disk has everything that was submitted before the crash, and nothing else.
+    pub submitted: bool,
 }
 
 /// What can be said from the trace alone.
@@ -131,7 +133,7 @@ fn case(
     is_sound: bool,
 ) -> Result<Case, Refused> {
     let refused = Refused::Cannot;
-    let Evidence { done, plain, demands, disks } = evidence;
+    let Evidence { done, plain, demands, disks, submitted } = evidence;
     let (bytes, system) = plain.map_err(refused)?;
     let mut disks = disks.map_err(refused)?;
     disks.other = disks.other.filter(|_| is_sound);
@@ -174,6 +176,7 @@ fn case(
         system,
         demands,
         disks,
+        submitted,
     })
 }
 

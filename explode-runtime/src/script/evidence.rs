@@ -18,6 +18,9 @@ pub struct Evidence {
     pub demands: Option<Vec<Demand>>,
     /// The disks.
     pub disks: Result<Disks, String>,
+    /// The crash disk is what is there if all writes are dropped from the crash on, and those before it are not: it has everything
+    /// that was submitted by then, and nothing else. Never so of a crash during recovery.
+    pub submitted: bool,
 }
 
 /// A block of 4096 bytes: its number, and its bytes.

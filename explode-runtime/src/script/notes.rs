@@ -12,7 +12,7 @@ pub(super) struct Notes<'a> {
 }
 
 impl Notes<'_> {
-    /// A comment for a block of the crash disk.
+    /// What there is to say of a block of the crash disk.
     pub fn of_crash(&self, block: &Block) -> String {
         let ranges = self.ranges(block.0);
         let mut states: Vec<String> = ranges.iter().map(|range| state(range)).collect();
@@ -22,13 +22,7 @@ impl Notes<'_> {
         } else {
             "was written and flushed before the crash"
         };
-        let states = if states.is_empty() { sure.to_owned() } else { states.join("; ") };
-        format!("Sectors {}: {states}", sectors(block.0))
-    }
-
-    /// A comment for a block of the disk that has lost nothing.
-    pub fn of_other(&self, block: &Block) -> String {
-        format!("Sectors {}: what the crash has lost", sectors(block.0))
+        if states.is_empty() { sure.to_owned() } else { states.join("; ") }
     }
 
     /// What was lost where neither the crash disk nor the other one says anything.
@@ -58,8 +52,9 @@ impl Notes<'_> {
     }
 }
 
-fn sectors(block: u64) -> String {
-    format!("{} to {}", block * SECTORS, (block + 1) * SECTORS - 1)
+/// The sectors of some blocks in a row.
+pub(super) fn sectors(first: u64, count: u64) -> String {
+    format!("Sectors {} to {}", first * SECTORS, (first + count) * SECTORS - 1)
 }
 
 fn state(range: &Pending) -> String {

@@ -1,10 +1,7 @@
 //! The stand-alone script.
 
-use super::blocks::{self, Checksum};
 use super::case::Case;
 use super::data::Data;
-use super::evidence::Block;
-use super::notes::Notes;
 use super::steps::comment;
 use super::{demands, steps, word};
 use crate::crash::Epoch;
@@ -13,6 +10,8 @@ use crate::report::quoted;
 
 /// What every script does in the same way.
 pub(super) const LIBRARY: &str = include_str!("library.sh");
+/// How a disk is built of recorded blocks.
+pub(super) const RECORDED: &str = include_str!("recorded.sh");
 /// What only the stand-alone one does.
 const ALONE: &str = include_str!("alone.sh");
 
@@ -20,8 +19,10 @@ const ALONE: &str = include_str!("alone.sh");
 pub(super) struct Parts {
     /// Settings and functions that are about the file system.
     pub settings: Vec<String>,
-    /// Functions that make data, do the workload, build the disks and ask what was promised.
+    /// Functions that make data, do the workload and ask what was promised.
     pub functions: Vec<String>,
+    /// The data.
+    pub data: Data,
     /// Programs that are needed.
     pub programs: Vec<String>,
 }
@@ -29,7 +30,9 @@ pub(super) struct Parts {
 impl Case {
     /// The stand-alone script; `path` is where the trace stands.
     pub fn shell(&self, path: &str) -> String {
-        let Parts { settings, functions, programs } = self.parts();
+        let Parts { settings, functions, data, programs } = self.parts();
+        let disks = self.recorded(&data);
+        let programs = all(programs, disks.programs);
         let mut lines = vec!["#!/bin/sh".to_owned()];
         lines.extend(comment(&self.head()));
         lines.push("#".to_owned());
@@ -51,12 +54,15 @@ impl Case {
         lines.push("export LC_ALL=C".to_owned());
         lines.push(format!("programs='{}'", programs.join(" ")));
         lines.extend(settings);
+        lines.extend(disks.settings);
         lines.push(format!("control_disk={}", self.control()));
         lines.push(String::new());
         lines.extend(functions);
         lines.push(String::new());
+        lines.extend(disks.functions);
+        lines.push(String::new());
         let text = lines.join("\n");
-        format!("{text}\n{LIBRARY}\n{ALONE}")
+        format!("{text}\n{LIBRARY}\n{RECORDED}\n{ALONE}")
     }
 
     /// The disk to compare with: one that was recorded and has lost nothing, if there is such a one, is sound and is another one than
@@ -119,23 +125,16 @@ impl Case {
 
     /// What all scripts have.
     pub(super) fn parts(&self) -> Parts {
-        let Case { moments, done, bytes, system, disks, .. } = self;
+        let Case { done, bytes, system, .. } = self;
         let mut data = Data::default();
         let workload = steps::lines(done, &self.choices, &mut data);
         let (looks, asked) = demands::lines(&self.demands, &mut data);
-        let notes = Notes { moments };
-        let (kept, lost) = notes.counts();
         let mut settings = vec![
             format!("bytes={bytes}"),
             format!("type={}", word(&system.driver)),
-            format!("kept_writes={kept} lost_writes={lost}"),
             "# When the check's demands hold: after the workload, or in the midst of it.".to_owned(),
             format!("when={}", if self.is_after() { "after" } else { "amid" }),
-            format!("crash_sum={}", sum(*bytes, &[&disks.pristine, &disks.crash])),
         ];
-        let other = disks.other.as_deref().filter(|blocks| !blocks.is_empty());
-        let other_sum = other.map_or(0, |other| sum(*bytes, &[&disks.pristine, &disks.crash, other]));
-        settings.push(format!("other_sum={other_sum}"));
         settings.extend(of_system(system));
         let mut functions = vec!["# Bytes that are written or looked for.".to_owned()];
         functions.extend(function("make_data", data.lines()));
@@ -145,36 +144,15 @@ impl Case {
         );
         functions.extend(function("workload", workload));
         functions.push(String::new());
-        functions.push("# The new file system, as it was.".to_owned());
-        functions.extend(function("pristine_disk", blocks::lines(&disks.pristine, &|_| None)));
-        functions.push(String::new());
-        functions.push("# What the crash disk has, and the new file system does not.".to_owned());
-        let before = |number: u64| find(&disks.pristine, number);
-        let crash = disks
-            .crash
-            .iter()
-            .flat_map(|block| noted(&notes.of_crash(block), written(block, &before, &data)));
-        let not_there: Vec<String> = notes.lost_elsewhere(&disks.crash, other.unwrap_or_default());
-        let not_there = not_there.into_iter().map(|text| format!("# {text}"));
-        functions.extend(function("crash_disk", crash.chain(not_there).collect()));
-        functions.push(String::new());
-        functions.push("# What it would have besides if no write was lost.".to_owned());
-        let at_crash = |number: u64| find(&disks.crash, number).or_else(|| find(&disks.pristine, number));
-        let missing = other
-            .into_iter()
-            .flatten()
-            .flat_map(|block| noted(&notes.of_other(block), written(block, &at_crash, &data)));
-        functions.extend(function("other_disk", missing.collect()));
-        functions.push(String::new());
         functions.push("# What was promised.".to_owned());
         functions.extend(looks);
         functions.extend(function("demands", asked));
-        Parts { settings, functions, programs: programs(self) }
+        Parts { settings, functions, data, programs: programs(self) }
     }
 }
 
 /// A function of the shell; here documents, and commands of several lines, are not moved to the right.
-fn function(name: &str, lines: Vec<String>) -> Vec<String> {
+pub(super) fn function(name: &str, lines: Vec<String>) -> Vec<String> {
     let mut into = vec![format!("{name}() {{")];
     let mut inside = false;
     let mut empty = true;
@@ -195,38 +173,8 @@ fn function(name: &str, lines: Vec<String>) -> Vec<String> {
     into
 }
 
-fn noted(note: &str, lines: Vec<String>) -> Vec<String> {
-    std::iter::once(format!("# {note}")).chain(lines).collect()
-}
-
-/// Lines that put a block where it belongs: from the bytes that were written, if it is some of those.
-fn written(block: &Block, before: &dyn Fn(u64) -> Option<Vec<u8>>, data: &Data) -> Vec<String> {
-    match data.find(&block.1) {
-        Some((name, at)) => vec![format!("copy \"$work/{name}\" {} {}:8", at / 512, block.0 * 8)],
-        None => blocks::lines(std::slice::from_ref(block), before),
-    }
-}
-
-fn find(blocks: &[Block], number: u64) -> Option<Vec<u8>> {
-    blocks.iter().find(|block| block.0 == number).map(|block| block.1.clone())
-}
-
-/// The checksum of a disk on which these blocks were put, one after the other.
-fn sum(bytes: u64, written: &[&[Block]]) -> u32 {
-    let mut blocks = std::collections::BTreeMap::new();
-    for block in written.iter().copied().flatten() {
-        blocks.insert(block.0, &block.1);
-    }
-    let zeroes = vec![0; 4096];
-    let mut sum = Checksum::new();
-    for number in 0..bytes / 4096 {
-        sum.add(blocks.get(&number).copied().unwrap_or(&zeroes));
-    }
-    sum.end()
-}
-
 fn of_system(system: &PlainFileSystem) -> Vec<String> {
-    let PlainFileSystem { driver, options, make, repair, strict } = system;
+    let PlainFileSystem { options, make, repair, strict, .. } = system;
     let (repair, repaired) = match repair {
         Some((line, codes)) => (Some(line), codes.clone()),
         None => (None, Vec::new()),
@@ -241,7 +189,7 @@ fn of_system(system: &PlainFileSystem) -> Vec<String> {
         format!("repairer={} repaired='{}'", word(name), codes.join(" ")),
         format!("strict={}", if strict.is_some() { "yes" } else { "no" }),
         format!("make_it() {{ {}; }}", on_device(Some(make))),
-        format!("mount_it() {{ mount -t {driver} -o {} \"$dev\" \"$mnt\"; }}", word(options)),
+        format!("options={}", word(options)),
         format!("repair_it() {{ {}; }}", on_device(repair)),
         format!("strict_it() {{ {}; }}", on_device(strict.as_ref())),
     ]
@@ -266,6 +214,12 @@ fn programs(case: &Case) -> Vec<String> {
     programs.extend(more.map(str::to_owned));
     let named = texts.chain(steps).flat_map(|text| crate::shell::programs(text));
     programs.extend(named.filter(|program| program.sure).map(|program| program.name));
+    all(programs, &[])
+}
+
+/// Programs, and more of them, in order.
+pub(super) fn all(mut programs: Vec<String>, more: &[&str]) -> Vec<String> {
+    programs.extend(more.iter().map(|&program| program.to_owned()));
     programs.sort_unstable();
     programs.dedup();
     programs

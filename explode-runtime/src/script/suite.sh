@@ -1,5 +1,3 @@
-# real QA test starts here
-
 say() { echo "$*" >> "$seqres.full"; }
 kept() { say "kept: $*"; }
 lost() {
@@ -8,29 +6,14 @@ lost() {
 }
 stuck() { _fail "cannot go on: $*"; }
 
-attach() {
-    loop=$(_create_loop_device "$image")
-    dev=$loop
-}
-
-attach_again() { attach; }
-
-detach() {
-    if grep -q " $mnt " /proc/mounts; then
-        umount "$mnt" || return 1
-    fi
-    if [ -n "$loop" ]; then
-        _destroy_loop_device "$loop"
-        loop=
-    fi
-}
-
 _cleanup()
 {
     cd / || exit
     detach
     rm -r -f "$work" "$tmp".*
 }
+
+# real QA test starts here
 
 _require_test
 _require_loop
@@ -42,6 +25,7 @@ done
 control=no
 broken=no
 loop=
+flakey=
 work=$TEST_DIR/$seq.work
 mnt=$work/mnt
 image=$work/image

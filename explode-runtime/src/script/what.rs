@@ -93,6 +93,47 @@ impl From<Synced> for How {
 }
 
 impl Done {
+    /// May it give space back that the file system has given to somebody, for others to take?
+    pub(super) fn gives_back(&self) -> bool {
+        let gives = match &self.what {
+            What::Create(_, cuts) => *cuts,
+            What::Fallocate(_, how, ..) => !matches!(how, Fallocate::Allocate | Fallocate::KeepSize),
+            What::Resize(..)
+            | What::Rmdir(_)
+            | What::Unlink(_)
+            | What::Rename(..)
+            | What::Exchange(..)
+            | What::Setxattr(..)
+            | What::Removexattr(..)
+            | What::Clone(..)
+            | What::Shell(_) => true,
+            What::Mutate(_)
+            | What::Restart
+            | What::Write(..)
+            | What::Fsync(_)
+            | What::Fdatasync(_)
+            | What::Mkdir(_)
+            | What::Link(..)
+            | What::RenameNoReplace(..)
+            | What::Symlink(..)
+            | What::Chmod(..)
+            | What::Unnamed(_)
+            | What::LinkOpen(..)
+            | What::Syncfs
+            | What::Sync => false,
+        };
+        gives && self.error.is_none()
+    }
+
+    /// May it take space? Whatever is no sync may.
+    pub(super) fn takes(&self) -> bool {
+        let syncs = matches!(
+            self.what,
+            What::Mutate(_) | What::Restart | What::Fsync(_) | What::Fdatasync(_) | What::Syncfs | What::Sync
+        );
+        !syncs && self.error.is_none()
+    }
+
     /// What of it no plain command does, if it has succeeded.
     pub(super) fn beyond_commands(&self) -> Option<&'static str> {
         if self.error.is_some() {

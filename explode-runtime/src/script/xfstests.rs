@@ -1,11 +1,21 @@
 //! The same as a test of the suite xfstests: laid out as its tests are, on a loop device in its test file system.
+//!
+//! There are two. Where the crash has lost what was not submitted, and nothing else, the test loses it by dm-flakey, as the suite's own
+//! tests do: then it is the kernel under test that has not written it. Else the disk is the recorded one.
 
 use super::case::Case;
-use super::sh::{LIBRARY, Parts};
+use super::sh::{LIBRARY, Parts, RECORDED, all};
 use super::steps::comment;
+use crate::choose::{Choice, Kind};
+use crate::crash::Epoch;
+use crate::report::quoted;
 
-/// What only the test does.
+/// What only tests do.
 const SUITE: &str = include_str!("suite.sh");
+/// How a test with a recorded disk has its device.
+const LOOP: &str = include_str!("loop.sh");
+/// How a test has its device that loses what was not submitted.
+const FLAKEY: &str = include_str!("flakey.sh");
 
 /// A test, and what it prints where nothing is lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,25 +32,66 @@ impl Case {
     /// The test; `path` is where the trace stands. Its name is one that the suite takes, and none of its own.
     pub fn xfstest(&self, path: &str, id: &str) -> Test {
         let name = format!("999-explode-{id}");
-        let Parts { settings, functions, programs } = self.parts();
+        let is_dropped = self.is_dropped();
+        let Parts { settings, functions, data, programs } = self.parts();
+        let honesty = if is_dropped { self.dropped(path) } else { self.honesty(path) };
         let mut lines =
             vec!["#! /bin/bash".to_owned(), "# SPDX-License-Identifier: GPL-2.0".to_owned(), "#".to_owned()];
         lines.push(format!("# FS QA Test {name}"));
         lines.push("#".to_owned());
         lines.extend(comment(&self.head()));
         lines.push("#".to_owned());
-        lines.extend(comment(&self.honesty(path)));
+        lines.extend(comment(&honesty));
         lines.push("#".to_owned());
         lines.push(". ./common/preamble".to_owned());
         lines.push("_begin_fstest auto quick".to_owned());
         lines.push(String::new());
+        let (disks, parts) = if is_dropped {
+            (None, vec![LIBRARY, FLAKEY])
+        } else {
+            (Some(self.recorded(&data)), vec![LIBRARY, RECORDED, LOOP])
+        };
+        let programs = all(programs, disks.as_ref().map_or(&[], |disks| disks.programs));
         lines.push(format!("programs='{}'", programs.join(" ")));
+        lines.extend(settings);
+        let (settings, building) =
+            disks.map_or_else(Default::default, |disks| (disks.settings, disks.functions));
         lines.extend(settings);
         lines.push(String::new());
         lines.extend(functions);
+        if !building.is_empty() {
+            lines.push(String::new());
+            lines.extend(building);
+        }
         lines.push(String::new());
-        let script = format!("{}\n{LIBRARY}\n{SUITE}", lines.join("\n"));
+        let script = format!("{}\n{}\n{SUITE}", lines.join("\n"), parts.join("\n"));
         let golden = format!("QA output created by {name}\nSilence is golden\n");
         Test { name, script, golden }
+    }
+
+    /// Is the crash disk what is there if, when the workload is done, all writes are dropped? Then it has everything that was submitted,
+    /// and nothing else; the kernel has done nothing between two calls that a command does not make it do; and no space is given
+    /// back and taken again, for who takes it may depend on the process that asks (`ext2_find_near`), and commands are many.
+    fn is_dropped(&self) -> bool {
+        let at_end = matches!(self.trace.epoch, Some(Epoch::Now | Epoch::End));
+        let of_itself =
+            |choice: &Choice| !matches!(choice.kind, Kind::Action | Kind::Input) && choice.rank() > 0;
+        let mut rest = self.done.iter().skip_while(|done| !done.gives_back()).skip(1);
+        self.submitted
+            && at_end
+            && !self.choices.iter().flatten().any(of_itself)
+            && !rest.any(super::Done::takes)
+    }
+
+    /// What the test that drops writes shows, and what not.
+    fn dropped(&self, path: &str) -> String {
+        format!(
+            "The crash of the trace has lost nothing that was handed to the disk before it, and what is missing was not. So \
+             this test needs no recorded disk: the workload is done by commands on dm-flakey, all writes are dropped from its end on, and \
+             what the disk has then is recovered. It is the kernel that runs the test that has to have written what was promised; dm-flakey \
+             has no write cache, so whether it was flushed, too, is not looked at.\n\
+             Replay of the whole: explode replay {}",
+            quoted(path)
+        )
     }
 }

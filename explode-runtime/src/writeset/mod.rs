@@ -161,6 +161,21 @@ impl WriteSet {
         &self.durable
     }
 
+    /// What the devices hold if nothing is written to them any more, and no power fails: everything that was submitted, requests in
+    /// flight included, and nothing that is only dirty. It may be no crash disk.
+    pub fn submitted(&self) -> Image {
+        let mut image = self.durable.clone();
+        for (dev, pending) in &self.devices {
+            let is_there = |piece: &&Rc<Piece>| piece.acknowledged || !piece.carriers.is_empty();
+            for piece in pending.pieces.values().filter(is_there) {
+                for range in piece.sectors.iter() {
+                    image.disk_mut(*dev).write(range.start, piece.bytes(range));
+                }
+            }
+        }
+        image
+    }
+
     /// Is nothing pending of these sectors?
     pub fn is_settled(&self, dev: u32, sectors: &Range<u64>) -> bool {
         self.devices.get(&dev).is_none_or(|pending| pending.overlapping(sectors).is_empty())

@@ -194,7 +194,12 @@ impl Prober<'_> {
                         Some(during) => image_of(during, &pieces, None),
                         None => self.image(here, &neighbours, &pieces),
                     };
+                    let submitted = match (&image, during) {
+                        (Some(image), []) => asked.submitted()?.identity() == image.identity(),
+                        _ => false,
+                    };
                     said = ProbeSaid::Evidence(Evidence {
+                        submitted,
                         done: self.log.done(),
                         plain: stack.plain(),
                         demands: here.ask.checker.demands(here.told, asked.args(epoch), &violation),

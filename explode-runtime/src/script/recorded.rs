@@ -1,0 +1,99 @@
+//! The disks of a script that are recorded: the new file system, what the crash has left, and what it would have left.
+
+use super::blocks::{self, Checksum, UNPACK};
+use super::case::Case;
+use super::data::Data;
+use super::evidence::Block;
+use super::notes::{Notes, sectors};
+use super::sh::function;
+
+/// What a script has of them.
+pub(super) struct Recorded {
+    /// Settings: what became of the pending writes, and what cksum(1) says of the disks.
+    pub settings: Vec<String>,
+    /// Functions that build them.
+    pub functions: Vec<String>,
+    /// Programs that these need besides.
+    pub programs: &'static [&'static str],
+}
+
+impl Case {
+    /// The disks; blocks that are some of the data are copied.
+    pub(super) fn recorded(&self, data: &Data) -> Recorded {
+        let Case { moments, bytes, disks, .. } = self;
+        let notes = Notes { moments };
+        let (kept, lost) = notes.counts();
+        let other = disks.other.as_deref().filter(|blocks| !blocks.is_empty());
+        let other_sum = other.map_or(0, |other| sum(*bytes, &[&disks.pristine, &disks.crash, other]));
+        let settings = vec![
+            format!("kept_writes={kept} lost_writes={lost}"),
+            format!("crash_sum={}", sum(*bytes, &[&disks.pristine, &disks.crash])),
+            format!("other_sum={other_sum}"),
+        ];
+        let mut functions = vec!["# The new file system, as it was.".to_owned()];
+        functions.extend(function("pristine_disk", blocks::lines(&disks.pristine, &|_| None)));
+        functions.push(String::new());
+        functions.push("# What the crash disk has, and the new file system does not.".to_owned());
+        let before = |number: u64| find(&disks.pristine, number);
+        let crash = noted(&disks.crash, &|block| notes.of_crash(block), &before, data);
+        let not_there: Vec<String> = notes.lost_elsewhere(&disks.crash, other.unwrap_or_default());
+        let not_there = not_there.into_iter().map(|text| format!("# {text}"));
+        functions.extend(function("crash_disk", crash.into_iter().chain(not_there).collect()));
+        functions.push(String::new());
+        functions.push("# What it would have besides if no write was lost.".to_owned());
+        let at_crash = |number: u64| find(&disks.crash, number).or_else(|| find(&disks.pristine, number));
+        let missing = other.unwrap_or_default();
+        let missing = noted(missing, &|_| "what the crash has lost".to_owned(), &at_crash, data);
+        functions.extend(function("other_disk", missing));
+        let packed = functions.iter().any(|line| line.trim_start().starts_with(UNPACK));
+        Recorded { settings, functions, programs: if packed { &["gzip"] } else { &[] } }
+    }
+}
+
+/// Lines that put blocks where they belong, with a comment for each; those in a row of which the same is said are one. What is some of
+/// the data is copied; `before` are the bytes of a block as it is by then.
+fn noted(
+    blocks: &[Block],
+    note: &dyn Fn(&Block) -> String,
+    before: &dyn Fn(u64) -> Option<Vec<u8>>,
+    data: &Data,
+) -> Vec<String> {
+    let told: Vec<(String, Option<(String, usize)>)> =
+        blocks.iter().map(|block| (note(block), data.find(&block.1))).collect();
+    let mut lines = Vec::new();
+    let mut begin = 0;
+    while begin < blocks.len() {
+        let (note, copied) = &told[begin];
+        let first = blocks[begin].0;
+        let alike = (begin + 1..blocks.len()).take_while(|next| {
+            let follows = blocks[*next].0 == first + (next - begin) as u64;
+            follows && copied.is_none() && told[*next] == told[begin]
+        });
+        let end = begin + 1 + alike.count();
+        lines.push(format!("# {}: {note}", sectors(first, (end - begin) as u64)));
+        match copied {
+            Some((name, at)) => lines.push(format!("copy \"$work/{name}\" {} {}:8", at / 512, first * 8)),
+            None => lines.extend(blocks::lines(&blocks[begin..end], before)),
+        }
+        begin = end;
+    }
+    lines
+}
+
+fn find(blocks: &[Block], number: u64) -> Option<Vec<u8>> {
+    blocks.iter().find(|block| block.0 == number).map(|block| block.1.clone())
+}
+
+/// The checksum of a disk on which these blocks were put, one after the other.
+fn sum(bytes: u64, written: &[&[Block]]) -> u32 {
+    let mut blocks = std::collections::BTreeMap::new();
+    for block in written.iter().copied().flatten() {
+        blocks.insert(block.0, &block.1);
+    }
+    let zeroes = vec![0; 4096];
+    let mut sum = Checksum::new();
+    for number in 0..bytes / 4096 {
+        sum.add(blocks.get(&number).copied().unwrap_or(&zeroes));
+    }
+    sum.end()
+}
