@@ -26,6 +26,15 @@ pub(crate) fn questions() -> Vec<Question> {
         words: ways::words(name),
         ..question(name, about, ways::DEF.name, BOUNDS)
     };
+    // The calls that the paper has not, too. A question of its own: each small tree has many more followers.
+    let more = |name, about, question: Question| Question {
+        name,
+        about,
+        options: question.options.clone().with("calls", "more"),
+        way: false,
+        words: Vec::new(),
+        ..question
+    };
     vec![
         way("sync", "what was synced by sync is there after every crash, on every small tree"),
         way("syncfs", "the same of syncfs"),
@@ -39,6 +48,11 @@ pub(crate) fn questions() -> Vec<Question> {
             set: vec![("sync", true.into())],
             ..way("mount-sync", "the same of everything, on a synchronous mount")
         },
+        more(
+            "fsync-more",
+            "the same of fsync, with symlinks, modes, attributes, fallocate, O_TMPFILE, mappings and clones, too",
+            way("fsync", ""),
+        ),
         question(
             "synced",
             "what was synced is there after every crash, whatever is done to other files",
@@ -50,6 +64,11 @@ pub(crate) fn questions() -> Vec<Question> {
             "nothing is there that was never made, and nothing is broken",
             reasonable::DEF.name,
             BOUNDS,
+        ),
+        more(
+            "reasonable-more",
+            "the same with symlinks, modes, attributes, fallocate, O_TMPFILE, mappings and clones, too",
+            question("reasonable", "", reasonable::DEF.name, BOUNDS),
         ),
         question(
             "replaced",

@@ -101,7 +101,7 @@ pub(super) enum Call {
 }
 
 impl Call {
-    const ALL: [Call; 10] = [
+    pub(super) const ALL: [Call; 10] = [
         Call::FsyncOfDirectory,
         Call::Fdatasync,
         Call::Msync,
@@ -113,12 +113,6 @@ impl Call {
         Call::Syncfs,
         Call::Sync,
     ];
-
-    /// Every word for what one of them has made durable.
-    #[cfg(test)]
-    pub(super) fn words() -> impl Iterator<Item = &'static str> {
-        Call::ALL.into_iter().flat_map(|call| [call.synced(), call.partly_synced()])
-    }
 
     /// The calls of which the steps here are made.
     const OURS: [Call; 4] = [Call::Sync, Call::Fsync, Call::Fdatasync, Call::FsyncOfDirectory];
