@@ -2,19 +2,63 @@
 //!
 //! Whatever is kept is written durably: a temporary file, fsync, rename, fsync of the folder. It would be a shame otherwise.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::RunError;
+use super::options::UsageError;
 use crate::report::Message;
 use crate::trace::Trace;
 
-/// Where a run keeps what it finds.
+/// What every message is added to; whoever adds to it has its lock.
+const MESSAGES: &str = "run.jsonl";
+
+/// Where a run keeps what it finds. As long as this is there, no other process goes on with the run.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
     messages: File,
+}
+
+/// The folder of an earlier process, kept from all others: only then is it read, and gone on with.
+#[derive(Debug)]
+pub struct Claim {
+    path: PathBuf,
+    messages: File,
+}
+
+impl Claim {
+    /// Claims a run folder.
+    ///
+    /// # Errors
+    /// It is no run folder, or the run is still going on (usage); it cannot be written.
+    pub fn of(folder: &Path) -> Result<Claim, RunError> {
+        let path = folder.join(MESSAGES);
+        let messages = File::options().append(true).open(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => {
+                let text = format!("{}: {error}; name the folder of a run, with its journal", path.display());
+                UsageError(text).into()
+            }
+            _ => RunError::folder(&path, error),
+        })?;
+        lock(&messages, folder)?;
+        Ok(Claim { path: folder.to_owned(), messages })
+    }
+}
+
+/// Takes the lock of a run, which ends with the last handle of the file. A file system that has no locks gives none.
+fn lock(messages: &File, folder: &Path) -> Result<(), RunError> {
+    match messages.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => {
+            let folder = folder.display();
+            let text = format!("{folder}: this run is still going on in another process; wait for it to end");
+            Err(UsageError(text).into())
+        }
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Err(TryLockError::Error(error)) => Err(RunError::folder(&folder.join(MESSAGES), error)),
+    }
 }
 
 impl RunFolder {
@@ -26,7 +70,9 @@ impl RunFolder {
         let path = fresh_folder(path, target)?;
         let failed = |error| RunError::folder(&path, error);
         make_folder(&path.join("traces")).map_err(failed)?;
-        let messages = File::create(path.join("run.jsonl")).map_err(failed)?;
+        let messages =
+            File::options().append(true).create_new(true).open(path.join(MESSAGES)).map_err(failed)?;
+        lock(&messages, &path)?;
         sync_folder(&path).map_err(failed)?;
         Ok(RunFolder { path, messages })
     }
@@ -35,15 +81,14 @@ impl RunFolder {
     ///
     /// # Errors
     /// Those of the file system.
-    pub fn reopen(path: &Path) -> Result<RunFolder, RunError> {
-        let failed = |error| RunError::folder(path, error);
+    pub fn reopen(claim: Claim) -> Result<RunFolder, RunError> {
+        let Claim { path, messages } = claim;
+        let failed = |error| RunError::folder(&path, error);
         make_folder(&path.join("traces")).map_err(failed)?;
-        let file = path.join("run.jsonl");
-        let text = fs::read(&file).map_err(failed)?;
+        let text = fs::read(path.join(MESSAGES)).map_err(failed)?;
         let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        let messages = File::options().append(true).open(&file).map_err(failed)?;
         messages.set_len(whole as u64).map_err(failed)?;
-        Ok(RunFolder { path: path.to_owned(), messages })
+        Ok(RunFolder { path, messages })
     }
 
     /// The folder.
@@ -74,7 +119,7 @@ impl RunFolder {
     /// # Errors
     /// Those of the file system.
     pub fn append(&mut self, message: &Message) -> Result<(), RunError> {
-        let failed = |error| RunError::folder(&self.path.join("run.jsonl"), error);
+        let failed = |error| RunError::folder(&self.path.join(MESSAGES), error);
         let mut line = serde_json::to_string(message).expect("a message is plain data");
         line.push('\n');
         self.messages.write_all(line.as_bytes()).map_err(failed)?;
@@ -110,8 +155,7 @@ fn free_folder(target: &str) -> Result<PathBuf, RunError> {
 pub fn fresh_folder(path: Option<&Path>, name: &str) -> Result<PathBuf, RunError> {
     let path = match path {
         Some(path) => {
-            let unfit =
-                |what| super::UsageError(format!("--out {}: {what}; name another one", path.display()));
+            let unfit = |what| UsageError(format!("--out {}: {what}; name another one", path.display()));
             if path.exists() && !path.is_dir() {
                 return Err(unfit("this is not a folder").into());
             }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use explode_ramdisk::Event;
 
 use super::error::{Confirm, Confirmation, RunError};
-use super::folder::RunFolder;
+use super::folder::{Claim, RunFolder};
 use super::plan::Plan;
 use super::worker::Started;
 use crate::report::{Message, RunInfo};
@@ -54,8 +54,8 @@ pub trait Audience {
 /// The audience of a run in this process: a folder, a sink for the messages, and a way to replay a trace.
 pub struct Local<'a> {
     out: Option<&'a Path>,
-    /// `out` is there.
-    resume: bool,
+    /// The folder that is there, until it is opened.
+    claim: Option<Claim>,
     folder: Option<RunFolder>,
     events: Option<EventFile>,
     confirm: Confirm<'a>,
@@ -65,12 +65,12 @@ pub struct Local<'a> {
 impl<'a> Local<'a> {
     /// Without `out` the folder is the first free `explode-runs/<target>-<n>`.
     pub fn new(out: Option<&'a Path>, confirm: Confirm<'a>, sink: &'a mut dyn FnMut(&Message)) -> Local<'a> {
-        Local { out, resume: false, folder: None, events: None, confirm, sink }
+        Local { out, claim: None, folder: None, events: None, confirm, sink }
     }
 
     /// The same in a folder that is there: messages and traces are added to it.
-    pub fn resuming(folder: &'a Path, confirm: Confirm<'a>, sink: &'a mut dyn FnMut(&Message)) -> Local<'a> {
-        Local { resume: true, ..Local::new(Some(folder), confirm, sink) }
+    pub fn resuming(claim: Claim, confirm: Confirm<'a>, sink: &'a mut dyn FnMut(&Message)) -> Local<'a> {
+        Local { claim: Some(claim), ..Local::new(None, confirm, sink) }
     }
 
     /// Writes the events of each unit of work to a file, as JSON lines; a mark `unit <n>` comes before those of the n-th.
@@ -95,9 +95,9 @@ impl<'a> Local<'a> {
 
 impl Audience for Local<'_> {
     fn open(&mut self, target: &str) -> Result<PathBuf, RunError> {
-        let folder = match self.out {
-            Some(path) if self.resume => RunFolder::reopen(path)?,
-            out => RunFolder::create(out, target)?,
+        let folder = match self.claim.take() {
+            Some(claim) => RunFolder::reopen(claim)?,
+            None => RunFolder::create(self.out, target)?,
         };
         let folder = self.folder.insert(folder);
         Ok(folder.path().to_owned())
