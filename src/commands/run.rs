@@ -49,9 +49,11 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
         Some(claim) => Local::resuming(claim, &mut replay, &mut sink),
         None => Local::new(args.out.as_deref(), &mut replay, &mut sink),
     };
-    let events = args.events.as_deref().map_or(Ok(()), |path| audience.write_events(path));
+    args.events.iter().for_each(|path| audience.write_events(path));
     let interrupted = interrupt::watch();
-    let result = events.and_then(|()| crew::run(&plan, args.jobs, &mut audience, keep, interrupted));
+    let result = crew::run(&plan, args.jobs, &mut audience, keep, interrupted);
+    let synced = audience.sync_events();
+    let result = result.and_then(|summary| synced.map(|()| summary));
     let folder = audience.path().map(Path::to_owned);
     running.iter().for_each(Running::end);
     unsaid.iter().for_each(output::unsaid);

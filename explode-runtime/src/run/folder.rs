@@ -13,12 +13,16 @@ use crate::trace::Trace;
 
 /// What every message is added to; whoever adds to it has its lock.
 const MESSAGES: &str = "run.jsonl";
+/// What to do about a folder that was there before.
+pub(super) const RESUMED: &str = "make room there, or make it writable, and resume the run again";
 
 /// Where a run keeps what it finds. As long as this is there, no other process goes on with the run.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
     messages: File,
+    /// It was there before.
+    resumed: bool,
 }
 
 /// The folder of an earlier process, kept from all others: only then is it read, and gone on with.
@@ -40,7 +44,7 @@ impl Claim {
                 let text = format!("{}: {error}; name the folder of a run, with its journal", path.display());
                 UsageError(text).into()
             }
-            _ => RunError::folder(&path, error),
+            _ => RunError::unwritable(&path, error, RESUMED),
         })?;
         lock(&messages, folder)?;
         Ok(Claim { path: folder.to_owned(), messages })
@@ -74,7 +78,7 @@ impl RunFolder {
             File::options().append(true).create_new(true).open(path.join(MESSAGES)).map_err(failed)?;
         lock(&messages, &path)?;
         sync_folder(&path).map_err(failed)?;
-        Ok(RunFolder { path, messages })
+        Ok(RunFolder { path, messages, resumed: false })
     }
 
     /// Opens the folder of an earlier process, to add to it. A last line that is torn goes.
@@ -83,12 +87,12 @@ impl RunFolder {
     /// Those of the file system.
     pub fn reopen(claim: Claim) -> Result<RunFolder, RunError> {
         let Claim { path, messages } = claim;
-        let failed = |error| RunError::folder(&path, error);
+        let failed = |error| RunError::unwritable(&path, error, RESUMED);
         make_folder(&path.join("traces")).map_err(failed)?;
         let text = fs::read(path.join(MESSAGES)).map_err(failed)?;
         let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         messages.set_len(whole as u64).map_err(failed)?;
-        Ok(RunFolder { path, messages })
+        Ok(RunFolder { path, messages, resumed: true })
     }
 
     /// The folder.
@@ -110,7 +114,7 @@ impl RunFolder {
         let text = trace.to_json();
         match durable_write(&path, text.as_bytes()) {
             Ok(()) => Ok(path),
-            Err(error) => Err(RunError::folder(&path, error)),
+            Err(error) => Err(self.refused(&path, error)),
         }
     }
 
@@ -119,14 +123,19 @@ impl RunFolder {
     /// # Errors
     /// Those of the file system.
     pub fn append(&mut self, message: &Message) -> Result<(), RunError> {
-        let failed = |error| RunError::folder(&self.path.join(MESSAGES), error);
+        let failed = |error| self.refused(&self.path.join(MESSAGES), error);
         let mut line = serde_json::to_string(message).expect("a message is plain data");
         line.push('\n');
-        self.messages.write_all(line.as_bytes()).map_err(failed)?;
+        (&self.messages).write_all(line.as_bytes()).map_err(failed)?;
         if !matches!(message, Message::Progress(_)) {
             self.messages.sync_data().map_err(failed)?;
         }
         Ok(())
+    }
+
+    /// The file system refused something in it.
+    fn refused(&self, path: &Path, error: io::Error) -> RunError {
+        if self.resumed { RunError::unwritable(path, error, RESUMED) } else { RunError::folder(path, error) }
     }
 }
 
@@ -171,7 +180,10 @@ pub fn fresh_folder(path: Option<&Path>, name: &str) -> Result<PathBuf, RunError
 }
 
 /// Makes a folder and those above it, durably.
-fn make_folder(path: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// Those of the file system.
+pub fn make_folder(path: &Path) -> io::Result<()> {
     let absent: Vec<&Path> = path.ancestors().take_while(|folder| !folder.exists()).collect();
     fs::create_dir_all(path)?;
     absent.into_iter().try_for_each(|folder| sync_folder(above(folder)))
@@ -208,10 +220,10 @@ pub fn durable_file(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>
 }
 
 /// The folder that a path is in.
-fn above(path: &Path) -> &Path {
+pub(super) fn above(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-fn sync_folder(folder: &Path) -> io::Result<()> {
+pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
