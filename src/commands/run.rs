@@ -1,6 +1,6 @@
 //! `explode run`: explores a target; each finding is replayed in a process (and a guest) of its own before it is told.
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -34,7 +34,7 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
         },
     };
     let mut findings = false;
-    let mut unsaid = None;
+    let mut unsaid: Option<io::Error> = None;
     let mut junit = Junit::new(&plan.target);
     let mut sink = |message: &Message| {
         junit.hear(message);
@@ -73,7 +73,8 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
     if let Some(folder) = folder.filter(|_| interrupted.load(Ordering::Relaxed)) {
         resume_with(&folder, args.format);
     }
-    if (unsaid.is_some() || written.is_err()) && matches!(exit, Exit::Clean | Exit::Incomplete) {
+    let unsaid = unsaid.is_some_and(|error| !output::is_unread(&error));
+    if (unsaid || written.is_err()) && matches!(exit, Exit::Clean | Exit::Incomplete) {
         Exit::Broken
     } else {
         exit

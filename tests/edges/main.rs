@@ -5,6 +5,7 @@
 mod common;
 
 mod kept;
+mod reader;
 mod resumed;
 
 use std::fs;
