@@ -5,6 +5,7 @@
 mod common;
 
 mod kept;
+mod killed;
 mod reader;
 mod resumed;
 
