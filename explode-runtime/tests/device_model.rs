@@ -88,8 +88,15 @@ fn run_engine(case: &Case, rules: Rules) -> LogDisks {
         base.disk_mut(dev).write(0, bytes);
     }
     let (from, to) = case.interval;
-    crash::crash_disks(base, &case.log[..from], &case.log[from..to], rules, &Limits::default())
-        .expect("a valid log")
+    crash::crash_disks(
+        base,
+        &case.log[..from],
+        &case.log[from..to],
+        &case.log[to..],
+        rules,
+        &Limits::default(),
+    )
+    .expect("a valid log")
 }
 
 /// The engine's disks, as pictures.

@@ -6,6 +6,7 @@ mod common;
 
 mod kept;
 mod killed;
+mod logs;
 mod reader;
 mod resumed;
 
