@@ -7,6 +7,7 @@ mod common;
 mod kept;
 mod killed;
 mod logs;
+mod other_disk;
 mod reader;
 mod resumed;
 
