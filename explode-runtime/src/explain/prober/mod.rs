@@ -55,7 +55,7 @@ pub(crate) fn probe(runner: &Runner<'_>, order: &Probe, talk: &mut dyn Talk) -> 
         Answers::Exactly(answers) => answers.get(answered).cloned(),
         Answers::AsFits(_) => None,
     };
-    let left = left.map(|recorded| Divergence { index: answered, recorded: Some(recorded), asked: None });
+    let left = left.map(|recorded| Divergence::unasked(answered, recorded));
     let end = if let Some(divergence) = prober.past_end {
         End::Diverged(divergence.to_string())
     } else {
