@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use explode_runtime::report::{Finding, Message};
+use explode_runtime::report::{Finding, Message, quoted};
 use explode_runtime::run::durable_write;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+use crate::output;
 
 /// Hears of a run, and writes the file at its end.
 pub struct Junit {
@@ -50,11 +52,13 @@ impl Junit {
         suite.set_time(Duration::try_from_secs_f64(self.seconds).unwrap_or_default());
         for finding in self.findings.values() {
             let mut failed = TestCaseStatus::non_success(NonSuccessKind::Failure);
-            let epoch = finding.epoch.map_or("without a crash", |epoch| epoch.as_str());
+            let replay = format!("{} replay {}", quoted(&output::program()), quoted(&finding.trace));
             failed.set_type(finding.verdict.as_str()).set_message(finding.message.as_str()).set_description(
                 format!(
-                    "{}\nepoch {epoch}, seen by {} checks\nexplode replay {}",
-                    finding.message, finding.count, finding.trace
+                    "{}\n{}, seen by {} checks\n{replay}",
+                    finding.message,
+                    finding.when(),
+                    finding.count
                 ),
             );
             suite.add_test_case(self.case(&finding.signature, failed));

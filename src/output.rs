@@ -17,9 +17,11 @@ pub fn note(text: &str) {
     eprintln!("{text}");
 }
 
-/// Writes a line of results, or ends the program: quietly if the reader has gone away, as other tools do.
+/// Writes a line of results, or ends the program. Without a reader it goes on: its files and its exit code are wanted all the same.
 pub fn line(text: &str) {
-    if let Err(error) = try_line(text) {
+    if let Err(error) = try_line(text)
+        && !is_unread(&error)
+    {
         unsaid(&error);
         std::process::exit(Exit::Broken as i32);
     }
@@ -32,9 +34,14 @@ pub fn try_line(text: &str) -> io::Result<()> {
     out.flush()
 }
 
+/// Has the reader of standard output gone away?
+pub fn is_unread(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
+}
+
 /// Says that standard output cannot be written, unless nobody reads it any more.
 pub fn unsaid(error: &io::Error) {
-    if error.kind() != io::ErrorKind::BrokenPipe {
+    if !is_unread(error) {
         fail(Exit::Broken, format!("cannot write to standard output: {error}"));
     }
 }

@@ -1,6 +1,7 @@
 //! Workers in child processes of this program: `explode worker PAGE`, with the supervisor on standard input and output.
 //!
-//! A child has a process group of its own, and ends with this process however that ends. What it prints goes to standard error; where
+//! A child has a process group of its own, and ends with this process however that ends, and with it all that it has started and that
+//! has stayed in its group. What it prints goes to standard error; where
 //! a line of progress is on the same terminal, through this process, which writes it above that line.
 
 use std::fs::File;
@@ -13,20 +14,40 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use explode_runtime::run::{Body, Exit, Page, Registry, RunError, WorkerEnded, serve};
+use explode_runtime::shell::sweep;
 use explode_vm::MemoryFile;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, killpg, sigaction};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
-use nix::unistd::{Pid, dup2_stdin, dup2_stdout};
+use nix::unistd::{Pid, dup2_stdin, dup2_stdout, getpgrp, getpid};
 
 use crate::{output, running};
 
 /// What a worker has printed is read so long after its end: a process that it has started and that has left its group may go on.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
+/// What a worker gets when its supervisor has died. Its default is to end the worker, which has started nothing before it is handled.
+const ORPHANED: Signal = Signal::SIGUSR2;
+
+extern "C" fn end_group(_signal: i32) {
+    // SAFETY: kill(2) is async-signal-safe, and takes plain numbers; 0 is the group of the caller.
+    unsafe { nix::libc::kill(0, nix::libc::SIGKILL) };
+}
+
+/// From now on the group of this process ends when its supervisor has died, if it is a group of its own.
+fn end_as_orphan() -> io::Result<()> {
+    if getpgrp() == getpid() {
+        let action = SigAction::new(SigHandler::Handler(end_group), SaFlags::empty(), SigSet::empty());
+        // SAFETY: the handler only calls kill(2).
+        unsafe { sigaction(ORPHANED, &action) }?;
+    }
+    Ok(())
+}
+
 /// Serves the supervisor.
 pub fn serve_page(registry: &Registry, page: &Path) -> Exit {
     let served = || -> io::Result<()> {
+        end_as_orphan()?;
         let page = Page::map(&File::options().read(true).write(true).open(page)?)?;
         let (input, output) =
             (io::stdin().as_fd().try_clone_to_owned()?, io::stdout().as_fd().try_clone_to_owned()?);
@@ -60,7 +81,7 @@ pub fn spawn(afterwards: fn()) -> Result<Box<dyn Body>, RunError> {
             command.stderr(Stdio::piped());
         }
         shared.give(&mut command);
-        let mut child = explode_vm::spawn(command, Signal::SIGKILL)?;
+        let mut child = explode_vm::spawn(command, ORPHANED)?;
         let (reader, writer) = (child.stdout.take(), child.stdin.take());
         let (Some(reader), Some(writer)) = (reader, writer) else {
             return Err(io::ErrorKind::BrokenPipe.into());
@@ -117,6 +138,8 @@ impl Process {
         }
         killpg(process, Signal::SIGKILL)?;
         let status = self.child.wait();
+        // One that was killed has left its folders.
+        sweep();
         let end = Instant::now() + LAST_LINES;
         while Instant::now() < end && self.printed.as_ref().is_some_and(|printed| !printed.is_finished()) {
             thread::sleep(Duration::from_millis(1));

@@ -117,8 +117,15 @@ fn compare(cases: u32, completion: Completion, atom: Atom, replace_versions: boo
 
 fn run_engine(case: &Case, rules: Rules) -> LogDisks {
     let (from, to) = case.interval;
-    crash::crash_disks(base(case), &case.log[..from], &case.log[from..to], rules, &Limits::default())
-        .expect("a valid log")
+    crash::crash_disks(
+        base(case),
+        &case.log[..from],
+        &case.log[from..to],
+        &case.log[to..],
+        rules,
+        &Limits::default(),
+    )
+    .expect("a valid log")
 }
 
 fn base(case: &Case) -> Image {

@@ -59,8 +59,15 @@ fn every_golden_log_leaves_exactly_its_disks() {
         };
         let (from, to) = (mark(&from, 0), mark(&to, events.len()));
         let rules = Rules { completion, atom, ..Rules::default() };
-        let found =
-            crash_disks(Image::new(), &events[..from], &events[from..to], rules, &Limits::default()).unwrap();
+        let found = crash_disks(
+            Image::new(),
+            &events[..from],
+            &events[from..to],
+            &events[to..],
+            rules,
+            &Limits::default(),
+        )
+        .unwrap();
         let devices = disks.keys().next().expect("at least one disk").split('|').count() as u32;
         let found: BTreeMap<String, Vec<String>> = found
             .disks
@@ -85,7 +92,7 @@ fn versions_are_six_disks_and_four_when_replaced() {
         read_jsonl(BufReader::new(log)).unwrap().into_iter().map(|(_, event)| event).collect();
     for (replace_versions, count) in [(false, 6u32), (true, 4)] {
         let rules = Rules { replace_versions, ..Rules::default() };
-        let found = crash_disks(Image::new(), &[], &events, rules, &Limits::default()).unwrap();
+        let found = crash_disks(Image::new(), &[], &events, &[], rules, &Limits::default()).unwrap();
         assert_eq!((found.crash_disks, found.disks.len()), (count.into(), count as usize));
     }
 }

@@ -1,6 +1,6 @@
 //! `explode run`: explores a target; each finding is replayed in a process (and a guest) of its own before it is told.
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use explode_runtime::report::{Human, Message, Summary, quoted};
 use explode_runtime::run::{
-    Confirmation, Exit, History, Keep, Local, Mode, Plan, Registry, RunError, StrategyName, UsageError,
+    Claim, Confirmation, Exit, History, Keep, Local, Mode, Plan, Registry, RunError, StrategyName, UsageError,
 };
 use explode_runtime::trace::Trace;
 use nix::sys::signal::Signal;
@@ -20,7 +20,7 @@ use crate::{crew, interrupt, output, programs};
 
 /// Runs a target.
 pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
-    let (plan, keep) = match beginning(registry, args) {
+    let (plan, keep, claim) = match beginning(registry, args) {
         Ok(beginning) => beginning,
         Err(error) => return output::fail(error.exit(), error),
     };
@@ -34,7 +34,7 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
         },
     };
     let mut findings = false;
-    let mut unsaid = None;
+    let mut unsaid: Option<io::Error> = None;
     let mut junit = Junit::new(&plan.target);
     let mut sink = |message: &Message| {
         junit.hear(message);
@@ -45,13 +45,15 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
         }
     };
     let mut replay = confirm;
-    let mut audience = match &args.resume {
-        Some(folder) => Local::resuming(folder, &mut replay, &mut sink),
+    let mut audience = match claim {
+        Some(claim) => Local::resuming(claim, &mut replay, &mut sink),
         None => Local::new(args.out.as_deref(), &mut replay, &mut sink),
     };
-    let events = args.events.as_deref().map_or(Ok(()), |path| audience.write_events(path));
+    args.events.iter().for_each(|path| audience.write_events(path));
     let interrupted = interrupt::watch();
-    let result = events.and_then(|()| crew::run(&plan, args.jobs, &mut audience, keep, interrupted));
+    let result = crew::run(&plan, args.jobs, &mut audience, keep, interrupted);
+    let synced = audience.sync_events();
+    let result = result.and_then(|summary| synced.map(|()| summary));
     let folder = audience.path().map(Path::to_owned);
     running.iter().for_each(Running::end);
     unsaid.iter().for_each(output::unsaid);
@@ -71,27 +73,29 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
     if let Some(folder) = folder.filter(|_| interrupted.load(Ordering::Relaxed)) {
         resume_with(&folder, args.format);
     }
-    if (unsaid.is_some() || written.is_err()) && matches!(exit, Exit::Clean | Exit::Incomplete) {
+    let unsaid = unsaid.is_some_and(|error| !output::is_unread(&error));
+    if (unsaid || written.is_err()) && matches!(exit, Exit::Clean | Exit::Incomplete) {
         Exit::Broken
     } else {
         exit
     }
 }
 
-/// What is run, and what is known of it from before.
-fn beginning(registry: &Registry, args: &RunArgs) -> Result<(Plan, Keep), RunError> {
+/// What is run, and what is known of it from before: that, and where it stands, is this process's alone from here on.
+fn beginning(registry: &Registry, args: &RunArgs) -> Result<(Plan, Keep, Option<Claim>), RunError> {
     let Some(folder) = &args.resume else {
         let plan = plan(registry, args)?;
         check_jobs(&plan, args.jobs)?;
         programs::check(&plan)?;
-        return Ok((plan, Keep::Journal));
+        return Ok((plan, Keep::Journal, None));
     };
+    let claim = Claim::of(folder)?;
     let history = History::read(folder).map_err(|error| UsageError(error.to_string()))?;
     let plan = history.plan().clone();
     plan.check(registry)?;
     check_jobs(&plan, args.jobs)?;
     programs::check(&plan)?;
-    Ok((plan, Keep::Resume(Box::new(history))))
+    Ok((plan, Keep::Resume(Box::new(history)), Some(claim)))
 }
 
 /// A kernel serves one worker at a time, and this machine has one.

@@ -1,11 +1,13 @@
 //! `explode show --as sh` and `--as xfstests`: what a trace shows, without explode. Exit code 2 where no script can show it, 5 where
 //! the finding was not seen again.
 
-use std::io;
+use std::fs::Permissions;
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use explode_runtime::explain::Bounds;
-use explode_runtime::run::{Exit, Registry, durable_write};
+use explode_runtime::run::{Exit, Registry, durable_file};
 use explode_runtime::script::{Case, Refused};
 
 use super::trace;
@@ -68,8 +70,9 @@ fn files(case: &Case, args: &ShowArgs, path: &str) -> Vec<(String, String, u32)>
     }
 }
 
-fn write(file: &Path, text: &str, mode: u32) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    durable_write(file, text.as_bytes())?;
-    std::fs::set_permissions(file, std::fs::Permissions::from_mode(mode))
+fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
+    durable_file(path, |file| {
+        file.write_all(text.as_bytes())?;
+        file.set_permissions(Permissions::from_mode(mode))
+    })
 }

@@ -205,9 +205,12 @@ fn not_reproduced() {
     let human = explode(folder.path(), "minimise edited.json").expect(5);
     assert!(human.out.starts_with("    DIVERGED choice 0"), "{human:#?}");
     assert!(!folder.path().join("edited.min.json").exists());
-    // A disk that is not there: the search finds another one.
+    // A disk that is not there: with the log of then it is not reproduced, with another one the search finds another disk.
+    let told = edited(|trace| trace["crash_disk"]["id"] = json!("f".repeat(32)));
+    assert_eq!((&told["reproduced"], &told["verdict"]), (&json!(false), &json!("ok")));
     let mut other = real.clone();
     other["crash_disk"]["id"] = json!("f".repeat(32));
+    other["log"] = json!("f".repeat(32));
     file(folder.path(), "other.json", other.to_string());
     assert_eq!(size(&line(folder.path(), 0, "minimise other.json"), "after"), [1, 1, 3, 1, 4]);
 }

@@ -281,7 +281,7 @@ fn diverges(cx: Cx<'_>) {
         )
     );
     let said = change(&|choice| choice.kind = script[3].kind);
-    assert!(said.ends_with("(kind CopyFailure, now SlabFailure)"), "{said}");
+    assert!(said.ends_with("(kind copy-failure, now slab-failure)"), "{said}");
 }
 
 /// A rename that takes steps has an effect when a later one fails; one that does not has none, nor has anything where nothing fails.

@@ -150,7 +150,7 @@ fn refused() {
         run(folder.path(), &format!("--resume run {other}")).refused(&["cannot be used with", "--resume"]);
     }
     run(folder.path(), "frail --resume run").refused(&["cannot be used with"]);
-    run(folder.path(), "--resume nothing").refused(&["nothing/journal", "name the folder of a run"]);
+    run(folder.path(), "--resume nothing").refused(&["nothing/run.jsonl", "name the folder of a run"]);
     std::fs::write(folder.path().join("run/journal"), "explode journal 1\n garbage").unwrap();
     run(folder.path(), "--resume run").refused(&["run/journal", "begin the run anew"]);
 }

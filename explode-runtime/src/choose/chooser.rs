@@ -15,6 +15,21 @@ pub struct Divergence {
     pub recorded: Option<Choice>,
     /// What was asked now: how many options, of which kind, where.
     pub asked: Option<(u32, Kind, super::Label)>,
+    /// What was answered now, and that answer's name, if it was answered elsewhere: the point may be the recorded one.
+    pub answered: Option<(u32, Option<String>)>,
+}
+
+impl Divergence {
+    /// A choice that was made elsewhere is not the recorded one.
+    pub(crate) fn by_answer(index: usize, recorded: Option<Choice>, now: Choice) -> Divergence {
+        let Choice { kind, options, value, name, label } = now;
+        Divergence { index, recorded, asked: Some((options, kind, label)), answered: Some((value, name)) }
+    }
+
+    /// Nobody asks for what is recorded.
+    pub(crate) fn unasked(index: usize, recorded: Choice) -> Divergence {
+        Divergence { index, recorded: Some(recorded), asked: None, answered: None }
+    }
 }
 
 impl fmt::Display for Divergence {
@@ -24,17 +39,21 @@ impl fmt::Display for Divergence {
             Some(choice) => write!(f, "recorded {} options at {}", choice.options, choice.label)?,
             None => write!(f, "the record ends")?,
         }
-        match &self.asked {
-            Some((options, kind, label)) => {
-                write!(f, ", now asked {options} options at {label}")?;
-                match &self.recorded {
-                    Some(recorded) if recorded.kind != *kind => {
-                        write!(f, " (kind {:?}, now {kind:?})", recorded.kind)
-                    }
-                    _ => Ok(()),
-                }
+        let Some((options, kind, label)) = &self.asked else { return write!(f, ", now nothing was asked") };
+        write!(f, ", now asked {options} options at {label}")?;
+        let Some(recorded) = &self.recorded else { return Ok(()) };
+        if recorded.kind != *kind {
+            write!(f, " (kind {}, now {kind})", recorded.kind)?;
+        }
+        match &self.answered {
+            Some((value, name)) if *value != recorded.value => {
+                write!(f, " (answer {}", recorded.value)?;
+                recorded.name.iter().try_for_each(|name| write!(f, " '{name}'"))?;
+                write!(f, ", now {value}")?;
+                name.iter().try_for_each(|name| write!(f, " '{name}'"))?;
+                write!(f, ")")
             }
-            None => write!(f, ", now nothing was asked"),
+            _ => Ok(()),
         }
     }
 }
@@ -88,7 +107,8 @@ impl Chooser {
                     != (point.options, &point.label, point.kind) =>
             {
                 let asked = Some((point.options, point.kind, point.label.clone()));
-                self.diverged = Some(Divergence { index, recorded: Some(recorded.clone()), asked });
+                let recorded = Some(recorded.clone());
+                self.diverged = Some(Divergence { index, recorded, asked, answered: None });
                 return 0;
             }
             Some(recorded) => recorded.value,
@@ -123,8 +143,7 @@ impl Chooser {
         };
         match self.script.get(index) {
             Some(recorded) if !is_as_recorded(recorded) => {
-                let asked = Some((choice.options, choice.kind, choice.label));
-                self.diverged = Some(Divergence { index, recorded: Some(recorded.clone()), asked });
+                self.diverged = Some(Divergence::by_answer(index, Some(recorded.clone()), choice));
             }
             _ => self.made.push(choice),
         }
@@ -156,7 +175,36 @@ impl Chooser {
             && let Some(recorded) = self.script.get(self.made.len())
         {
             let index = self.made.len();
-            self.diverged = Some(Divergence { index, recorded: Some(recorded.clone()), asked: None });
+            self.diverged = Some(Divergence::unasked(index, recorded.clone()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choose::Label;
+
+    fn choice(kind: Kind, value: u32, name: Option<&str>) -> Choice {
+        Choice { kind, options: 2, value, name: name.map(str::to_owned), label: Label::named("here") }
+    }
+
+    /// What differs is said, and by the words of traces.
+    #[test]
+    fn the_two_sides_differ() {
+        let said = |recorded: Choice, now: Choice| {
+            let mut chooser = Chooser::new(vec![recorded]);
+            chooser.record(now);
+            chooser.diverged().expect("they differ").to_string()
+        };
+        let thread = |value, name| choice(Kind::Thread, value, name);
+        assert_eq!(
+            said(thread(0, None), thread(1, Some("commit"))),
+            "choice 0: recorded 2 options at here, now asked 2 options at here (answer 0, now 1 'commit')"
+        );
+        assert_eq!(
+            said(choice(Kind::CopyFailure, 1, None), choice(Kind::SlabFailure, 1, None)),
+            "choice 0: recorded 2 options at here, now asked 2 options at here (kind copy-failure, now slab-failure)"
+        );
     }
 }

@@ -56,14 +56,15 @@ pub struct LogDisk {
     pub kept: Vec<Kept>,
 }
 
-/// The crash disks of `interval`, after the events `before`, on devices that durably held `base`.
+/// The crash disks of `interval`, after the events `before`, on devices that durably held `base`; the log goes on with `after`.
 ///
 /// # Errors
-/// An event that contradicts the log before it; its index counts from the first of `before`.
+/// An event of any of the three that contradicts the log before it; its index counts from the first of `before`.
 pub fn crash_disks(
     base: Image,
     before: &[Event],
     interval: &[Event],
+    after: &[Event],
     rules: Rules,
     limits: &Limits,
 ) -> Result<LogDisks, EventError> {
@@ -87,5 +88,8 @@ pub fn crash_disks(
             }
         })
         .map_err(|at| EventError { index: before.len() + at.index, ..at })?;
+    for (index, event) in (before.len() + interval.len()..).zip(after) {
+        write_set.apply(event).map_err(|error| EventError { index, error })?;
+    }
     Ok(LogDisks { disks, crash_disks: counts.crash_disks, left_out: counts.left_out })
 }

@@ -37,7 +37,7 @@ pub(super) fn read(path: &Path) -> Result<Trace, TraceError> {
 pub(super) fn write(path: &Path, trace: &Trace) -> Result<(), RunError> {
     let written =
         std::fs::create_dir_all(folder()).and_then(|()| durable_write(path, trace.to_json().as_bytes()));
-    written.map_err(|error| RunError::Folder { path: path.to_owned(), error, unsaved: Vec::new() })
+    written.map_err(|error| RunError::unwritable(path, error, "make room there"))
 }
 
 /// What replays a trace: this very program, and of its tests the one whose thread this is.

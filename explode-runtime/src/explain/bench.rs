@@ -160,7 +160,18 @@ impl<'a, 'r> Bench<'a, 'r> {
         let left = self.bounds.budget.map(|budget| budget.saturating_sub(self.began.elapsed()));
         let budget_ms = left.map_or(u64::MAX, |left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
         let most = self.bounds.tests.saturating_sub(self.tests);
-        Until::Failing { crashes: self.trace.recovery.len() as u32, first, most, budget_ms }
+        Until::Failing { crashes: self.trace.recovery.len() as u32, only: None, first, most, budget_ms }
+    }
+
+    /// The same where the trace's crash was, if its log is another one now.
+    pub fn failing_elsewhere(&self, first: Vec<Name>) -> Until {
+        match self.failing(first) {
+            Until::Failing { crashes, first, most, budget_ms, .. } => {
+                let only = Some((self.trace.interval, self.trace.log.clone()));
+                Until::Failing { crashes, only, first, most, budget_ms }
+            }
+            until => until,
+        }
     }
 
     /// Runs a way.

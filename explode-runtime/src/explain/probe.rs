@@ -47,6 +47,9 @@ pub enum Until {
     Failing {
         /// So many of them at most.
         crashes: u32,
+        /// Only at the request for crash checks of this index, and only if the log there is not the one of this hash: where it is,
+        /// the recorded disk is the only one, as in a replay (EX-60).
+        only: Option<(u64, String)>,
         /// A disk that keeps these pieces is looked at first.
         first: Vec<Name>,
         /// So many disks are looked at, at most.

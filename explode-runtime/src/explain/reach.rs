@@ -25,7 +25,7 @@ pub struct Failure {
     pub failing: Failing,
     /// The moment of the crash, if there was one.
     pub standing: Option<Standing>,
-    /// The recorded disk was not there, or not at fault: another one of the interval was found by a search (EX-60).
+    /// The log was another one than recorded, and a disk of the interval was found by a search (EX-60).
     pub by_search: bool,
 }
 
@@ -72,6 +72,9 @@ pub fn reach(bench: &mut Bench<'_, '_>, trace: &Trace) -> Result<Reached, RunErr
             if let Outcome::Same(_, violation) = bench.attempt(&spot.pieces())? {
                 return Ok(Reached::Fails(Box::new(failure(*standing, violation, false))));
             }
+            if standing.spot.log == spot.log {
+                return Ok(Reached::Not(why));
+            }
         }
         WayEnd::Diverged(what) => return Ok(Reached::Diverged(what)),
         WayEnd::Broken(why) => return Err(RunError::Broken(why)),
@@ -79,7 +82,8 @@ pub fn reach(bench: &mut Bench<'_, '_>, trace: &Trace) -> Result<Reached, RunErr
         WayEnd::Fails(_) => {}
     }
     let first = spot.disks[0].blocks.clone();
-    match look(bench, Answers::Exactly(trace.choices.clone()), trace.mutates, first)? {
+    let until = bench.failing_elsewhere(first);
+    match look_until(bench, Answers::Exactly(trace.choices.clone()), trace.mutates, until)? {
         Look::Fails(failure) => Ok(Reached::Fails(Box::new(Failure { by_search: true, ..*failure }))),
         Look::Not(not) => Ok(Reached::Not(format!("{why}; {not}"))),
     }
@@ -104,6 +108,15 @@ pub fn look(
     first: Vec<Name>,
 ) -> Result<Look, RunError> {
     let until = bench.failing(first);
+    look_until(bench, answers, mutates, until)
+}
+
+fn look_until(
+    bench: &mut Bench<'_, '_>,
+    answers: Answers,
+    mutates: u32,
+    until: Until,
+) -> Result<Look, RunError> {
     match bench.way(answers, mutates, until)? {
         WayEnd::Stands(standing) => match bench.attempt(&standing.spot.pieces())? {
             Outcome::Same(_, violation) => Ok(Look::Fails(Box::new(failure(*standing, violation, false)))),

@@ -123,8 +123,7 @@ impl<W: Write> Human<W> {
         }
         self.told.push(told);
         self.line(word, colour, &format!("{}: {}", finding.verdict, finding.message))?;
-        let epoch = finding.epoch.map_or("without a crash", |epoch| epoch.as_str());
-        self.detail("when", &format!("epoch {epoch}, {} checks so far", finding.count))?;
+        self.detail("when", &format!("{}, {} checks so far", finding.when(), finding.count))?;
         self.detail("bug", &format!("{}  {}", finding.id, finding.signature))?;
         if let Some(profile) = &finding.profile {
             self.detail("profile", profile)?;

@@ -116,6 +116,13 @@ pub struct Finding {
     pub not_replayed: Option<String>,
 }
 
+impl Finding {
+    /// When it shows itself, for a person.
+    pub fn when(&self) -> String {
+        self.epoch.map_or_else(|| "without a crash".to_owned(), |epoch| format!("epoch {epoch}"))
+    }
+}
+
 /// What a run came to. Counts are exact; none counts replays.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Summary {

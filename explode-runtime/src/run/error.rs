@@ -19,22 +19,32 @@ pub enum RunError {
     /// The tool or a component failed.
     #[error("{0}")]
     Broken(String),
-    /// The run folder cannot be written.
-    #[error("cannot write {path}: {error}; make room there, or name a folder elsewhere with --out")]
+    /// What is kept cannot be written.
+    #[error("cannot write {path}: {error}; {hint}")]
     Folder {
         /// What could not be written.
         path: PathBuf,
         /// Why.
         error: std::io::Error,
+        /// What to do next.
+        hint: &'static str,
         /// The texts of the traces that were found and not written.
         unsaved: Vec<String>,
     },
 }
 
+/// What to do about a folder that `--out` has named, or could have.
+const OUT: &str = "make room there, or name a folder elsewhere with --out";
+
 impl RunError {
-    /// The file system refused something in a folder of ours; nothing is unsaved.
+    /// The file system refused something in a folder that is named with `--out`; nothing is unsaved.
     pub fn folder(path: &Path, error: std::io::Error) -> RunError {
-        RunError::Folder { path: path.to_owned(), error, unsaved: Vec::new() }
+        RunError::unwritable(path, error, OUT)
+    }
+
+    /// The file system refused something; `hint` says what to do next. Nothing is unsaved.
+    pub fn unwritable(path: &Path, error: std::io::Error, hint: &'static str) -> RunError {
+        RunError::Folder { path: path.to_owned(), error, hint, unsaved: Vec::new() }
     }
 
     /// The same, with the traces that are lost unless somebody says them.

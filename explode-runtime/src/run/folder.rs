@@ -2,19 +2,67 @@
 //!
 //! Whatever is kept is written durably: a temporary file, fsync, rename, fsync of the folder. It would be a shame otherwise.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::RunError;
+use super::options::UsageError;
 use crate::report::Message;
 use crate::trace::Trace;
 
-/// Where a run keeps what it finds.
+/// What every message is added to; whoever adds to it has its lock.
+const MESSAGES: &str = "run.jsonl";
+/// What to do about a folder that was there before.
+pub(super) const RESUMED: &str = "make room there, or make it writable, and resume the run again";
+
+/// Where a run keeps what it finds. As long as this is there, no other process goes on with the run.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
     messages: File,
+    /// It was there before.
+    resumed: bool,
+}
+
+/// The folder of an earlier process, kept from all others: only then is it read, and gone on with.
+#[derive(Debug)]
+pub struct Claim {
+    path: PathBuf,
+    messages: File,
+}
+
+impl Claim {
+    /// Claims a run folder.
+    ///
+    /// # Errors
+    /// It is no run folder, or the run is still going on (usage); it cannot be written.
+    pub fn of(folder: &Path) -> Result<Claim, RunError> {
+        let path = folder.join(MESSAGES);
+        let messages = File::options().append(true).open(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => {
+                let text = format!("{}: {error}; name the folder of a run, with its journal", path.display());
+                UsageError(text).into()
+            }
+            _ => RunError::unwritable(&path, error, RESUMED),
+        })?;
+        lock(&messages, folder)?;
+        Ok(Claim { path: folder.to_owned(), messages })
+    }
+}
+
+/// Takes the lock of a run, which ends with the last handle of the file. A file system that has no locks gives none.
+fn lock(messages: &File, folder: &Path) -> Result<(), RunError> {
+    match messages.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => {
+            let folder = folder.display();
+            let text = format!("{folder}: this run is still going on in another process; wait for it to end");
+            Err(UsageError(text).into())
+        }
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Err(TryLockError::Error(error)) => Err(RunError::folder(&folder.join(MESSAGES), error)),
+    }
 }
 
 impl RunFolder {
@@ -26,24 +74,25 @@ impl RunFolder {
         let path = fresh_folder(path, target)?;
         let failed = |error| RunError::folder(&path, error);
         make_folder(&path.join("traces")).map_err(failed)?;
-        let messages = File::create(path.join("run.jsonl")).map_err(failed)?;
+        let messages =
+            File::options().append(true).create_new(true).open(path.join(MESSAGES)).map_err(failed)?;
+        lock(&messages, &path)?;
         sync_folder(&path).map_err(failed)?;
-        Ok(RunFolder { path, messages })
+        Ok(RunFolder { path, messages, resumed: false })
     }
 
     /// Opens the folder of an earlier process, to add to it. A last line that is torn goes.
     ///
     /// # Errors
     /// Those of the file system.
-    pub fn reopen(path: &Path) -> Result<RunFolder, RunError> {
-        let failed = |error| RunError::folder(path, error);
+    pub fn reopen(claim: Claim) -> Result<RunFolder, RunError> {
+        let Claim { path, messages } = claim;
+        let failed = |error| RunError::unwritable(&path, error, RESUMED);
         make_folder(&path.join("traces")).map_err(failed)?;
-        let file = path.join("run.jsonl");
-        let text = fs::read(&file).map_err(failed)?;
+        let text = fs::read(path.join(MESSAGES)).map_err(failed)?;
         let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        let messages = File::options().append(true).open(&file).map_err(failed)?;
         messages.set_len(whole as u64).map_err(failed)?;
-        Ok(RunFolder { path: path.to_owned(), messages })
+        Ok(RunFolder { path, messages, resumed: true })
     }
 
     /// The folder.
@@ -65,7 +114,7 @@ impl RunFolder {
         let text = trace.to_json();
         match durable_write(&path, text.as_bytes()) {
             Ok(()) => Ok(path),
-            Err(error) => Err(RunError::folder(&path, error)),
+            Err(error) => Err(self.refused(&path, error)),
         }
     }
 
@@ -74,14 +123,19 @@ impl RunFolder {
     /// # Errors
     /// Those of the file system.
     pub fn append(&mut self, message: &Message) -> Result<(), RunError> {
-        let failed = |error| RunError::folder(&self.path.join("run.jsonl"), error);
+        let failed = |error| self.refused(&self.path.join(MESSAGES), error);
         let mut line = serde_json::to_string(message).expect("a message is plain data");
         line.push('\n');
-        self.messages.write_all(line.as_bytes()).map_err(failed)?;
+        (&self.messages).write_all(line.as_bytes()).map_err(failed)?;
         if !matches!(message, Message::Progress(_)) {
             self.messages.sync_data().map_err(failed)?;
         }
         Ok(())
+    }
+
+    /// The file system refused something in it.
+    fn refused(&self, path: &Path, error: io::Error) -> RunError {
+        if self.resumed { RunError::unwritable(path, error, RESUMED) } else { RunError::folder(path, error) }
     }
 }
 
@@ -110,8 +164,7 @@ fn free_folder(target: &str) -> Result<PathBuf, RunError> {
 pub fn fresh_folder(path: Option<&Path>, name: &str) -> Result<PathBuf, RunError> {
     let path = match path {
         Some(path) => {
-            let unfit =
-                |what| super::UsageError(format!("--out {}: {what}; name another one", path.display()));
+            let unfit = |what| UsageError(format!("--out {}: {what}; name another one", path.display()));
             if path.exists() && !path.is_dir() {
                 return Err(unfit("this is not a folder").into());
             }
@@ -127,7 +180,10 @@ pub fn fresh_folder(path: Option<&Path>, name: &str) -> Result<PathBuf, RunError
 }
 
 /// Makes a folder and those above it, durably.
-fn make_folder(path: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// Those of the file system.
+pub fn make_folder(path: &Path) -> io::Result<()> {
     let absent: Vec<&Path> = path.ancestors().take_while(|folder| !folder.exists()).collect();
     fs::create_dir_all(path)?;
     absent.into_iter().try_for_each(|folder| sync_folder(above(folder)))
@@ -164,10 +220,10 @@ pub fn durable_file(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>
 }
 
 /// The folder that a path is in.
-fn above(path: &Path) -> &Path {
+pub(super) fn above(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-fn sync_folder(folder: &Path) -> io::Result<()> {
+pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use explode_ramdisk::Event;
 
 use super::error::{Confirm, Confirmation, RunError};
-use super::folder::RunFolder;
+use super::folder::{Claim, RunFolder, above, sync_folder};
 use super::plan::Plan;
 use super::worker::Started;
 use crate::report::{Message, RunInfo};
@@ -54,10 +54,12 @@ pub trait Audience {
 /// The audience of a run in this process: a folder, a sink for the messages, and a way to replay a trace.
 pub struct Local<'a> {
     out: Option<&'a Path>,
-    /// `out` is there.
-    resume: bool,
+    /// The folder that is there, until it is opened.
+    claim: Option<Claim>,
     folder: Option<RunFolder>,
-    events: Option<EventFile>,
+    events: Option<PathBuf>,
+    /// That of `events`, once the run folder is there.
+    event_file: Option<EventFile>,
     confirm: Confirm<'a>,
     sink: &'a mut dyn FnMut(&Message),
 }
@@ -65,22 +67,26 @@ pub struct Local<'a> {
 impl<'a> Local<'a> {
     /// Without `out` the folder is the first free `explode-runs/<target>-<n>`.
     pub fn new(out: Option<&'a Path>, confirm: Confirm<'a>, sink: &'a mut dyn FnMut(&Message)) -> Local<'a> {
-        Local { out, resume: false, folder: None, events: None, confirm, sink }
+        Local { out, claim: None, folder: None, events: None, event_file: None, confirm, sink }
     }
 
     /// The same in a folder that is there: messages and traces are added to it.
-    pub fn resuming(folder: &'a Path, confirm: Confirm<'a>, sink: &'a mut dyn FnMut(&Message)) -> Local<'a> {
-        Local { resume: true, ..Local::new(Some(folder), confirm, sink) }
+    pub fn resuming(claim: Claim, confirm: Confirm<'a>, sink: &'a mut dyn FnMut(&Message)) -> Local<'a> {
+        Local { claim: Some(claim), ..Local::new(None, confirm, sink) }
     }
 
-    /// Writes the events of each unit of work to a file, as JSON lines; a mark `unit <n>` comes before those of the n-th.
+    /// Writes the events of each unit of work to a file, as JSON lines; a mark `unit <n>` comes before those of the n-th. The file
+    /// is made, or emptied, once the run folder is there.
+    pub fn write_events(&mut self, path: &Path) {
+        self.events = Some(path.to_owned());
+    }
+
+    /// The events that were written are durable from now on.
     ///
     /// # Errors
-    /// The file cannot be made.
-    pub fn write_events(&mut self, path: &Path) -> Result<(), RunError> {
-        let file = File::create(path).map_err(|error| RunError::folder(path, error))?;
-        self.events = Some(EventFile { path: path.to_owned(), file: BufWriter::new(file), units: 0 });
-        Ok(())
+    /// They cannot be written.
+    pub fn sync_events(&mut self) -> Result<(), RunError> {
+        self.event_file.as_mut().map_or(Ok(()), EventFile::sync)
     }
 
     /// The run folder, once it is there.
@@ -95,11 +101,12 @@ impl<'a> Local<'a> {
 
 impl Audience for Local<'_> {
     fn open(&mut self, target: &str) -> Result<PathBuf, RunError> {
-        let folder = match self.out {
-            Some(path) if self.resume => RunFolder::reopen(path)?,
-            out => RunFolder::create(out, target)?,
+        let folder = match self.claim.take() {
+            Some(claim) => RunFolder::reopen(claim)?,
+            None => RunFolder::create(self.out, target)?,
         };
         let folder = self.folder.insert(folder);
+        self.event_file = self.events.as_deref().map(EventFile::create).transpose()?;
         Ok(folder.path().to_owned())
     }
 
@@ -122,7 +129,7 @@ impl Audience for Local<'_> {
     }
 
     fn events(&mut self, events: &[Event]) -> Result<(), RunError> {
-        self.events.as_mut().map_or(Ok(()), |file| file.write(events))
+        self.event_file.as_mut().map_or(Ok(()), |file| file.write(events))
     }
 }
 
@@ -134,6 +141,20 @@ struct EventFile {
 }
 
 impl EventFile {
+    fn create(path: &Path) -> Result<EventFile, RunError> {
+        let file = File::create(path).map_err(|error| unwritable(path, error))?;
+        Ok(EventFile { path: path.to_owned(), file: BufWriter::new(file), units: 0 })
+    }
+
+    fn sync(&mut self) -> Result<(), RunError> {
+        let synced = self.file.get_ref().sync_all().and_then(|()| sync_folder(above(&self.path)));
+        match synced {
+            // A pipe or a terminal: nothing of it is kept.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            synced => synced.map_err(|error| unwritable(&self.path, error)),
+        }
+    }
+
     fn write(&mut self, events: &[Event]) -> Result<(), RunError> {
         self.units += 1;
         let mark = Event::Mark { name: format!("unit {}", self.units) };
@@ -141,8 +162,12 @@ impl EventFile {
             serde_json::to_writer(&mut self.file, event)?;
             self.file.write_all(b"\n")
         });
-        written.and_then(|()| self.file.flush()).map_err(|error| RunError::folder(&self.path, error))
+        written.and_then(|()| self.file.flush()).map_err(|error| unwritable(&self.path, error))
     }
+}
+
+fn unwritable(path: &Path, error: io::Error) -> RunError {
+    RunError::unwritable(path, error, "make room there, or name another file with --events")
 }
 
 /// The first message: everything that decides the run.

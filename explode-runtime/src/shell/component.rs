@@ -4,10 +4,10 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use tempfile::TempDir;
 
 use super::command::{Out, run};
 use super::placeholders::fill_component;
+use super::private::Private;
 use crate::recover::{Below, Blame, Component, Fault, Paths, Recovery};
 use crate::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 
@@ -53,7 +53,7 @@ struct CommandComponent {
 /// The private folder of a component that has a mount command.
 enum Home {
     /// In process: a new one, which goes with the component.
-    Temporary(TempDir),
+    Temporary(Private),
     /// On a kernel: always the same one.
     Place(PathBuf),
 }
@@ -98,7 +98,7 @@ impl CommandComponent {
 /// An empty folder.
 fn new_home(below: &Below<'_>) -> std::io::Result<Home> {
     if below.devices.kernel().is_none() {
-        return tempfile::Builder::new().prefix("explode-").tempdir().map(Home::Temporary);
+        return Private::new().map(Home::Temporary);
     }
     if below.place.exists() {
         remove(below.place)?;

@@ -11,8 +11,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use explode_ramdisk::{Flags, RamDisk};
-use tempfile::TempDir;
 
+use super::private::Private;
 use crate::recover::{Below, Blame, Component, Fault};
 use crate::run::{ComponentDef, Mode, Options, UsageError};
 
@@ -38,7 +38,7 @@ struct Folder {
 }
 
 struct Mounted {
-    folder: TempDir,
+    folder: Private,
     disk: RamDisk,
     /// What the disk holds: the blocks from the first to the last that is not zeroes.
     held: RefCell<Vec<u8>>,
@@ -58,7 +58,7 @@ impl Component for Folder {
         let length = u64::from_le_bytes(*length).min(ROOM_BYTES - BLOCK_BYTES as u64) as usize;
         let mut held = vec![0; BLOCK_BYTES + length.next_multiple_of(BLOCK_BYTES)];
         disk.read(0, &mut held);
-        let unpacked = tempfile::Builder::new().prefix("explode-").tempdir().and_then(|folder| {
+        let unpacked = Private::new().and_then(|folder| {
             unpack(&held[BLOCK_BYTES..BLOCK_BYTES + length], folder.path())?;
             Ok(folder)
         });

@@ -10,6 +10,7 @@ mod component;
 mod folder;
 mod no_sync;
 mod placeholders;
+mod private;
 mod programs;
 mod steps;
 
@@ -19,5 +20,6 @@ pub use component::{COMMANDS, DEF as COMPONENT};
 pub use folder::DEF as FOLDER;
 pub use no_sync::{forget_sync, run_without_sync};
 pub use placeholders::{Context, check as check_placeholders};
+pub use private::sweep;
 pub use programs::{Program, of_options as programs_of, of_text as programs};
 pub use steps::{check_arguments, check_intervals};

@@ -80,7 +80,7 @@ pub(crate) fn replay_heard(
     }
     let index = ended.choices.len();
     if let Some(recorded) = trace.choices.get(index) {
-        return Ok(Replay::Diverged(Divergence { index, recorded: Some(recorded.clone()), asked: None }));
+        return Ok(Replay::Diverged(Divergence::unasked(index, recorded.clone())));
     }
     if let Some(step) = trace.died {
         return Ok(Replay::NotReproduced(format!("step {step} came to an end")));
@@ -179,15 +179,14 @@ impl Work for Search<'_> {
     /// The trace has every answer up to the finding: whoever asks for more is on another way.
     fn fallback(&mut self, point: &Point<'_>) -> u32 {
         let asked = Some((point.options, point.kind, point.label.clone()));
-        let divergence = Divergence { index: self.trace.choices.len(), recorded: None, asked };
-        self.past_end.get_or_insert(divergence);
+        let index = self.trace.choices.len();
+        self.past_end.get_or_insert(Divergence { index, recorded: None, asked, answered: None });
         0
     }
 
     fn chosen(&mut self, choice: &Choice) {
-        let asked = Some((choice.options, choice.kind, choice.label.clone()));
-        let divergence = Divergence { index: self.trace.choices.len(), recorded: None, asked };
-        self.past_end.get_or_insert(divergence);
+        let index = self.trace.choices.len();
+        self.past_end.get_or_insert(Divergence::by_answer(index, None, choice.clone()));
     }
 
     fn about_to(&mut self, step: Step, _so_far: &SoFar<'_>) {

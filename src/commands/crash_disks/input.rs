@@ -72,6 +72,11 @@ impl Input {
         &self.events[self.from..self.to]
     }
 
+    /// The events after it: they have no disks, and must be sound all the same.
+    pub fn after(&self) -> &[Event] {
+        &self.events[self.to..]
+    }
+
     /// What is wrong with the event of this index.
     pub fn refuse(&self, index: usize, wrong: impl Display) -> Refusal {
         in_file(&self.log, format!("{} {}: {wrong}", self.unit, self.numbers[index]))

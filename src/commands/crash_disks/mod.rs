@@ -28,7 +28,8 @@ fn try_crash_disks(args: &CrashDisksArgs) -> Result<(), Refusal> {
     let seed = SampleSeed { seed: args.seed, ..SampleSeed::default() };
     let limits = Limits { limit: args.limit, samples: args.samples, seed };
     let rules = super::rules(&args.device);
-    let found = crash::crash_disks(input.base.clone(), input.before(), input.interval(), rules, &limits)
+    let (before, interval, after) = (input.before(), input.interval(), input.after());
+    let found = crash::crash_disks(input.base.clone(), before, interval, after, rules, &limits)
         .map_err(|wrong| input.refuse(wrong.index, wrong.error))?;
     for disk in &found.disks {
         output_files::write(args, disk, &input.base, input.devices)?;

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use explode_ramdisk::{BLOCK_BYTES, Disk, Image, SECTOR_BYTES};
 use explode_runtime::crash::LogDisk;
 use explode_runtime::events::write_logwrites;
-use explode_runtime::run::{Exit, durable_file, durable_write};
+use explode_runtime::run::{Exit, durable_file, durable_write, make_folder};
 
 use super::Refusal;
 use crate::cli::{CrashDisksArgs, WriteAs};
@@ -24,7 +24,7 @@ pub(super) fn write(
     let failed = |path: &Path, error: std::io::Error| {
         (Exit::Broken, format!("cannot write {}: {error}; name another folder with --write", path.display()))
     };
-    std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+    make_folder(folder).map_err(|error| failed(folder, error))?;
     for dev in 0..devices {
         let suffix = if args.write_as == WriteAs::Img { "img" } else { "log" };
         let path = folder.join(format!("{}.{dev}.{suffix}", disk.identity));

@@ -18,9 +18,7 @@ pub(super) fn any(
     most: u64,
     recovers: &mut dyn FnMut(&Digits) -> Result<Option<bool>, RunError>,
 ) -> Result<Answer, RunError> {
-    let newest = open.iter().map(|range| range.iter().copied().max().flatten()).collect();
-    let nothing = open.iter().map(|range| range.iter().copied().min().flatten()).collect();
-    for digits in [newest, nothing] {
+    for digits in extremes(open) {
         if digits != *failing && recovers(&digits)? == Some(true) {
             return Ok(Answer::Yes);
         }
@@ -31,9 +29,11 @@ pub(super) fn any(
         let mut yes = false;
         let whole = at_distance(open, failing, distance, &mut |digits| {
             some = true;
+            if looked == most {
+                return Ok(false);
+            }
             looked += 1;
             match recovers(digits)? {
-                _ if looked > most => Ok(false),
                 None => Ok(false),
                 Some(true) => {
                     yes = true;
@@ -53,6 +53,13 @@ pub(super) fn any(
         }
     }
     Ok(Answer::No(true))
+}
+
+/// The disk that keeps all that is open, and the one that keeps nothing of it.
+fn extremes(open: &[Vec<Option<u32>>]) -> [Digits; 2] {
+    let newest = open.iter().map(|range| range.iter().copied().max().flatten()).collect();
+    let nothing = open.iter().map(|range| range.iter().copied().min().flatten()).collect();
+    [newest, nothing]
 }
 
 /// The nearest disk that recovers.
@@ -77,9 +84,11 @@ pub(super) fn nearest(
     let mut looked = 0;
     for distance in 1..=failing.len() {
         let whole = at_distance(open, failing, distance, &mut |digits| {
+            if looked == most {
+                return Ok(false);
+            }
             looked += 1;
             match recovers(digits)? {
-                _ if looked > most => return Ok(false),
                 None => return Ok(false),
                 Some(true) => {
                     near.as_near += 1;
@@ -98,9 +107,7 @@ pub(super) fn nearest(
     }
     if near.as_near == 0 {
         // It is further away than could be looked at; but one of these two is known to recover, or was found by chance.
-        let newest: Digits = open.iter().map(|range| range.iter().copied().max().flatten()).collect();
-        let nothing: Digits = open.iter().map(|range| range.iter().copied().min().flatten()).collect();
-        for digits in [newest, nothing] {
+        for digits in extremes(open) {
             if near.as_near == 0 && digits != *failing && recovers(&digits)? == Some(true) {
                 (near.differs, near.as_near) = (differences(&digits), 1);
             }
@@ -167,5 +174,28 @@ mod tests {
         assert_eq!(at(1), [[None, None, None], [Some(1), None, Some(1)], [Some(1), None, Some(2)]]);
         assert_eq!(at(2), [[None, None, Some(1)], [None, None, Some(2)]]);
         assert!(at(3).is_empty());
+    }
+
+    /// No disk is asked for whose answer would be dropped.
+    #[test]
+    fn a_bound_is_a_bound() {
+        let open = vec![vec![Some(1), None]; 4];
+        let failing = vec![Some(1); 4];
+        for most in 0..4 {
+            let mut asked = 0;
+            let mut never = |_: &Digits| {
+                asked += 1;
+                Ok(Some(false))
+            };
+            assert!(matches!(any(&open, &failing, most, &mut never), Ok(Answer::No(false))));
+            assert_eq!(asked, 1 + most, "the one that keeps nothing, and so many more");
+            let mut asked = 0;
+            let mut never = |_: &Digits| {
+                asked += 1;
+                Ok(Some(false))
+            };
+            assert!(!nearest(&open, &failing, most, &mut never).unwrap().certain);
+            assert_eq!(asked, most + 1, "so many, and the one that keeps nothing");
+        }
     }
 }

@@ -22,8 +22,13 @@ impl Prober<'_> {
         let point = Point { kind: *kind, options: *options, names: &[], weights: &[], label: label.clone() };
         let is_other = self.answer(&point) != *value;
         if is_other && self.past_end.is_none() && matches!(self.order.answers, Answers::Exactly(_)) {
-            let asked = Some((*options, *kind, label.clone()));
-            self.past_end = Some(Divergence { index: self.used, recorded: None, asked });
+            // What stands there in the order was just used.
+            let index = self.used.saturating_sub(1);
+            let recorded = match &self.order.answers {
+                Answers::Exactly(answers) => answers.get(index).cloned(),
+                Answers::AsFits(_) => None,
+            };
+            self.past_end = Some(Divergence::by_answer(index, recorded, choice.clone()));
         }
     }
 
@@ -38,7 +43,7 @@ impl Prober<'_> {
                 if recorded.is_none() && self.past_end.is_none() {
                     let asked = Some((point.options, point.kind, point.label.clone()));
                     let recorded = answers.get(self.used).cloned();
-                    self.past_end = Some(Divergence { index: self.used, recorded, asked });
+                    self.past_end = Some(Divergence { index: self.used, recorded, asked, answered: None });
                 }
                 self.used += 1;
                 recorded.map_or(0, |choice| choice.value)

@@ -42,6 +42,7 @@ pub(crate) fn probe(runner: &Runner<'_>, order: &Probe, talk: &mut dyn Talk) -> 
         used: 0,
         past_end: None,
         looked: 0,
+        same_log: false,
         cut: false,
         stood: false,
         log: CallLog::default(),
@@ -54,7 +55,7 @@ pub(crate) fn probe(runner: &Runner<'_>, order: &Probe, talk: &mut dyn Talk) -> 
         Answers::Exactly(answers) => answers.get(answered).cloned(),
         Answers::AsFits(_) => None,
     };
-    let left = left.map(|recorded| Divergence { index: answered, recorded: Some(recorded), asked: None });
+    let left = left.map(|recorded| Divergence::unasked(answered, recorded));
     let end = if let Some(divergence) = prober.past_end {
         End::Diverged(divergence.to_string())
     } else {
@@ -64,7 +65,7 @@ pub(crate) fn probe(runner: &Runner<'_>, order: &Probe, talk: &mut dyn Talk) -> 
             (_, Some(divergence)) => End::Diverged(divergence.to_string()),
             (Some(Early::Violated(violation, _)), _) => End::Violated(violation),
             _ if prober.stood => End::Stood,
-            _ => End::Nothing(nothing(&order.until, prober.looked).to_owned(), prober.cut),
+            _ => End::Nothing(prober.nothing().to_owned(), prober.cut),
         }
     };
     let promise = order.error.split_once('/').and_then(|(_, promise)| {
@@ -81,16 +82,6 @@ pub(crate) fn probe(runner: &Runner<'_>, order: &Probe, talk: &mut dyn Talk) -> 
     Probed { choices, end, looked: prober.looked, promise }
 }
 
-/// Why what was looked for is not there.
-fn nothing(until: &Until, looked: u64) -> &'static str {
-    match until {
-        Until::Mutate => "mutate found nothing wrong",
-        Until::At(_) => "no crash can leave the recorded disk in the recorded epoch, with these arguments",
-        Until::Failing { .. } if looked == 0 => "no crash disk of the last mutate could be looked at",
-        Until::Failing { .. } => "no crash disk of the last mutate failed that way",
-    }
-}
-
 struct Prober<'a> {
     order: &'a Probe,
     talk: RefCell<&'a mut dyn Talk>,
@@ -103,6 +94,8 @@ struct Prober<'a> {
     used: usize,
     past_end: Option<Divergence>,
     looked: u64,
+    /// There was no search, since the log was the recorded one.
+    same_log: bool,
     /// A bound has ended the search.
     cut: bool,
     stood: bool,
@@ -114,6 +107,23 @@ struct Prober<'a> {
 impl Prober<'_> {
     fn tell(&self, said: ProbeSaid) {
         self.talk.borrow_mut().report(said);
+    }
+
+    /// Why what was looked for is not there.
+    fn nothing(&self) -> &'static str {
+        match self.order.until {
+            Until::Mutate => "mutate found nothing wrong",
+            Until::At(_) => {
+                "no crash can leave the recorded disk in the recorded epoch, with these arguments"
+            }
+            Until::Failing { .. } if self.same_log => {
+                "the log is the recorded one, so no other disk was searched for"
+            }
+            Until::Failing { .. } if self.looked == 0 => {
+                "no crash disk of the last mutate could be looked at"
+            }
+            Until::Failing { .. } => "no crash disk of the last mutate failed that way",
+        }
     }
 
     /// Choices mutate by mutate.
@@ -185,6 +195,7 @@ impl Work for Prober<'_> {
         }
         let wanted = match &self.order.until {
             Until::Mutate => false,
+            Until::Failing { only: Some((interval, _)), .. } => place.interval == *interval,
             Until::Failing { .. } => place.mutates == self.order.mutates,
             Until::At(spot) => place.interval == spot.interval,
         };
@@ -194,6 +205,12 @@ impl Work for Prober<'_> {
             let found = match &self.order.until {
                 Until::At(spot) if asked.args(spot.epoch) == spot.args => {
                     Some((spot.epoch, spot.disks.clone()))
+                }
+                Until::Failing { only: Some((_, log)), .. }
+                    if format!("{:032x}", asked.log_hash()) == *log =>
+                {
+                    self.same_log = true;
+                    None
                 }
                 _ => self.failing(judge, ask, &asked, place)?,
             };

@@ -9,6 +9,7 @@ use super::frame::unframe;
 use super::record::{Header, Record};
 use super::{Journal, MAGIC, NAME};
 use crate::run::error::RunError;
+use crate::run::folder::RESUMED;
 use crate::run::options::UsageError;
 use crate::run::plan::Plan;
 use crate::trace::Origin;
@@ -97,7 +98,7 @@ impl History {
     ) -> Result<Journal, RunError> {
         let sound = self.each(visit)?;
         let path = folder.join(NAME);
-        let failed = |error| RunError::folder(&path, error);
+        let failed = |error| RunError::unwritable(&path, error, RESUMED);
         let file = File::options().append(true).open(&path).map_err(failed)?;
         file.set_len(sound as u64).map_err(failed)?;
         let (sound, synced) = (sound as u64, Instant::now());

@@ -1,0 +1,43 @@
+//! What is written for keeps: not before a run is accepted, and what is said if it cannot be.
+
+use tempfile::tempdir;
+
+use super::{contents, stack_file};
+use crate::common::{explode_in, file};
+
+/// A file that is there already is emptied by a run, and not by one that never was.
+#[test]
+fn events_are_written_once_the_run_is_accepted() {
+    let folder = tempdir().unwrap();
+    file(folder.path(), "events", "of an earlier run");
+    stack_file(folder.path(), "true", "true");
+    explode_in(folder.path(), ["run", "stack.toml", "--out", "run", "--events", "none/events"]).expect(4);
+    explode_in(folder.path(), ["run", "stack.toml", "--out", "run", "--events", "events"])
+        .refused(&["--out run: the folder is not empty"]);
+    assert_eq!(contents(folder.path(), "events"), "of an earlier run");
+    explode_in(folder.path(), ["run", "stack.toml", "--out", "other", "--events", "events"]).expect(0);
+    assert!(contents(folder.path(), "events").starts_with("{\"e\":\"mark\",\"name\":\"unit 1\"}\n"));
+}
+
+/// The message names the option that has named the file.
+#[test]
+fn events_that_cannot_be_written_name_their_option() {
+    let folder = tempdir().unwrap();
+    stack_file(folder.path(), "true", "true");
+    for (n, (events, why)) in [
+        ("no/such/file", "No such file or directory (os error 2)"),
+        ("/dev/full", "No space left on device (os error 28)"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let ran =
+            explode_in(folder.path(), ["run", "stack.toml", "--out", &n.to_string(), "--events", events]);
+        let said = format!(
+            "error: cannot write {events}: {why}; make room there, or name another file with --events\n"
+        );
+        assert_eq!(ran.expect(4).err, said);
+    }
+    // What cannot be synced is no error: nothing of it is kept.
+    explode_in(folder.path(), ["run", "stack.toml", "--out", "pipe", "--events", "/dev/stdout"]).expect(0);
+}

@@ -1,0 +1,52 @@
+//! The command line where something else gets in its way: a second process, a reader that goes away, a full disk, a killed run,
+//! folders and logs that are not what they should be.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod kept;
+mod killed;
+mod logs;
+mod other_disk;
+mod reader;
+mod resumed;
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Longer than anything here takes, on a busy machine too.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Waits until it is so.
+#[track_caller]
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < DEADLINE, "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// What a file holds; nothing if it is not there.
+fn contents(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join(name)).unwrap_or_default()
+}
+
+/// A stack file whose checker runs these commands: in mutate, and in check.
+fn stack_file(folder: &Path, mutate: &str, check: &str) {
+    let text = format!(
+        r#"
+[run]
+depth = 2
+[[component]]
+use = "folder"
+name = "storage"
+[checker]
+name = "commands"
+mutate = [ {{ name = "it", steps = [ {{ sh = '''{mutate}''' }} ] }} ]
+check = '''{check}'''
+"#
+    );
+    common::file(folder, "stack.toml", text);
+}

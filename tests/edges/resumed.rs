@@ -1,0 +1,58 @@
+//! `--resume`: of a run that is still going on, and of what is no run folder.
+
+use std::process::{Command, Stdio};
+
+use tempfile::tempdir;
+
+use super::{contents, stack_file, wait_until};
+use crate::common::{explode_in, program};
+
+/// A second process that goes on with a run is refused as long as the first one lives, and leaves everything as it is.
+#[test]
+fn a_run_that_is_going_on_is_not_resumed() {
+    let folder = tempdir().unwrap();
+    let (go, waits) = (folder.path().join("go"), folder.path().join("waits"));
+    // The second mutate waits for a file.
+    let wait = format!(
+        "n=$(cat {{path}}/n 2>/dev/null); echo x$n > {{path}}/n; \
+         test -z \"$n\" || {{ touch {}; while ! test -e {}; do sleep 0.02; done; }}",
+        waits.display(),
+        go.display()
+    );
+    stack_file(folder.path(), &wait, "true");
+    let mut first = Command::new(program())
+        .args(["run", "stack.toml", "--out", "run"])
+        .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until("the second mutate", || waits.exists());
+    let kept =
+        || ["run.jsonl", "journal"].map(|name| std::fs::read(folder.path().join("run").join(name)).unwrap());
+    let before = kept();
+    explode_in(folder.path(), ["run", "--resume", "run"])
+        .refused(&["run: this run is still going on in another process; wait for it to end"]);
+    assert!(kept() == before, "nothing was added");
+    std::fs::write(&go, "").unwrap();
+    assert_eq!(first.wait().unwrap().code(), Some(0));
+    let whole = contents(folder.path(), "run/run.jsonl");
+    explode_in(folder.path(), ["run", "--resume", "run"]).expect(0);
+    let counts = |text: &str| {
+        let summary: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+        ["type", "states", "operations", "checked"].map(|key| summary[key].clone())
+    };
+    assert_eq!(counts(&contents(folder.path(), "run/run.jsonl")), counts(&whole));
+}
+
+/// A folder without what every run folder has is damaged input.
+#[test]
+fn a_folder_without_messages_is_refused() {
+    let folder = tempdir().unwrap();
+    stack_file(folder.path(), "true", "true");
+    explode_in(folder.path(), ["run", "stack.toml", "--out", "run"]).expect(0);
+    std::fs::remove_file(folder.path().join("run/run.jsonl")).unwrap();
+    explode_in(folder.path(), ["run", "--resume", "run"])
+        .refused(&["run/run.jsonl", "name the folder of a run, with its journal"]);
+    explode_in(folder.path(), ["run", "--resume", "nothing"])
+        .refused(&["nothing/run.jsonl", "name the folder of a run, with its journal"]);
+}
