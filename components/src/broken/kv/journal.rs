@@ -69,8 +69,8 @@ impl Journaled {
 fn read(journal: &PageJournal) -> Result<Contents, EngineError> {
     let bytes = journal.note() as usize;
     let pages = bytes.div_ceil(BLOCK) as u64;
-    let mut encoded: Vec<u8> =
-        (0..pages).map(|page| journal.read(JOURNAL.end + page)).collect::<Vec<Page>>().concat();
+    let pages = (0..pages).map(|page| journal.read(JOURNAL.end + page)).collect::<Result<Vec<Page>, _>>()?;
+    let mut encoded = pages.concat();
     encoded.truncate(bytes);
     let damaged = || EngineError::Corrupt("the pages are damaged".to_owned());
     let mut contents = Contents::new();
@@ -81,19 +81,24 @@ fn read(journal: &PageJournal) -> Result<Contents, EngineError> {
 impl KeyValue for Journaled {
     fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), EngineError> {
         let (journal, contents) = &mut *self.state.borrow_mut();
-        changes.iter().for_each(|change| change.apply(contents));
-        let encoded = encode(&as_changes(contents));
+        let mut next = contents.clone();
+        changes.iter().for_each(|change| change.apply(&mut next));
+        let encoded = encode(&as_changes(&next));
         if encoded.len().div_ceil(BLOCK) > journal.most_pages() {
             return Err(Errno::ENOSPC.into());
         }
         let page = |bytes: &[u8]| [bytes, &[0; BLOCK][bytes.len()..]].concat();
-        let pages = (JOURNAL.end..).zip(encoded.chunks(BLOCK).map(page));
-        let changed: BTreeMap<u64, Page> =
-            pages.filter(|(block, page)| journal.read(*block) != *page).collect();
+        let mut changed = BTreeMap::new();
+        for (block, page) in (JOURNAL.end..).zip(encoded.chunks(BLOCK).map(page)) {
+            if journal.read(block)? != page {
+                changed.insert(block, page);
+            }
+        }
         if !journal.has_room(changed.len()) {
             journal.checkpoint();
         }
         journal.commit(encoded.len() as u64, changed, durability);
+        *contents = next;
         self.tell(journal.sequence());
         Ok(())
     }

@@ -153,7 +153,7 @@ impl Component for ToyFsComponent {
 
     fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
         if let Some(mounted) = self.mounted.take() {
-            mounted.unmount();
+            mounted.unmount()?;
         }
         Ok(())
     }
