@@ -84,7 +84,9 @@ fn beyond(choice: &Choice) -> Option<String> {
         _ if choice.rank() == 0 => None,
         Kind::IoFailure => {
             let what = choice.name.clone().unwrap_or_else(|| label.to_string());
-            Some(format!("in it a block of the medium goes bad by choice ({what}), which no command makes it do"))
+            Some(format!(
+                "in it a block of the medium goes bad by choice ({what}), which no command makes it do"
+            ))
         }
         _ => Some(format!(
             "in it a function of the kernel or a request fails by choice ({label}), which no command makes it do"
