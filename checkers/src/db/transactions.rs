@@ -167,7 +167,10 @@ impl Transactions {
                 wanted.b.insert(n * 10, format!("b{n}"));
             }
             Step::InsertLarge => {
-                wanted.a.insert(n * 10, format!("{n:<width$}", width = self.large_chars));
+                let number = n.to_string();
+                // No width of a format is more than u16::MAX.
+                let blank = " ".repeat(self.large_chars.saturating_sub(number.len()));
+                wanted.a.insert(n * 10, number + &blank);
                 wanted.b.insert(n * 10, format!("b{n}"));
             }
             Step::Update => {
