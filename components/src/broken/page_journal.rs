@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use explode_ramdisk::{Flags, Payload, RamDisk};
+use explode_runtime::recover::Fault;
 use nix::errno::Errno;
 
 use super::record::{Frame, frame};
@@ -31,6 +32,20 @@ type Transaction = (u64, Vec<(u64, Page)>);
 
 /// Makes a block's page in a transaction, when it is replayed, what is to be there, given what was there before.
 pub type Merge = fn(block: u64, before: &Page, page: &mut Page);
+
+/// A disk that is too small for what stands on it is not formatted.
+///
+/// # Errors
+/// It has fewer sectors than these.
+pub fn has_room(disk: &RamDisk, least: u64) -> Result<(), Fault> {
+    if disk.sectors() < least {
+        return Err(Fault::new(format!(
+            "needs a disk of {least} sectors at least, and has {}",
+            disk.sectors()
+        )));
+    }
+    Ok(())
+}
 
 /// What is wrong with a journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

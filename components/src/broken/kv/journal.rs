@@ -13,7 +13,7 @@ use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 use nix::errno::Errno;
 
 use super::{Kind, StoreComponent};
-use crate::broken::page_journal::{BLOCK, Bug, Page, PageJournal};
+use crate::broken::page_journal::{BLOCK, Bug, Page, PageJournal, SECTORS, has_room};
 use crate::broken::record::{as_changes, decode, encode};
 use crate::engine::{Change, Contents, Durability, EngineError, KeyValue};
 
@@ -33,6 +33,8 @@ pub const DEF: ComponentDef = ComponentDef {
 
 /// The blocks of the journal; the pages are behind it.
 const JOURNAL: std::ops::Range<u64> = 0..64;
+/// The journal, a page, and the last sector.
+const LEAST_SECTORS: u64 = (JOURNAL.end + 1) * SECTORS + 1;
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(StoreComponent::boxed(options.one_of("bug", &Bug::WORDS)?))
@@ -45,7 +47,9 @@ struct Journaled {
 
 impl Kind for Bug {
     fn create(&self, below: &Below<'_>) -> Result<(), Fault> {
-        PageJournal::format(below.disk(0)?, *self, JOURNAL);
+        let disk = below.disk(0)?;
+        has_room(&disk, LEAST_SECTORS)?;
+        PageJournal::format(disk, *self, JOURNAL);
         Ok(())
     }
 
@@ -84,7 +88,8 @@ impl KeyValue for Journaled {
         let mut next = contents.clone();
         changes.iter().for_each(|change| change.apply(&mut next));
         let encoded = encode(&as_changes(&next));
-        if encoded.len().div_ceil(BLOCK) > journal.most_pages() {
+        let room = ((self.disk.sectors() - 1) / SECTORS - JOURNAL.end) as usize;
+        if encoded.len().div_ceil(BLOCK) > journal.most_pages().min(room) {
             return Err(Errno::ENOSPC.into());
         }
         let page = |bytes: &[u8]| [bytes, &[0; BLOCK][bytes.len()..]].concat();

@@ -19,6 +19,8 @@ use crate::engine::{Durability, EngineError};
 /// Two or three transactions fit in, so that there are checkpoints soon.
 const JOURNAL: std::ops::Range<u64> = 0..14;
 const INODES: std::ops::Range<u64> = 14..15;
+/// The journal, the inodes, and one block of contents.
+pub const LEAST_SECTORS: u64 = (INODES.end + 1) * SECTORS;
 /// Inodes of a block, side by side.
 pub const PER_BLOCK: u32 = (BLOCK / INODE) as u32;
 /// The root directory.
