@@ -2,15 +2,12 @@
 
 use explode_runtime::check::{Profile, Promise};
 use explode_runtime::recover::{Layer, StackSpec};
-use explode_runtime::run::{CheckerDef, Exit, Mode, OptionDef, OptionValue, Registry, Target, UsageError};
+use explode_runtime::run::{CheckerDef, Exit, Mode, OptionDef, Registry, Target, UsageError};
 use serde_json::{Value, json};
 
 use crate::cli::{Format, ListArgs, What};
 use crate::matrix::Row;
 use crate::output;
-
-/// A text of more bytes is not shown in a line.
-const LONG: usize = 32;
 
 /// Lists what can be named.
 pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
@@ -129,7 +126,7 @@ fn stacks(registry: &Registry) -> Vec<Value> {
     let line = |(stack, targets): (&StackSpec, Vec<&str>)| {
         let top = stack.0.last().map_or("", |layer| layer.component.as_str());
         let plain = registry.stack_of(top).is_ok_and(|plain| plain == *stack);
-        let layers: Vec<String> = stack.0.iter().map(layer).collect();
+        let layers: Vec<String> = stack.0.iter().map(Layer::shown).collect();
         json!({
             "type": "stack",
             "name": if plain { top } else { targets[0] },
@@ -140,14 +137,6 @@ fn stacks(registry: &Registry) -> Vec<Value> {
         })
     };
     stacks.into_iter().map(line).collect()
-}
-
-/// A layer with its options; of long texts only that they are there.
-fn layer(layer: &Layer) -> String {
-    let short = |value: String| if value.len() > LONG { "...".to_owned() } else { value };
-    let option = |(name, value): (&str, &OptionValue)| format!("{name}={}", short(value.to_string()));
-    let options: Vec<String> = layer.options.iter().map(option).collect();
-    if options.is_empty() { layer.name.clone() } else { format!("{}({})", layer.name, options.join(", ")) }
 }
 
 fn named(kind: &str, name: &str, modes: &str, about: &str, options: &[OptionDef]) -> Value {

@@ -40,6 +40,23 @@ pub struct Layer {
     pub options: Options,
 }
 
+/// Of an option whose text has more bytes a line shows only that it is there.
+const LONG: usize = 32;
+
+impl Layer {
+    /// Its name with its options, for a line that a person reads: of long texts only that they are there, and of a layer made of
+    /// commands the name alone, for they stand in the stack file, and in each trace.
+    pub fn shown(&self) -> String {
+        if self.component == shell::COMPONENT.name || self.options.is_empty() {
+            return self.name.clone();
+        }
+        let short = |text: String| if text.len() > LONG { "...".to_owned() } else { text };
+        let options: Vec<String> =
+            self.options.iter().map(|(name, value)| format!("{name}={}", short(value.to_string()))).collect();
+        format!("{}({})", self.name, options.join(", "))
+    }
+}
+
 /// A stack's description, bottom first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
