@@ -40,10 +40,15 @@ pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
         let checker = |def: &CheckerDef| named("checker", def.name, "mem,vm,here", def.about, def.options);
         lines.extend(registry.checkers.iter().map(checker));
     }
-    for line in lines {
+    let width = |kind: &Value| {
+        let names =
+            lines.iter().filter(|line| line["type"] == *kind).filter_map(|line| line["name"].as_str());
+        names.map(str::len).max().unwrap_or_default()
+    };
+    for line in &lines {
         match args.format {
             Format::Jsonl => output::line(&line.to_string()),
-            Format::Human => output::line(&text(&line)),
+            Format::Human => output::line(&text(line, width(&line["type"]))),
         }
     }
     Exit::Clean
@@ -145,20 +150,22 @@ fn named(kind: &str, name: &str, modes: &str, about: &str, options: &[OptionDef]
     json!({ "type": kind, "name": name, "in": modes, "about": about, "options": options })
 }
 
-fn text(line: &Value) -> String {
+/// A line for a person, and those that belong to it; names take so many columns.
+fn text(line: &Value, width: usize) -> String {
     let word = |key: &str| line[key].as_str().unwrap_or_default();
-    let head = format!("{:<10} {:<20} {:<11} {}", word("type"), word("name"), word("in"), word("about"));
+    let head = format!("{:<10} {:<width$} {:<11} {}", word("type"), word("name"), word("in"), word("about"));
+    let more = 10 + 1 + width + 1 + 11 + 1;
     match (line["depth"].as_u64(), line["options"].as_array()) {
         (Some(depth), _) => {
             let (expect, limit, samples) = (word("expect"), &line["limit"], &line["samples"]);
             format!(
-                "{head}\n{:44}expect {expect}; depth {depth}, limit {limit}, samples {samples}, crash-depth {}",
+                "{head}\n{:more$}expect {expect}; depth {depth}, limit {limit}, samples {samples}, crash-depth {}",
                 "", line["crash_depth"]
             )
         }
         (None, Some(options)) => options.iter().fold(head, |text, option| {
             let word = |key: &str| option[key].as_str().unwrap_or_default();
-            format!("{text}\n{:44}{}={}  {}", "", word("name"), word("default"), word("about"))
+            format!("{text}\n{:more$}{}={}  {}", "", word("name"), word("default"), word("about"))
         }),
         (None, None) => head,
     }
