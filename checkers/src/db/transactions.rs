@@ -128,6 +128,10 @@ impl Checker for Transactions {
         cx.check_crashes_end(self, &args)
     }
 
+    fn unsupported(&self, stack: &Stack) -> Option<String> {
+        stack.engine::<Database>().err().map(|wrong| wrong.to_string())
+    }
+
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let database = stack.engine::<Database>()?;
         let unreadable = |error: Error| {

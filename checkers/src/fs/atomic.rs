@@ -261,6 +261,10 @@ impl Atomic {
         }
     }
 }
+    fn unsupported(&self, stack: &Stack) -> Option<String> {
+        stack.files().err().map(|wrong| wrong.to_string())
+    }
+
 
 impl Checker for Atomic {
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {

@@ -198,6 +198,10 @@ fn judge(files: &dyn Files, allowed: &[Version]) -> Result<(), Failure> {
         return wrong(Verdict::Lost, promise, format!("{text}: there are zeroes in it"));
     }
     wrong(Verdict::Corrupt, promise, text)
+    fn unsupported(&self, stack: &Stack) -> Option<String> {
+        stack.files().err().map(|wrong| wrong.to_string())
+    }
+
 }
 
 impl Checker for Replaced {

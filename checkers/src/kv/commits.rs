@@ -163,6 +163,10 @@ impl Checker for Commits {
         cx.check_crashes_end(self, &args)
     }
 
+    fn unsupported(&self, stack: &Stack) -> Option<String> {
+        stack.engine::<Store>().err().map(|wrong| wrong.to_string())
+    }
+
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let found = stack.engine::<Store>()?.0.contents().map_err(|error| match error {
             EngineError::Corrupt(what) => Violation::new(Verdict::Corrupt, INTACT, what).into(),

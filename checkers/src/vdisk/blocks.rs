@@ -183,6 +183,10 @@ impl Checker for Blocks {
         cx.check_crashes_end(self, &[])
     }
 
+    fn unsupported(&self, stack: &Stack) -> Option<String> {
+        stack.disk().err().map(|wrong| wrong.to_string())
+    }
+
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let (disk, storage) = (stack.disk()?, stack.devices().storage()?);
         let either = |(before, after): (&Versions, &Versions)| [before.clone(), after.clone()].concat();

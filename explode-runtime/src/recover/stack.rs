@@ -276,9 +276,7 @@ impl Stack {
                 Some(log) => Ok(log.around(files)),
                 None => Ok(files),
             },
-            other => {
-                Err(Fault::new(format!("this checker needs files, and the stack's top offers {other:?}")))
-            }
+            other => Err(wrong_top("files", &other)),
         }
     }
 
@@ -286,21 +284,18 @@ impl Stack {
     pub fn disk(&self) -> Result<RamDisk, Fault> {
         match self.top() {
             Surface::Disk(disk) => Ok(disk),
-            other => {
-                Err(Fault::new(format!("this checker needs a disk, and the stack's top offers {other:?}")))
-            }
+            other => Err(wrong_top("a simulated disk", &other)),
         }
     }
 
     /// The engine that the top component offers.
     pub fn engine<T: Any>(&self) -> Result<Rc<T>, Fault> {
-        let wrong = |other: &Surface| {
-            let wanted = std::any::type_name::<T>();
-            Fault::new(format!("this checker needs a {wanted}, and the stack's top offers {other:?}"))
-        };
+        let wanted = || format!("an engine ({})", last_segment(std::any::type_name::<T>()));
         match self.top() {
-            Surface::Engine(engine) => engine.downcast().map_err(|engine| wrong(&Surface::Engine(engine))),
-            other => Err(wrong(&other)),
+            Surface::Engine(engine) => engine.downcast().map_err(|_| {
+                Fault::new(format!("this checker needs {}, and the stack's top offers another", wanted()))
+            }),
+            other => Err(wrong_top(&wanted(), &other)),
         }
     }
 
@@ -530,5 +525,47 @@ fn places(devices: &Devices) -> &'static Path {
 impl std::fmt::Debug for Stack {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.levels.iter().map(|level| &level.name)).finish()
+    }
+}
+
+/// The top of a stack is not what its checker drives.
+fn wrong_top(wanted: &str, found: &Surface) -> Fault {
+    Fault::new(format!("this checker needs {wanted}, and the stack's top offers {found:?}"))
+}
+
+/// A type's name without the modules that it is in.
+fn last_segment(name: &str) -> &str {
+    let path = name.split('<').next().unwrap_or(name);
+    path.rsplit("::").next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Layer, last_segment};
+    use crate::run::Options;
+    use crate::shell;
+
+    #[test]
+    fn a_layer_is_shown_with_its_short_options() {
+        let layer = |component: &str, options: Options| Layer {
+            name: "db".to_owned(),
+            component: component.to_owned(),
+            children: Vec::new(),
+            options,
+        };
+        assert_eq!(layer("sqlite", Options::none()).shown(), "db");
+        let options = Options::none().with("schema", "x".repeat(33)).with("mode", "x".repeat(32));
+        assert_eq!(
+            layer("sqlite", options.clone()).shown(),
+            format!("db(mode={}, schema=...)", "x".repeat(32))
+        );
+        assert_eq!(layer(shell::COMPONENT.name, options).shown(), "db");
+    }
+
+    #[test]
+    fn a_type_is_told_without_its_modules() {
+        for (name, told) in [("Folder", "Folder"), ("a::b::Folder", "Folder"), ("a::Of<b::C>", "Of")] {
+            assert_eq!(last_segment(name), told);
+        }
     }
 }

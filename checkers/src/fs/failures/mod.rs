@@ -79,6 +79,10 @@ impl Failures {
         let message = format!("{}, and{disk} {difference}", self.last);
         Err(Violation::new(Verdict::Corrupt, format!("{}{on_disk}", self.last.promise()), message).into())
     }
+    fn unsupported(&self, stack: &Stack) -> Option<String> {
+        stack.files().err().map(|wrong| wrong.to_string())
+    }
+
 }
 
 impl Checker for Failures {

@@ -169,6 +169,10 @@ impl Reasonable {
         !self.excluded.contains(call.synced())
     }
 }
+    fn unsupported(&self, stack: &Stack) -> Option<String> {
+        stack.files().err().map(|wrong| wrong.to_string())
+    }
+
 
 impl Checker for Reasonable {
     fn probes(&self) -> bool {

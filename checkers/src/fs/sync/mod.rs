@@ -195,6 +195,10 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
         others: None,
     }))
 }
+    fn unsupported(&self, stack: &Stack) -> Option<String> {
+        stack.files().err().map(|wrong| wrong.to_string())
+    }
+
 
 impl Checker for Sync {
     fn init(&mut self, stack: &Stack) -> Result<(), Fault> {

@@ -116,8 +116,10 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 
 impl Checker for Ways {
     fn unsupported(&self, stack: &Stack) -> Option<String> {
-        let files = stack.files().ok()?;
-        self.way.unsupported(files.as_ref())
+        match stack.files() {
+            Ok(files) => self.way.unsupported(files.as_ref()),
+            Err(wrong) => Some(wrong.to_string()),
+        }
     }
 
     fn begins_with_files(&self) -> bool {
