@@ -29,8 +29,9 @@
 //! there, in any combination, that a rename is atomic included; what replaces a name may be missing together with what it replaces.
 //! What has lost its last name may be anything while its name can come back, for its inode and its blocks may be another's by then.
 //! So it is with an exchange, unless `exchange=whole` says that it is there whole or not at all, as a journal does it (Linux,
-//! Documentation/filesystems/ext4/journal.rst: "guaranteeing the atomicity of whatever gets written through the journal"). A symbolic link cannot be opened, so only
-//! sync forces it; before that it may hold nothing. msync forces what was stored (POSIX, msync), in a file that is there.
+//! Documentation/filesystems/ext4/journal.rst: "guaranteeing the atomicity of whatever gets written through the journal"). A symbolic
+//! link cannot be opened, so only sync forces it; before that it may hold nothing. msync forces what was stored (POSIX, msync), in a
+//! file that is there.
 //! That unsynced contents are not somebody else's is written down for some file systems only (ext4's data=ordered), so
 //! `unsynced-contents` is the one line that asks for more than POSIX; `unsynced=any` takes it back.
 

@@ -1,8 +1,9 @@
 //! Each way to make changes durable does what it promises (EX-101, EX-117): one way a run, after every call of the generic core.
 //!
 //! mutate makes one of the eight system calls on one node of the tree ([`topology`](super::topology)), and compares the file system
-//! with the abstract one (EX-98), which begins with what the stack's files begin with. Then it forces what was done, the way that the option `way` says; then every disk that a crash could
-//! leave right then is checked. All that was forced before and not changed since is looked at again, too.
+//! with the abstract one (EX-98), which begins with what the stack's files begin with. Then it forces what was done, the way that the
+//! option `way` says; then every disk that a crash could leave right then is checked. All that was forced before and not changed since
+//! is looked at again, too.
 //!
 //! # What each way promises
 //!
