@@ -2,17 +2,17 @@
 //!
 //! Every mutate is one transaction over two tables, committed or rolled back, or a checkpoint. Each committed transaction
 //! leaves contents that never were before, so a recovered database says by its contents which prefix of the history it holds.
-
-use std::hash::Hash as _;
+//!
+//! A choice is known by the line that it is made in: recorded traces replay, and samples are the same for the same seed, as long as
+//! that line stays where it is.
 
 use explode_components::db::sqlite::profile::{ATOMIC, CHECKPOINTED, DURABLE, INTACT, ISOLATED, LAST_COMMIT};
 use explode_components::db::sqlite::rusqlite::Row;
 use explode_components::db::sqlite::{Database, Error};
-use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation, digest};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Fault, Stack};
 use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
-use xxhash_rust::xxh3::Xxh3;
 
 use super::contents::Contents;
 
@@ -150,9 +150,7 @@ impl Checker for Transactions {
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        let mut hasher = Xxh3::new();
-        (&self.history, &self.rolled_back, self.allowed).hash(&mut hasher);
-        Some(hasher.digest128().to_le_bytes().to_vec())
+        Some(digest((&self.history, &self.rolled_back, self.allowed)))
     }
 
     fn fork(&self) -> Option<Box<dyn Checker>> {

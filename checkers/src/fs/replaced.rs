@@ -17,16 +17,13 @@
 //! old one may be given back already, and the name not lead to the new one yet. So a fsync that lies is told by these words, too; what
 //! fsync alone promises is asked for by `fs-ways`.
 
-use std::hash::Hash as _;
-
 use explode_ramdisk::files::{Files, Kind, OpenFlags, Result as FilesResult};
-use explode_runtime::check::{Checker, Contents, Cx, Demand, Failure, Verdict, Violation};
+use explode_runtime::check::{Checker, Contents, Cx, Demand, Failure, Verdict, Violation, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Stack, StackSpec};
 use explode_runtime::run::{Bounds, CheckerDef, OptionDef, Options, Target, UsageError};
 use nix::errno::Errno;
-use xxhash_rust::xxh3::Xxh3;
 
 use super::sync::pattern::pattern;
 
@@ -198,13 +195,13 @@ fn judge(files: &dyn Files, allowed: &[Version]) -> Result<(), Failure> {
         return wrong(Verdict::Lost, promise, format!("{text}: there are zeroes in it"));
     }
     wrong(Verdict::Corrupt, promise, text)
+}
+
+impl Checker for Replaced {
     fn unsupported(&self, stack: &Stack) -> Option<String> {
         stack.files().err().map(|wrong| wrong.to_string())
     }
 
-}
-
-impl Checker for Replaced {
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let files = cx.stack().files()?;
         let broken = |step: &str, errno: Errno| Failure::Broken(format!("{step}: {errno}"));
@@ -230,9 +227,7 @@ impl Checker for Replaced {
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        let mut hasher = Xxh3::new();
-        (&self.during, &self.now).hash(&mut hasher);
-        Some(hasher.digest128().to_le_bytes().to_vec())
+        Some(digest((&self.during, &self.now)))
     }
 
     fn fork(&self) -> Option<Box<dyn Checker>> {

@@ -22,17 +22,14 @@ mod shutdown;
 mod targets;
 mod tree;
 
-use std::hash::Hash as _;
-
 use explode_ramdisk::files::{Files, Granule, SimFiles};
 use explode_ramdisk::{Image, Recording, Storage};
-use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Fault, Stack};
 use explode_runtime::run::{CheckerDef, Options, UsageError};
 use nix::errno::Errno;
-use xxhash_rust::xxh3::Xxh3;
 
 use call::{Call, Ended};
 use shutdown::Down;
@@ -79,13 +76,13 @@ impl Failures {
         let message = format!("{}, and{disk} {difference}", self.last);
         Err(Violation::new(Verdict::Corrupt, format!("{}{on_disk}", self.last.promise()), message).into())
     }
+}
+
+impl Checker for Failures {
     fn unsupported(&self, stack: &Stack) -> Option<String> {
         stack.files().err().map(|wrong| wrong.to_string())
     }
 
-}
-
-impl Checker for Failures {
     fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
         for files in [stack.files()?.as_ref(), &self.model] {
             call::prepare(files)?;
@@ -155,8 +152,6 @@ impl Checker for Failures {
 
     fn check_key(&self) -> Option<Vec<u8>> {
         let tree = Tree::of(&self.model).ok()?;
-        let mut hasher = Xxh3::new();
-        (tree, self.last.to_string(), &self.down).hash(&mut hasher);
-        Some(hasher.digest128().to_le_bytes().to_vec())
+        Some(digest((tree, self.last.to_string(), &self.down)))
     }
 }

@@ -49,14 +49,11 @@ mod targets;
 mod tests;
 mod tree;
 
-use std::hash::Hash as _;
-
-use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure, Verdict, Violation};
+use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure, Verdict, Violation, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Fault, Stack};
 use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
-use xxhash_rust::xxh3::Xxh3;
 
 use super::sync::Call as By;
 use super::topology::{self, Abstract, CALLS, DIRS, FAR, FILES, Limits, probe};
@@ -170,12 +167,12 @@ impl Reasonable {
         !self.excluded.contains(call.synced())
     }
 }
+
+impl Checker for Reasonable {
     fn unsupported(&self, stack: &Stack) -> Option<String> {
         stack.files().err().map(|wrong| wrong.to_string())
     }
 
-
-impl Checker for Reasonable {
     fn probes(&self) -> bool {
         self.limits.calls.need_a_probe()
     }
@@ -227,9 +224,7 @@ impl Checker for Reasonable {
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        let mut hasher = Xxh3::new();
-        (&self.fs, &self.during, &self.now).hash(&mut hasher);
-        Some(hasher.digest128().to_le_bytes().to_vec())
+        Some(digest((&self.fs, &self.during, &self.now)))
     }
 
     fn fork(&self) -> Option<Box<dyn Checker>> {

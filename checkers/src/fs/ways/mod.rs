@@ -34,14 +34,11 @@ mod forced;
 mod targets;
 mod way;
 
-use std::hash::Hash as _;
-
-use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure, Violation};
+use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure, Violation, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Fault, Stack};
 use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
-use xxhash_rust::xxh3::Xxh3;
 
 use super::sync::Call as By;
 use super::sync::promise::{self, Promise};
@@ -208,10 +205,10 @@ impl Checker for Ways {
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        let mut hasher = Xxh3::new();
-        self.promises.hash(&mut hasher);
-        self.others.iter().for_each(|others| others.hash(&mut hasher));
-        Some(hasher.digest128().to_le_bytes().to_vec())
+        Some(match &self.others {
+            None => digest(&self.promises),
+            Some(others) => digest((&self.promises, others)),
+        })
     }
 
     fn fork(&self) -> Option<Box<dyn Checker>> {
