@@ -554,11 +554,9 @@ mod tests {
             options,
         };
         assert_eq!(layer("sqlite", Options::none()).shown(), "db");
-        let options = Options::none().with("schema", "x".repeat(33)).with("mode", "x".repeat(32));
-        assert_eq!(
-            layer("sqlite", options.clone()).shown(),
-            format!("db(mode={}, schema=...)", "x".repeat(32))
-        );
+        let (long, short) = ("x".repeat(33), "x".repeat(32));
+        let options = Options::none().with("schema", long.as_str()).with("mode", short.as_str());
+        assert_eq!(layer("sqlite", options.clone()).shown(), format!("db(mode={short}, schema=...)"));
         assert_eq!(layer(shell::COMPONENT.name, options).shown(), "db");
     }
 
