@@ -12,10 +12,10 @@
 //! | `flushed-name`, `flushed-contents` | the same where nothing was replaced since it was forced (fsync(2)) |
 //! | `kind`, `readable` | it is a file, and can be read |
 //!
-//! rename(2) promises the first to other processes, and says nothing of crashes: journals of metadata promise it. The second is a promise of
-//! ext3 and ext4 (auto_da_alloc). A profile may exclude both. While a file is replaced nobody else promises what it holds, forced or not: the
-//! old one may be given back already, and the name not lead to the new one yet. So a fsync that lies is told by these words, too; what
-//! fsync alone promises is asked for by `fs-ways`.
+//! rename(2) promises the first to other processes, and says nothing of crashes: journals of metadata promise it. The second is a
+//! promise of ext3 and ext4 (auto_da_alloc). A profile may exclude both. While a file is replaced nobody else promises what it holds,
+//! forced or not: the old one may be given back already, and the name not lead to the new one yet. So a fsync that lies is told by
+//! these words, too; what fsync alone promises is asked for by `fs-ways`.
 
 use explode_ramdisk::files::{Files, Kind, OpenFlags, Result as FilesResult};
 use explode_runtime::check::{Checker, Contents, Cx, Demand, Failure, Verdict, Violation, digest};
