@@ -9,12 +9,10 @@ use tempfile::tempdir;
 
 use common::{explode, explode_in, of_type};
 
-/// The lines of a run of two mutates with such faults.
+/// The lines of a run of two mutates with such an option.
 fn run(code: i32, target: &str, faults: &str) -> Vec<Value> {
     let folder = tempdir().unwrap();
-    let args = format!(
-        "run {target} --set simfiles.faults={faults} --depth 2 --require-complete --format jsonl --out run"
-    );
+    let args = format!("run {target} --set {faults} --depth 2 --require-complete --format jsonl --out run");
     explode_in(folder.path(), args.split_whitespace()).expect(code).json()
 }
 
@@ -27,20 +25,34 @@ fn counts(lines: &[Value]) -> Vec<u64> {
 /// there is one more.
 #[test]
 fn sqlite_says_that_it_cannot_read() {
-    assert_eq!(counts(&run(0, "sqlite-extra", "unreadable")), [43, 84, 168, 0, 0]);
-    assert_eq!(counts(&run(0, "sqlite-full-wal", "unreadable")), [107, 144, 252, 0, 0]);
+    assert_eq!(counts(&run(0, "sqlite-extra", "simfiles.faults=unreadable")), [43, 84, 168, 0, 0]);
+    assert_eq!(counts(&run(0, "sqlite-full-wal", "simfiles.faults=unreadable")), [107, 144, 252, 0, 0]);
 }
 
 /// It has no checksums but those of the WAL, which end at the first that is wrong: what was committed behind it is gone.
 #[test]
 fn sqlite_takes_garbage_for_what_it_is() {
-    let lines = run(1, "sqlite-full-wal", "garbage");
+    let lines = run(1, "sqlite-full-wal", "simfiles.faults=garbage");
     assert_eq!(counts(&lines)[3..], [5, 0]);
     let findings = of_type(&lines, "finding");
     assert!(findings.iter().all(|finding| finding["replayed"] == true));
     let verdicts: BTreeSet<&str> =
         findings.iter().map(|finding| finding["verdict"].as_str().unwrap()).collect();
     assert_eq!(verdicts, ["corrupt", "lost", "recover-failed"].into());
+}
+
+/// On a disk: what cannot be read is an error of the call, and of the mount; and whatever garbage says, nothing breaks.
+#[test]
+fn small_systems_on_a_disk_go_on_or_say_that_they_cannot() {
+    for (target, code, expected) in [
+        ("toyfs", 1, [1641, 1997, 3336, 10, 0]),
+        ("toyfs-versions", 1, [1579, 1993, 3328, 8, 0]),
+        ("toyfs-in-place", 1, [472, 755, 1386, 10, 0]),
+        ("journal-kv", 1, [148, 235, 445, 2, 0]),
+    ] {
+        assert_eq!(counts(&run(code, target, "ramdisk.faults=both")), expected, "{target}");
+    }
+    assert_eq!(counts(&run(0, "journal-kv", "ramdisk.faults=unreadable")), [146, 145, 265, 0, 0]);
 }
 
 #[test]

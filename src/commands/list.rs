@@ -2,15 +2,12 @@
 
 use explode_runtime::check::{Profile, Promise};
 use explode_runtime::recover::{Layer, StackSpec};
-use explode_runtime::run::{CheckerDef, Exit, Mode, OptionDef, OptionValue, Registry, Target, UsageError};
+use explode_runtime::run::{CheckerDef, Exit, Mode, OptionDef, Registry, Target, UsageError};
 use serde_json::{Value, json};
 
 use crate::cli::{Format, ListArgs, What};
 use crate::matrix::Row;
 use crate::output;
-
-/// A text of more bytes is not shown in a line.
-const LONG: usize = 32;
 
 /// Lists what can be named.
 pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
@@ -43,10 +40,15 @@ pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
         let checker = |def: &CheckerDef| named("checker", def.name, "mem,vm,here", def.about, def.options);
         lines.extend(registry.checkers.iter().map(checker));
     }
-    for line in lines {
+    let width = |kind: &Value| {
+        let names =
+            lines.iter().filter(|line| line["type"] == *kind).filter_map(|line| line["name"].as_str());
+        names.map(str::len).max().unwrap_or_default()
+    };
+    for line in &lines {
         match args.format {
             Format::Jsonl => output::line(&line.to_string()),
-            Format::Human => output::line(&text(&line)),
+            Format::Human => output::line(&text(line, width(&line["type"]))),
         }
     }
     Exit::Clean
@@ -129,7 +131,7 @@ fn stacks(registry: &Registry) -> Vec<Value> {
     let line = |(stack, targets): (&StackSpec, Vec<&str>)| {
         let top = stack.0.last().map_or("", |layer| layer.component.as_str());
         let plain = registry.stack_of(top).is_ok_and(|plain| plain == *stack);
-        let layers: Vec<String> = stack.0.iter().map(layer).collect();
+        let layers: Vec<String> = stack.0.iter().map(Layer::shown).collect();
         json!({
             "type": "stack",
             "name": if plain { top } else { targets[0] },
@@ -142,34 +144,28 @@ fn stacks(registry: &Registry) -> Vec<Value> {
     stacks.into_iter().map(line).collect()
 }
 
-/// A layer with its options; of long texts only that they are there.
-fn layer(layer: &Layer) -> String {
-    let short = |value: String| if value.len() > LONG { "...".to_owned() } else { value };
-    let option = |(name, value): (&str, &OptionValue)| format!("{name}={}", short(value.to_string()));
-    let options: Vec<String> = layer.options.iter().map(option).collect();
-    if options.is_empty() { layer.name.clone() } else { format!("{}({})", layer.name, options.join(", ")) }
-}
-
 fn named(kind: &str, name: &str, modes: &str, about: &str, options: &[OptionDef]) -> Value {
     let option = |def: &OptionDef| json!({ "name": def.name, "about": def.about, "default": def.default });
     let options: Vec<Value> = options.iter().map(option).collect();
     json!({ "type": kind, "name": name, "in": modes, "about": about, "options": options })
 }
 
-fn text(line: &Value) -> String {
+/// A line for a person, and those that belong to it; names take so many columns.
+fn text(line: &Value, width: usize) -> String {
     let word = |key: &str| line[key].as_str().unwrap_or_default();
-    let head = format!("{:<10} {:<20} {:<11} {}", word("type"), word("name"), word("in"), word("about"));
+    let head = format!("{:<10} {:<width$} {:<11} {}", word("type"), word("name"), word("in"), word("about"));
+    let more = 10 + 1 + width + 1 + 11 + 1;
     match (line["depth"].as_u64(), line["options"].as_array()) {
         (Some(depth), _) => {
             let (expect, limit, samples) = (word("expect"), &line["limit"], &line["samples"]);
             format!(
-                "{head}\n{:44}expect {expect}; depth {depth}, limit {limit}, samples {samples}, crash-depth {}",
+                "{head}\n{:more$}expect {expect}; depth {depth}, limit {limit}, samples {samples}, crash-depth {}",
                 "", line["crash_depth"]
             )
         }
         (None, Some(options)) => options.iter().fold(head, |text, option| {
             let word = |key: &str| option[key].as_str().unwrap_or_default();
-            format!("{text}\n{:44}{}={}  {}", "", word("name"), word("default"), word("about"))
+            format!("{text}\n{:more$}{}={}  {}", "", word("name"), word("default"), word("about"))
         }),
         (None, None) => head,
     }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use explode_runtime::check::Verdict;
 use explode_runtime::explain::Bounds;
 use explode_runtime::minimise::{Minimised, Size, Smaller};
 use explode_runtime::report::quoted;
@@ -31,16 +32,16 @@ pub fn minimise(registry: &Registry, args: &MinimiseArgs) -> Exit {
     let bounds = Bounds { budget: Some(Duration::from_millis(args.budget)), tests: args.tests };
     let smaller = match crew::minimise(&trace, bounds) {
         Ok(Minimised::Smaller(smaller)) => *smaller,
-        Ok(Minimised::NotReproduced(why)) => return not_there(args, &trace, "ok", &why),
-        Ok(Minimised::Diverged(what)) => return not_there(args, &trace, "diverged", &what),
+        Ok(Minimised::NotReproduced(why)) => return not_there(args, &trace, Verdict::Ok, &why),
+        Ok(Minimised::Diverged(what)) => return not_there(args, &trace, Verdict::Diverged, &what),
         Err(error) => return output::fail(error.exit(), format!("{path}: {error}")),
     };
     // Only what a fresh worker says counts.
     match crew::replay(&smaller.trace) {
         Ok(Replay::Reproduced { .. }) => {}
-        Ok(Replay::NotReproduced(why)) => return not_there(args, &trace, "ok", &unproved(&why)),
+        Ok(Replay::NotReproduced(why)) => return not_there(args, &trace, Verdict::Ok, &unproved(&why)),
         Ok(Replay::Diverged(what)) => {
-            return not_there(args, &trace, "diverged", &unproved(&what.to_string()));
+            return not_there(args, &trace, Verdict::Diverged, &unproved(&what.to_string()));
         }
         Err(error) => return output::fail(error.exit(), format!("{path}: {error}")),
     }
@@ -78,10 +79,10 @@ fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 /// The trace does not fail, or not any more.
-fn not_there(args: &MinimiseArgs, trace: &Trace, verdict: &str, why: &str) -> Exit {
+fn not_there(args: &MinimiseArgs, trace: &Trace, verdict: Verdict, why: &str) -> Exit {
     match args.format {
         Format::Human => {
-            let word = if verdict == "diverged" { "DIVERGED" } else { "NOT SEEN" };
+            let word = if verdict == Verdict::Diverged { "DIVERGED" } else { "NOT SEEN" };
             output::line(&format!("{word:>12} {}", why.replace('\n', "\n             ")));
             let recorded = format!("{}: {}", trace.verdict, trace.message);
             output::line(&format!("{:>12} {}", "recorded", recorded.replace('\n', "\n             ")));

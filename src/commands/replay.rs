@@ -1,5 +1,6 @@
 //! `explode replay`: exit code 1 when the finding is reproduced, 5 when it is not.
 
+use explode_runtime::check::Verdict;
 use explode_runtime::run::{Exit, Registry};
 use explode_runtime::trace::{Replay, Trace};
 use serde_json::json;
@@ -77,8 +78,10 @@ fn as_json(trace: &Trace, args: &ReplayArgs, outcome: &Replay) -> serde_json::Va
             "message": violation.message,
             "replayed_by": if *by_search { "search" } else { "log" },
         }),
-        Replay::NotReproduced(why) => json!({ "verdict": "ok", "message": why }),
-        Replay::Diverged(divergence) => json!({ "verdict": "diverged", "message": divergence.to_string() }),
+        Replay::NotReproduced(why) => json!({ "verdict": Verdict::Ok, "message": why }),
+        Replay::Diverged(divergence) => {
+            json!({ "verdict": Verdict::Diverged, "message": divergence.to_string() })
+        }
     };
     if let (Some(line), serde_json::Value::Object(more)) = (line.as_object_mut(), more) {
         line.extend(more);

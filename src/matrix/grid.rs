@@ -108,7 +108,7 @@ impl Row {
                 known.extend(registry.components.iter().map(|def| def.name));
                 let mut seen = BTreeSet::new();
                 known.retain(|name| seen.insert(*name));
-                return Err(registry.unknown("system", name, known.into_iter()));
+                return Err(registry.unknown("system", name, known));
             }
         };
         Ok(Row { name: name.to_owned(), stack })

@@ -46,6 +46,65 @@ fn a_way_that_the_stack_does_not_have_is_unsupported() {
     run("fs-ways.way=fsync").expect(0);
 }
 
+/// So is a stack on top of which there is not what the checker drives; it says so in plain words.
+#[test]
+fn a_stack_that_a_checker_cannot_drive_is_unsupported() {
+    for (run, words) in [
+        ("fs-sync --stack journal-kv", "this checker needs files, and the stack's top offers an engine"),
+        (
+            "fs-reasonable --stack ramdisk",
+            "this checker needs files, and the stack's top offers a simulated disk",
+        ),
+        ("fs-ways --stack sqlite", "this checker needs files, and the stack's top offers an engine"),
+        (
+            "disk-blocks --stack simfiles",
+            "this checker needs a simulated disk, and the stack's top offers files",
+        ),
+        (
+            "merge-whole --stack simfiles",
+            "this checker needs an engine (Folder), and the stack's top offers files",
+        ),
+        (
+            "kv-commits --stack sqlite",
+            "this checker needs an engine (Store), and the stack's top offers another",
+        ),
+    ] {
+        let folder = tempdir().unwrap();
+        let args = format!("run {run} --depth 1 --out run");
+        let refused = explode_in(folder.path(), args.split_whitespace()).expect(3);
+        assert!(refused.err.starts_with(&format!("error: unsupported: {words}\n")), "{run}: {refused:?}");
+    }
+}
+
+/// SQLite would take no notice of any other; the largest is as good as any.
+#[test]
+fn pages_of_sqlite_have_sizes_that_there_are() {
+    for bytes in [0, 3, 100, 256, 131_072] {
+        let words = format!("page_bytes of {bytes}; use a power of two, 512 to 65536");
+        refused_run(&format!("sqlite-full --set sqlite.page_bytes={bytes}"), &[&words]);
+    }
+    for bytes in [512, 65_536] {
+        let folder = tempdir().unwrap();
+        let args = format!("run sqlite-full --depth 1 --out run --set sqlite.page_bytes={bytes}");
+        let ran = explode_in(folder.path(), args.split_whitespace()).expect(0);
+        assert!(!ran.out.contains("BROKEN"), "{ran:?}");
+    }
+}
+
+/// A disk on which there is no room for the journal is no panic.
+#[test]
+fn small_disks_are_refused_in_words() {
+    for (target, least) in [("toyfs", 128), ("toyfs-in-place", 128), ("journal-kv", 521)] {
+        for sectors in [8, 64, 120] {
+            let folder = tempdir().unwrap();
+            let args = format!("run {target} --depth 1 --out run --set ramdisk.sectors={sectors}");
+            let refused = explode_in(folder.path(), args.split_whitespace()).expect(4);
+            let words = format!("needs a disk of {least} sectors at least, and has {sectors}\n");
+            assert!(refused.err.ends_with(&words) && !refused.err.contains("panicked"), "{refused:?}");
+        }
+    }
+}
+
 #[test]
 fn numbers_are_within_their_bounds() {
     for budget in ["nonsense", "10", "s", "-5s", "1e400s", "nans", "infs", "5 s", "5d", ""] {

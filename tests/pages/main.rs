@@ -8,6 +8,7 @@ mod findings;
 mod interfaces;
 #[path = "../../examples/findings.rs"]
 mod maker;
+mod minimising;
 mod profiles;
 mod trace_format;
 

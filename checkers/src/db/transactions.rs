@@ -2,17 +2,17 @@
 //!
 //! Every mutate is one transaction over two tables, committed or rolled back, or a checkpoint. Each committed transaction
 //! leaves contents that never were before, so a recovered database says by its contents which prefix of the history it holds.
-
-use std::hash::Hash as _;
+//!
+//! A choice is known by the line that it is made in: recorded traces replay, and samples are the same for the same seed, as long as
+//! that line stays where it is.
 
 use explode_components::db::sqlite::profile::{ATOMIC, CHECKPOINTED, DURABLE, INTACT, ISOLATED, LAST_COMMIT};
 use explode_components::db::sqlite::rusqlite::Row;
 use explode_components::db::sqlite::{Database, Error};
-use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation, digest};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Fault, Stack};
 use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
-use xxhash_rust::xxh3::Xxh3;
 
 use super::contents::Contents;
 
@@ -128,6 +128,10 @@ impl Checker for Transactions {
         cx.check_crashes_end(self, &args)
     }
 
+    fn unsupported(&self, stack: &Stack) -> Option<String> {
+        stack.engine::<Database>().err().map(|wrong| wrong.to_string())
+    }
+
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let database = stack.engine::<Database>()?;
         let unreadable = |error: Error| {
@@ -146,9 +150,7 @@ impl Checker for Transactions {
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        let mut hasher = Xxh3::new();
-        (&self.history, &self.rolled_back, self.allowed).hash(&mut hasher);
-        Some(hasher.digest128().to_le_bytes().to_vec())
+        Some(digest((&self.history, &self.rolled_back, self.allowed)))
     }
 
     fn fork(&self) -> Option<Box<dyn Checker>> {
@@ -167,7 +169,10 @@ impl Transactions {
                 wanted.b.insert(n * 10, format!("b{n}"));
             }
             Step::InsertLarge => {
-                wanted.a.insert(n * 10, format!("{n:<width$}", width = self.large_chars));
+                let number = n.to_string();
+                // No width of a format is more than u16::MAX.
+                let blank = " ".repeat(self.large_chars.saturating_sub(number.len()));
+                wanted.a.insert(n * 10, number + &blank);
                 wanted.b.insert(n * 10, format!("b{n}"));
             }
             Step::Update => {

@@ -6,16 +6,14 @@
 //! comes with the close, and writing and closing count as one call. The whole tree is compared, with all contents.
 
 use std::collections::BTreeMap;
-use std::hash::Hash as _;
 
 use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result as FilesResult};
-use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::Stack;
 use explode_runtime::run::{CheckerDef, Options, UsageError};
 use nix::errno::Errno;
-use xxhash_rust::xxh3::Xxh3;
 
 /// As it stands in the registry.
 pub const DEF: CheckerDef = CheckerDef {
@@ -263,6 +261,10 @@ impl Atomic {
 }
 
 impl Checker for Atomic {
+    fn unsupported(&self, stack: &Stack) -> Option<String> {
+        stack.files().err().map(|wrong| wrong.to_string())
+    }
+
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let files = cx.stack().files()?;
         let before = self.trees.pop().unwrap_or_default();
@@ -291,9 +293,7 @@ impl Checker for Atomic {
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        let mut hasher = Xxh3::new();
-        self.trees.hash(&mut hasher);
-        Some(hasher.digest128().to_le_bytes().to_vec())
+        Some(digest(&self.trees))
     }
 
     fn fork(&self) -> Option<Box<dyn Checker>> {

@@ -90,6 +90,10 @@ impl Checker for Basic {
         Ok(())
     }
 
+    fn unsupported(&self, stack: &Stack) -> Option<String> {
+        stack.files().err().map(|wrong| wrong.to_string())
+    }
+
     fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let lost = |message: String| Violation::new(Verdict::Lost, "synced-file", message);
         match stack.files()?.read_file(FILE) {

@@ -13,21 +13,19 @@
 //! | `kind`, `readable` | it is a file, and can be read |
 //! | `flushed-name`, `flushed-contents` | all of this where nothing was replaced since it was forced (fsync(2)) |
 //!
-//! rename(2) promises the first to other processes, and says nothing of crashes: journals of metadata promise it. The second is a promise of
-//! ext3 and ext4 (auto_da_alloc). These two are what the check is about; a profile may exclude them, and `kind` and `readable`. While a file is replaced nobody else promises what it holds, forced or not: the
-//! old one may be given back already, and the name not lead to the new one yet. So a fsync that lies is told by these words, too; what
-//! fsync alone promises is asked for by `fs-ways`.
-
-use std::hash::Hash as _;
+//! rename(2) promises the first to other processes, and says nothing of crashes: journals of metadata promise it. The second is a
+//! promise of ext3 and ext4 (auto_da_alloc). These two are what the check is about; a profile may exclude them, and `kind` and
+//! `readable`. While a file is replaced nobody else promises what it holds, forced or not: the old one may be given back already, and
+//! the name not lead to the new one yet. So a fsync that lies is told by these words, too; what fsync alone promises is asked for by
+//! `fs-ways`.
 
 use explode_ramdisk::files::{Files, Kind, OpenFlags, Result as FilesResult};
-use explode_runtime::check::{Checker, Contents, Cx, Demand, Failure, Verdict, Violation};
+use explode_runtime::check::{Checker, Contents, Cx, Demand, Failure, Verdict, Violation, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Stack, StackSpec};
 use explode_runtime::run::{Bounds, CheckerDef, OptionDef, Options, Target, UsageError};
 use nix::errno::Errno;
-use xxhash_rust::xxh3::Xxh3;
 
 use super::sync::pattern::pattern;
 
@@ -226,6 +224,10 @@ impl Checker for Replaced {
         ABOUT.into_iter().take(if self.unsynced { 2 } else { 1 }).collect()
     }
 
+    fn unsupported(&self, stack: &Stack) -> Option<String> {
+        stack.files().err().map(|wrong| wrong.to_string())
+    }
+
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let files = cx.stack().files()?;
         let broken = |step: &str, errno: Errno| Failure::Broken(format!("{step}: {errno}"));
@@ -255,9 +257,7 @@ impl Checker for Replaced {
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        let mut hasher = Xxh3::new();
-        (&self.during, &self.now).hash(&mut hasher);
-        Some(hasher.digest128().to_le_bytes().to_vec())
+        Some(digest((&self.during, &self.now)))
     }
 
     fn fork(&self) -> Option<Box<dyn Checker>> {

@@ -2,17 +2,17 @@
 //!
 //! Every mutate is one commit, synced or lazy, or a checkpoint. Each commit leaves contents that never were before, so a recovered
 //! store says by its contents how many commits it holds.
-
-use std::hash::Hash as _;
+//!
+//! A choice is known by the line that it is made in: recorded traces replay, and samples are the same for the same seed, as long as
+//! that line stays where it is.
 
 use explode_components::engine::{
     ATOMIC, Change, Contents, DURABLE, Durability, EngineError, INTACT, ISOLATED, Store,
 };
-use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation, digest};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Fault, Stack};
 use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
-use xxhash_rust::xxh3::Xxh3;
 
 /// As it stands in the registry.
 pub const DEF: CheckerDef = CheckerDef {
@@ -163,6 +163,10 @@ impl Checker for Commits {
         cx.check_crashes_end(self, &args)
     }
 
+    fn unsupported(&self, stack: &Stack) -> Option<String> {
+        stack.engine::<Store>().err().map(|wrong| wrong.to_string())
+    }
+
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let found = stack.engine::<Store>()?.0.contents().map_err(|error| match error {
             EngineError::Corrupt(what) => Violation::new(Verdict::Corrupt, INTACT, what).into(),
@@ -172,8 +176,6 @@ impl Checker for Commits {
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        let mut hasher = Xxh3::new();
-        (&self.history, self.allowed).hash(&mut hasher);
-        Some(hasher.digest128().to_le_bytes().to_vec())
+        Some(digest((&self.history, self.allowed)))
     }
 }

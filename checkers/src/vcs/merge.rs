@@ -46,6 +46,10 @@ fn build(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 }
 
 impl Checker for Whole {
+    fn unsupported(&self, stack: &Stack) -> Option<String> {
+        stack.engine::<Folder>().err().map(|wrong| wrong.to_string())
+    }
+
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         (self.before, self.after) = (self.after, self.after + 1);
         cx.check_crashes_start(&[]);

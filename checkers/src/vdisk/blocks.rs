@@ -10,16 +10,16 @@
 //!
 //! One disk a path, because an array need not take back a disk that was gone. Of a disk that is not made of others only the versions
 //! are checked.
+//!
+//! Choices are known by the lines that they are made in, which stay where they are: traces and samples go by them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::Hash as _;
 
 use explode_ramdisk::{Flags, RamDisk, Storage};
-use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation, digest};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Fault, Stack};
 use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
-use xxhash_rust::xxh3::Xxh3;
 
 /// As it stands in the registry.
 pub const DEF: CheckerDef = CheckerDef {
@@ -183,6 +183,10 @@ impl Checker for Blocks {
         cx.check_crashes_end(self, &[])
     }
 
+    fn unsupported(&self, stack: &Stack) -> Option<String> {
+        stack.disk().err().map(|wrong| wrong.to_string())
+    }
+
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let (disk, storage) = (stack.disk()?, stack.devices().storage()?);
         let either = |(before, after): (&Versions, &Versions)| [before.clone(), after.clone()].concat();
@@ -217,9 +221,7 @@ impl Checker for Blocks {
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        let mut hasher = Xxh3::new();
-        (&self.before, &self.after, self.fails).hash(&mut hasher);
-        Some(hasher.digest128().to_le_bytes().to_vec())
+        Some(digest((&self.before, &self.after, self.fails)))
     }
 
     fn chop(&mut self, _stack: &Stack) -> Result<(), Fault> {

@@ -96,7 +96,11 @@ impl Volume {
         let device = NonNull::from(Box::leak(Box::new(device)));
         // SAFETY: both are read before the call returns; the device stays where it is for as long as the volume is there.
         let raw = unsafe { ffi::explode_lfs_new(&device::calls(device), &geometry) };
-        let raw = NonNull::new(raw).ok_or(Errno::ENOMEM)?;
+        let Some(raw) = NonNull::new(raw) else {
+            // SAFETY: it is the box from above, and there is no volume that knows of it.
+            drop(unsafe { Box::from_raw(device.as_ptr()) });
+            return Err(Errno::ENOMEM);
+        };
         Ok(Volume { raw, files: RefCell::default(), device })
     }
 

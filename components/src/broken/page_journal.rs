@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use explode_ramdisk::{Flags, Payload, RamDisk};
+use explode_runtime::recover::Fault;
+use nix::errno::Errno;
 
 use super::record::{Frame, frame};
 use crate::engine::{Durability, EngineError};
@@ -25,8 +27,25 @@ const COMMIT: &[u8] = b"commit";
 /// The contents of a block.
 pub type Page = Vec<u8>;
 
+/// A transaction of the journal: its note, and the pages of its blocks.
+type Transaction = (u64, Vec<(u64, Page)>);
+
 /// Makes a block's page in a transaction, when it is replayed, what is to be there, given what was there before.
 pub type Merge = fn(block: u64, before: &Page, page: &mut Page);
+
+/// A disk that is too small for what stands on it is not formatted.
+///
+/// # Errors
+/// It has fewer sectors than these.
+pub fn has_room(disk: &RamDisk, least: u64) -> Result<(), Fault> {
+    if disk.sectors() < least {
+        return Err(Fault::new(format!(
+            "needs a disk of {least} sectors at least, and has {}",
+            disk.sectors()
+        )));
+    }
+    Ok(())
+}
 
 /// What is wrong with a journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,7 +114,7 @@ impl PageJournal {
     /// Opens one; what its transactions say is read as if it were in place, and is put there.
     ///
     /// # Errors
-    /// The header is damaged.
+    /// The header is damaged; a sector cannot be read.
     pub fn open(disk: RamDisk, bug: Bug, place: Range<u64>) -> Result<PageJournal, EngineError> {
         PageJournal::open_merging(disk, bug, place, None)
     }
@@ -103,7 +122,7 @@ impl PageJournal {
     /// The same, where a block of a transaction is not all that is to be there then: what stood there has a say.
     ///
     /// # Errors
-    /// The header is damaged.
+    /// The header is damaged; a sector cannot be read.
     pub fn open_merging(
         disk: RamDisk,
         bug: Bug,
@@ -112,13 +131,13 @@ impl PageJournal {
     ) -> Result<PageJournal, EngineError> {
         let mut journal = PageJournal::empty(disk, bug, place);
         (journal.sequence, journal.note) = journal.read_header()?;
-        while let Some((note, pages)) = journal.read_transaction() {
+        while let Some((note, pages)) = journal.read_transaction()? {
             journal.head += pages.len() as u64 + 2;
             journal.sequence += 1;
             journal.note = note;
             for (block, mut page) in pages {
                 if let Some(merge) = merge {
-                    merge(block, &journal.read(block), &mut page);
+                    merge(block, &journal.read(block)?, &mut page);
                 }
                 journal.moved.insert(block, page);
             }
@@ -141,20 +160,27 @@ impl PageJournal {
     }
 
     /// A block as it is after the last commit.
-    pub fn read(&self, block: u64) -> Page {
-        self.moved.get(&block).cloned().unwrap_or_else(|| self.read_disk(block))
+    ///
+    /// # Errors
+    /// `EIO`: it cannot be read.
+    pub fn read(&self, block: u64) -> Result<Page, Errno> {
+        self.moved.get(&block).map_or_else(|| self.read_disk(block), |page| Ok(page.clone()))
     }
 
     /// A part of a block, from byte `at` on; within one sector.
-    pub fn read_part(&self, block: u64, at: usize, buf: &mut [u8]) {
+    ///
+    /// # Errors
+    /// `EIO`: it cannot be read.
+    pub fn read_part(&self, block: u64, at: usize, buf: &mut [u8]) -> Result<(), Errno> {
         match self.moved.get(&block) {
             Some(page) => buf.copy_from_slice(&page[at..at + buf.len()]),
             None => {
                 let mut sector = [0; SECTOR];
-                self.disk.read(block * SECTORS + (at / SECTOR) as u64, &mut sector);
+                self.disk.try_read(block * SECTORS + (at / SECTOR) as u64, &mut sector)?;
                 buf.copy_from_slice(&sector[at % SECTOR..at % SECTOR + buf.len()]);
             }
         }
+        Ok(())
     }
 
     /// Most pages that a transaction can have.
@@ -236,35 +262,43 @@ impl PageJournal {
     }
 
     /// The transaction at the head, if it is the next: its note and its pages.
-    fn read_transaction(&self) -> Option<(u64, Vec<(u64, Page)>)> {
+    fn read_transaction(&self) -> Result<Option<Transaction>, Errno> {
         let sequence = self.sequence + 1;
-        let descriptor = (self.head < self.place.end).then(|| self.read_disk(self.head))?;
-        let descriptor =
-            Frame::read(&descriptor).filter(|frame| frame.sound && frame.sequence == sequence)?;
+        if self.head >= self.place.end {
+            return Ok(None);
+        }
+        let descriptor = self.read_disk(self.head)?;
+        let is_next = |frame: &Frame<'_>| frame.sound && frame.sequence == sequence;
+        let Some(descriptor) = Frame::read(&descriptor).filter(is_next) else {
+            return Ok(None);
+        };
         let mut numbers = descriptor.body.chunks_exact(8);
         let mut number =
             || numbers.next().map(|bytes| u64::from_le_bytes(bytes.try_into().expect("8 bytes")));
-        let note = number()?;
-        let pages: Vec<(u64, Page)> = std::iter::from_fn(number)
+        let Some(note) = number() else {
+            return Ok(None);
+        };
+        let pages = std::iter::from_fn(number)
             .zip(self.head + 1..)
-            .map(|(page, block)| (page, self.read_disk(block)))
-            .collect();
-        let commit = self.read_disk(self.head + 1 + pages.len() as u64);
-        let commit = Frame::read(&commit).filter(|frame| frame.sound && frame.body == COMMIT)?;
-        (commit.sequence == sequence || self.bug == Bug::StaleCommit).then_some((note, pages))
+            .map(|(page, block)| Ok((page, self.read_disk(block)?)))
+            .collect::<Result<Vec<_>, Errno>>()?;
+        let commit = self.read_disk(self.head + 1 + pages.len() as u64)?;
+        let commit = Frame::read(&commit).filter(|frame| frame.sound && frame.body == COMMIT);
+        let counts = |commit: Frame<'_>| commit.sequence == sequence || self.bug == Bug::StaleCommit;
+        Ok(commit.is_some_and(counts).then_some((note, pages)))
     }
 
-    fn read_disk(&self, block: u64) -> Page {
+    fn read_disk(&self, block: u64) -> Result<Page, Errno> {
         let mut page = vec![0; BLOCK];
-        self.disk.read(block * SECTORS, &mut page);
-        page
+        self.disk.try_read(block * SECTORS, &mut page)?;
+        Ok(page)
     }
 
     /// Sequence number and note of the last commit that is in place.
     fn read_header(&self) -> Result<(u64, u64), EngineError> {
         let damaged = || EngineError::Corrupt("the journal's header is damaged".to_owned());
         let numbers = |block: u64| {
-            let page = self.read_disk(block);
+            let page = self.read_disk(block)?;
             let frame = Frame::read(&page).filter(|frame| frame.sound).ok_or_else(damaged)?;
             let note = frame.body.try_into().map_err(|_| damaged())?;
             Ok::<_, EngineError>((frame.sequence, u64::from_le_bytes(note)))

@@ -14,7 +14,6 @@ use crate::wire::{
 };
 
 /// The bare calls, as `ioctl-sys` makes them.
-#[allow(unsafe_op_in_unsafe_fn)]
 mod raw {
     use ioctl_sys::ioctl;
 

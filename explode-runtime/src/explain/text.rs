@@ -7,7 +7,7 @@ use super::happened::happened;
 use super::probe::{Happened, Moment, Pending};
 use super::story::{Retold, Story};
 use crate::choose::Choice;
-use crate::run::OptionValue;
+use crate::recover::Layer;
 
 /// Columns of the status word.
 const WORD: usize = 12;
@@ -15,8 +15,6 @@ const WORD: usize = 12;
 const DETAIL: usize = WORD + 11;
 /// Of more events the first are left out.
 const EVENTS: usize = 40;
-/// Longer texts of options are not shown.
-const LONG: usize = 32;
 
 impl Story {
     /// Its lines; `path` is where the trace stands, `replay` the command that replays it.
@@ -40,18 +38,7 @@ impl Story {
         let mode = trace.mode.as_str();
         text.word("Trace", path);
         text.detail("target", &format!("{} in {mode}, found by explode {}", trace.target, trace.explode));
-        let layers = trace.stack.0.iter().map(|layer| {
-            let short = |value: &OptionValue| Some(value.to_string()).filter(|text| text.len() <= LONG);
-            let options = layer.options.iter();
-            let options: Vec<String> = options
-                .map(|(name, value)| format!("{name}={}", short(value).unwrap_or_else(|| "...".to_owned())))
-                .collect();
-            if options.is_empty() {
-                layer.name.clone()
-            } else {
-                format!("{}({})", layer.name, options.join(", "))
-            }
-        });
+        let layers = trace.stack.0.iter().map(Layer::shown);
         text.detail("stack", &format!("{} < {}", layers.collect::<Vec<_>>().join(" < "), trace.checker));
         let others = trace.versions.iter().filter(|(name, _)| *name != "explode");
         let versions: Vec<String> = others.map(|(name, version)| format!("{name} {version}")).collect();

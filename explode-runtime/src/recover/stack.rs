@@ -40,6 +40,23 @@ pub struct Layer {
     pub options: Options,
 }
 
+/// Of an option whose text has more bytes a line shows only that it is there.
+const LONG: usize = 32;
+
+impl Layer {
+    /// Its name with its options, for a line that a person reads: of long texts only that they are there, and of a layer made of
+    /// commands the name alone, for they stand in the stack file, and in each trace.
+    pub fn shown(&self) -> String {
+        if self.component == shell::COMPONENT.name || self.options.is_empty() {
+            return self.name.clone();
+        }
+        let short = |text: String| if text.len() > LONG { "...".to_owned() } else { text };
+        let options: Vec<String> =
+            self.options.iter().map(|(name, value)| format!("{name}={}", short(value.to_string()))).collect();
+        format!("{}({})", self.name, options.join(", "))
+    }
+}
+
 /// A stack's description, bottom first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -259,9 +276,7 @@ impl Stack {
                 Some(log) => Ok(log.around(files)),
                 None => Ok(files),
             },
-            other => {
-                Err(Fault::new(format!("this checker needs files, and the stack's top offers {other:?}")))
-            }
+            other => Err(wrong_top("files", &other)),
         }
     }
 
@@ -269,21 +284,18 @@ impl Stack {
     pub fn disk(&self) -> Result<RamDisk, Fault> {
         match self.top() {
             Surface::Disk(disk) => Ok(disk),
-            other => {
-                Err(Fault::new(format!("this checker needs a disk, and the stack's top offers {other:?}")))
-            }
+            other => Err(wrong_top("a simulated disk", &other)),
         }
     }
 
     /// The engine that the top component offers.
     pub fn engine<T: Any>(&self) -> Result<Rc<T>, Fault> {
-        let wrong = |other: &Surface| {
-            let wanted = std::any::type_name::<T>();
-            Fault::new(format!("this checker needs a {wanted}, and the stack's top offers {other:?}"))
-        };
+        let wanted = || format!("an engine ({})", last_segment(std::any::type_name::<T>()));
         match self.top() {
-            Surface::Engine(engine) => engine.downcast().map_err(|engine| wrong(&Surface::Engine(engine))),
-            other => Err(wrong(&other)),
+            Surface::Engine(engine) => engine.downcast().map_err(|_| {
+                Fault::new(format!("this checker needs {}, and the stack's top offers another", wanted()))
+            }),
+            other => Err(wrong_top(&wanted(), &other)),
         }
     }
 
@@ -513,5 +525,45 @@ fn places(devices: &Devices) -> &'static Path {
 impl std::fmt::Debug for Stack {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.levels.iter().map(|level| &level.name)).finish()
+    }
+}
+
+/// The top of a stack is not what its checker drives.
+fn wrong_top(wanted: &str, found: &Surface) -> Fault {
+    Fault::new(format!("this checker needs {wanted}, and the stack's top offers {found:?}"))
+}
+
+/// A type's name without the modules that it is in.
+fn last_segment(name: &str) -> &str {
+    let path = name.split('<').next().unwrap_or(name);
+    path.rsplit("::").next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Layer, last_segment};
+    use crate::run::Options;
+    use crate::shell;
+
+    #[test]
+    fn a_layer_is_shown_with_its_short_options() {
+        let layer = |component: &str, options: Options| Layer {
+            name: "db".to_owned(),
+            component: component.to_owned(),
+            children: Vec::new(),
+            options,
+        };
+        assert_eq!(layer("sqlite", Options::none()).shown(), "db");
+        let (long, short) = ("x".repeat(33), "x".repeat(32));
+        let options = Options::none().with("schema", long.as_str()).with("mode", short.as_str());
+        assert_eq!(layer("sqlite", options.clone()).shown(), format!("db(mode={short}, schema=...)"));
+        assert_eq!(layer(shell::COMPONENT.name, options).shown(), "db");
+    }
+
+    #[test]
+    fn a_type_is_told_without_its_modules() {
+        for (name, told) in [("Folder", "Folder"), ("a::b::Folder", "Folder"), ("a::Of<b::C>", "Of")] {
+            assert_eq!(last_segment(name), told);
+        }
     }
 }

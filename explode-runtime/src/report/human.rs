@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::message::{Finding, Message, RunInfo, Summary};
 use super::progress::{Sparse, plural, progress_text};
+use crate::recover::Layer;
 use crate::run::Settings;
 
 /// Writes messages as text.
@@ -80,7 +81,7 @@ impl<W: Write> Human<W> {
         let lower = |word: &dyn std::fmt::Debug| format!("{word:?}").to_lowercase();
         let mode = lower(&run.mode);
         self.line("Explode", Colour::Green, &format!("{version}  {} in {mode}", run.target))?;
-        let layers: Vec<String> = run.stack.0.iter().map(layer).collect();
+        let layers: Vec<String> = run.stack.0.iter().map(Layer::shown).collect();
         self.line("Stack", Colour::Plain, &format!("{} < {}", layers.join(" < "), run.checker))?;
         let crashes = if *soft { "soft crashes".to_owned() } else { format!("crash-depth {crash_depth}") };
         let mut bounds = format!("depth {depth}, limit {limit} disks, samples {samples}, {crashes}");
@@ -196,16 +197,6 @@ impl<W: Write> Human<W> {
             writeln!(self.out, "{word:>WORD$} {text}")
         }
     }
-}
-
-/// A layer with the options that were given, as a user would name them.
-fn layer(layer: &crate::recover::Layer) -> String {
-    // Its commands are no options to be read in one line; they stand in the stack file, and in each trace.
-    if layer.component == crate::shell::COMPONENT.name {
-        return layer.name.clone();
-    }
-    let options: Vec<String> = layer.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    if options.is_empty() { layer.name.clone() } else { format!("{}({})", layer.name, options.join(", ")) }
 }
 
 /// A path as a shell takes it: as it is if it is plain, else in quotes; never an option.

@@ -74,15 +74,25 @@ fn refuse(trace: &Trace) -> Result<(), Refused> {
         }
         Some(_) => {}
     }
-    let asked = |choice: &&Choice| {
-        !matches!(choice.kind, Kind::Action | Kind::Input | Kind::Thread | Kind::LateCompletion)
-    };
-    match trace.choices.iter().filter(asked).find(|choice| choice.value + 1 < choice.options) {
-        Some(choice) => refuse(&format!(
-            "in it a function of the kernel or a request fails by choice ({}), which no command makes it do",
-            choice.label
+    trace.choices.iter().find_map(beyond).map_or(Ok(()), |why| refuse(&why))
+}
+
+/// What happens by this choice that no command makes happen. The choices of a checker, and what the kernel does in its own time, the
+/// commands and the recorded disk have.
+fn beyond(choice: &Choice) -> Option<String> {
+    let label = &choice.label;
+    match choice.kind {
+        Kind::Action | Kind::Input | Kind::Thread | Kind::LateCompletion => None,
+        _ if choice.rank() == 0 => None,
+        Kind::IoFailure => {
+            let what = choice.name.clone().unwrap_or_else(|| label.to_string());
+            Some(format!(
+                "in it a block of the medium goes bad by choice ({what}), which no command makes it do"
+            ))
+        }
+        _ => Some(format!(
+            "in it a function of the kernel or a request fails by choice ({label}), which no command makes it do"
         )),
-        None => Ok(()),
     }
 }
 
@@ -202,7 +212,35 @@ fn is_in_quotes(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_in_quotes;
+    use super::{beyond, is_in_quotes};
+    use crate::choose::{Choice, Kind, Label};
+
+    fn choice(kind: Kind, value: u32, name: &str) -> Choice {
+        Choice { kind, options: 3, value, name: Some(name.to_owned()), label: Label::named("somewhere") }
+    }
+
+    #[test]
+    fn a_block_that_goes_bad_is_beyond_commands_and_none_is_not() {
+        assert_eq!(beyond(&choice(Kind::IoFailure, 0, "none")), None);
+        for value in [1, 2] {
+            let why = beyond(&choice(Kind::IoFailure, value, "ramdisk block 7 unreadable"));
+            let why = why.expect("a fault");
+            assert!(why.contains("the medium goes bad by choice (ramdisk block 7 unreadable)"), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_function_that_fails_is_beyond_commands_and_one_that_runs_is_not() {
+        assert_eq!(beyond(&choice(Kind::RequestFailure, 2, "normal")), None);
+        for value in [0, 1] {
+            let why = beyond(&choice(Kind::RequestFailure, value, "fail")).expect("a failure");
+            assert!(why.contains("fails by choice (somewhere)"), "{why}");
+        }
+        for value in 0..3 {
+            assert_eq!(beyond(&choice(Kind::Action, value, "")), None);
+            assert_eq!(beyond(&choice(Kind::LateCompletion, value, "")), None);
+        }
+    }
 
     #[test]
     fn a_variable_between_single_quotes_is_none() {

@@ -181,7 +181,7 @@ impl WriteSet {
         self.devices.get(&dev).is_none_or(|pending| pending.overlapping(sectors).is_empty())
     }
 
-    /// Sectors of the medium go bad (fault-model.md, section 10). A piece that reaches them makes them good again.
+    /// Sectors of the medium go bad (fault-model.md, section 11). A piece that reaches them makes them good again.
     pub fn spoil(&mut self, dev: u32, sectors: Range<u64>, fault: ReadFault) {
         self.durable.disk_mut(dev).spoil(sectors, fault);
     }

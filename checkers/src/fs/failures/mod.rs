@@ -22,17 +22,14 @@ mod shutdown;
 mod targets;
 mod tree;
 
-use std::hash::Hash as _;
-
 use explode_ramdisk::files::{Files, Granule, SimFiles};
 use explode_ramdisk::{Image, Recording, Storage};
-use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Fault, Stack};
 use explode_runtime::run::{CheckerDef, Options, UsageError};
 use nix::errno::Errno;
-use xxhash_rust::xxh3::Xxh3;
 
 use call::{Call, Ended};
 use shutdown::Down;
@@ -90,6 +87,10 @@ impl Failures {
 }
 
 impl Checker for Failures {
+    fn unsupported(&self, stack: &Stack) -> Option<String> {
+        stack.files().err().map(|wrong| wrong.to_string())
+    }
+
     fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
         for files in [stack.files()?.as_ref(), &self.model] {
             call::prepare(files)?;
@@ -159,8 +160,6 @@ impl Checker for Failures {
 
     fn check_key(&self) -> Option<Vec<u8>> {
         let tree = Tree::of(&self.model).ok()?;
-        let mut hasher = Xxh3::new();
-        (tree, self.last.to_string(), &self.down).hash(&mut hasher);
-        Some(hasher.digest128().to_le_bytes().to_vec())
+        Some(digest((tree, self.last.to_string(), &self.down)))
     }
 }

@@ -33,8 +33,9 @@
 //! there, in any combination, that a rename is atomic included; what replaces a name may be missing together with what it replaces.
 //! What has lost its last name may be anything while its name can come back, for its inode and its blocks may be another's by then.
 //! So it is with an exchange, unless `exchange=whole` says that it is there whole or not at all, as a journal does it (Linux,
-//! Documentation/filesystems/ext4/journal.rst: "guaranteeing the atomicity of whatever gets written through the journal"). A symbolic link cannot be opened, so only
-//! sync forces it; before that it may hold nothing. msync forces what was stored (POSIX, msync), in a file that is there.
+//! Documentation/filesystems/ext4/journal.rst: "guaranteeing the atomicity of whatever gets written through the journal"). A symbolic
+//! link cannot be opened, so only sync forces it; before that it may hold nothing. msync forces what was stored (POSIX, msync), in a
+//! file that is there.
 //! That unsynced contents are not somebody else's is written down for some file systems only (ext4's data=ordered), so
 //! `unsynced-contents` is the one line that asks for more than POSIX; `unsynced=any` takes it back.
 
@@ -53,15 +54,12 @@ mod tests;
 mod tree;
 pub(in crate::fs) mod words;
 
-use std::hash::Hash as _;
-
 use explode_ramdisk::files::Files;
-use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure, Verdict, Violation};
+use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure, Verdict, Violation, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Fault, Stack};
 use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
-use xxhash_rust::xxh3::Xxh3;
 
 use super::sync::Call as By;
 use super::topology::{self, Abstract, CALLS, DIRS, FAR, FILES, Limits, probe};
@@ -205,6 +203,10 @@ impl Reasonable {
 }
 
 impl Checker for Reasonable {
+    fn unsupported(&self, stack: &Stack) -> Option<String> {
+        stack.files().err().map(|wrong| wrong.to_string())
+    }
+
     fn probes(&self) -> bool {
         self.limits.calls.need_a_probe()
     }
@@ -260,9 +262,7 @@ impl Checker for Reasonable {
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        let mut hasher = Xxh3::new();
-        (&self.fs, &self.during, &self.now).hash(&mut hasher);
-        Some(hasher.digest128().to_le_bytes().to_vec())
+        Some(digest((&self.fs, &self.during, &self.now)))
     }
 
     fn fork(&self) -> Option<Box<dyn Checker>> {

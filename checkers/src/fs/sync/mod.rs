@@ -48,14 +48,12 @@ mod targets;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::hash::Hash as _;
 
-use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure, Violation};
+use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure, Violation, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Fault, Stack};
 use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
-use xxhash_rust::xxh3::Xxh3;
 
 use calls::Calls;
 use models::Models;
@@ -204,6 +202,10 @@ impl Checker for Sync {
         Call::OURS.into_iter().map(Call::synced).collect()
     }
 
+    fn unsupported(&self, stack: &Stack) -> Option<String> {
+        stack.files().err().map(|wrong| wrong.to_string())
+    }
+
     fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
         self.models = Models::new(Excluded::of(stack));
         Ok(())
@@ -236,10 +238,10 @@ impl Checker for Sync {
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        let mut hasher = Xxh3::new();
-        self.promises.hash(&mut hasher);
-        self.others.iter().for_each(|others| others.hash(&mut hasher));
-        Some(hasher.digest128().to_le_bytes().to_vec())
+        Some(match &self.others {
+            None => digest(&self.promises),
+            Some(others) => digest((&self.promises, others)),
+        })
     }
 
     fn fork(&self) -> Option<Box<dyn Checker>> {

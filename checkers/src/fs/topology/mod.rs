@@ -1,5 +1,5 @@
-//! The generic core of the file-system checkers (EX-95 to EX-99): from an empty file system (or what [`begin`] finds), call by call, to every topology of files
-//! and directories up to a number of each.
+//! The generic core of the file-system checkers (EX-95 to EX-99): from an empty file system (or what [`begin`] finds), call by call,
+//! to every topology of files and directories up to a number of each.
 //!
 //! | | |
 //! | --- | --- |

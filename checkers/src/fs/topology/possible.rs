@@ -1,7 +1,7 @@
 //! Which calls there are on a topology.
 //!
-//! A new name is the first letter that is free in its directory, unless the caller says otherwise. A file is found by each of its names, but a clone is made of files,
-//! each by its first name.
+//! A new name is the first letter that is free in its directory, unless the caller says otherwise. A file is found by each of its
+//! names, but a clone is made of files, each by its first name.
 
 use explode_ramdisk::files::Fallocate;
 

@@ -1,8 +1,9 @@
 //! Each way to make changes durable does what it promises (EX-101, EX-117): one way a run, after every call of the generic core.
 //!
 //! mutate makes one of the eight system calls on one node of the tree ([`topology`](super::topology)), and compares the file system
-//! with the abstract one (EX-98), which begins with what the stack's files begin with. Then it forces what was done, the way that the option `way` says; then every disk that a crash could
-//! leave right then is checked. All that was forced before and not changed since is looked at again, too.
+//! with the abstract one (EX-98), which begins with what the stack's files begin with. Then it forces what was done, the way that the
+//! option `way` says; then every disk that a crash could leave right then is checked. All that was forced before and not changed since
+//! is looked at again, too.
 //!
 //! # What each way promises
 //!
@@ -33,14 +34,11 @@ mod forced;
 mod targets;
 mod way;
 
-use std::hash::Hash as _;
-
-use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure, Violation};
+use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure, Violation, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Fault, Stack};
 use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
-use xxhash_rust::xxh3::Xxh3;
 
 use super::sync::Call as By;
 use super::sync::promise::{self, Promise};
@@ -116,8 +114,10 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 
 impl Checker for Ways {
     fn unsupported(&self, stack: &Stack) -> Option<String> {
-        let files = stack.files().ok()?;
-        self.way.unsupported(files.as_ref())
+        match stack.files() {
+            Ok(files) => self.way.unsupported(files.as_ref()),
+            Err(wrong) => Some(wrong.to_string()),
+        }
     }
 
     fn begins_with_files(&self) -> bool {
@@ -205,10 +205,10 @@ impl Checker for Ways {
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
-        let mut hasher = Xxh3::new();
-        self.promises.hash(&mut hasher);
-        self.others.iter().for_each(|others| others.hash(&mut hasher));
-        Some(hasher.digest128().to_le_bytes().to_vec())
+        Some(match &self.others {
+            None => digest(&self.promises),
+            Some(others) => digest((&self.promises, others)),
+        })
     }
 
     fn fork(&self) -> Option<Box<dyn Checker>> {

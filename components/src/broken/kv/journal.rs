@@ -13,7 +13,7 @@ use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 use nix::errno::Errno;
 
 use super::{Kind, StoreComponent};
-use crate::broken::page_journal::{BLOCK, Bug, Page, PageJournal};
+use crate::broken::page_journal::{BLOCK, Bug, Page, PageJournal, SECTORS, has_room};
 use crate::broken::record::{as_changes, decode, encode};
 use crate::engine::{Change, Contents, Durability, EngineError, KeyValue};
 
@@ -33,6 +33,8 @@ pub const DEF: ComponentDef = ComponentDef {
 
 /// The blocks of the journal; the pages are behind it.
 const JOURNAL: std::ops::Range<u64> = 0..64;
+/// The journal, a page, and the last sector.
+const LEAST_SECTORS: u64 = (JOURNAL.end + 1) * SECTORS + 1;
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(StoreComponent::boxed(options.one_of("bug", &Bug::WORDS)?))
@@ -45,7 +47,9 @@ struct Journaled {
 
 impl Kind for Bug {
     fn create(&self, below: &Below<'_>) -> Result<(), Fault> {
-        PageJournal::format(below.disk(0)?, *self, JOURNAL);
+        let disk = below.disk(0)?;
+        has_room(&disk, LEAST_SECTORS)?;
+        PageJournal::format(disk, *self, JOURNAL);
         Ok(())
     }
 
@@ -69,8 +73,8 @@ impl Journaled {
 fn read(journal: &PageJournal) -> Result<Contents, EngineError> {
     let bytes = journal.note() as usize;
     let pages = bytes.div_ceil(BLOCK) as u64;
-    let mut encoded: Vec<u8> =
-        (0..pages).map(|page| journal.read(JOURNAL.end + page)).collect::<Vec<Page>>().concat();
+    let pages = (0..pages).map(|page| journal.read(JOURNAL.end + page)).collect::<Result<Vec<Page>, _>>()?;
+    let mut encoded = pages.concat();
     encoded.truncate(bytes);
     let damaged = || EngineError::Corrupt("the pages are damaged".to_owned());
     let mut contents = Contents::new();
@@ -81,19 +85,25 @@ fn read(journal: &PageJournal) -> Result<Contents, EngineError> {
 impl KeyValue for Journaled {
     fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), EngineError> {
         let (journal, contents) = &mut *self.state.borrow_mut();
-        changes.iter().for_each(|change| change.apply(contents));
-        let encoded = encode(&as_changes(contents));
-        if encoded.len().div_ceil(BLOCK) > journal.most_pages() {
+        let mut next = contents.clone();
+        changes.iter().for_each(|change| change.apply(&mut next));
+        let encoded = encode(&as_changes(&next));
+        let room = ((self.disk.sectors() - 1) / SECTORS - JOURNAL.end) as usize;
+        if encoded.len().div_ceil(BLOCK) > journal.most_pages().min(room) {
             return Err(Errno::ENOSPC.into());
         }
         let page = |bytes: &[u8]| [bytes, &[0; BLOCK][bytes.len()..]].concat();
-        let pages = (JOURNAL.end..).zip(encoded.chunks(BLOCK).map(page));
-        let changed: BTreeMap<u64, Page> =
-            pages.filter(|(block, page)| journal.read(*block) != *page).collect();
+        let mut changed = BTreeMap::new();
+        for (block, page) in (JOURNAL.end..).zip(encoded.chunks(BLOCK).map(page)) {
+            if journal.read(block)? != page {
+                changed.insert(block, page);
+            }
+        }
         if !journal.has_room(changed.len()) {
             journal.checkpoint();
         }
         journal.commit(encoded.len() as u64, changed, durability);
+        *contents = next;
         self.tell(journal.sequence());
         Ok(())
     }

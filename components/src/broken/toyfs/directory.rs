@@ -4,6 +4,7 @@
 use explode_ramdisk::files::{Kind, Result};
 use nix::errno::Errno;
 
+use super::inode::MOST;
 use super::path::names;
 use super::volume::{ROOT, Volume};
 use crate::broken::page_journal::BLOCK;
@@ -12,15 +13,24 @@ const ENTRY: usize = 64;
 const NAME_AT: usize = 5;
 
 /// The names of a directory, and the inodes that they lead to, in the order of its entries.
-pub fn entries(volume: &Volume, directory: u32) -> Vec<(String, u32)> {
-    pages(volume, directory).iter().flat_map(|(_, page)| page.chunks(ENTRY).filter_map(decode)).collect()
+///
+/// # Errors
+/// `EIO`: it cannot be read.
+pub fn entries(volume: &Volume, directory: u32) -> Result<Vec<(String, u32)>> {
+    let pages = pages(volume, directory)?;
+    Ok(pages.iter().flat_map(|(_, page)| page.chunks(ENTRY).filter_map(decode)).collect())
 }
 
 /// Its blocks, with their contents.
-fn pages(volume: &Volume, directory: u32) -> Vec<(u64, Vec<u8>)> {
-    let inode = volume.inode(directory);
-    let blocks = (0..inode.size / BLOCK as u64).filter_map(|index| inode.block(volume, index));
-    blocks.map(|block| (block, volume.read(block))).collect()
+fn pages(volume: &Volume, directory: u32) -> Result<Vec<(u64, Vec<u8>)>> {
+    let inode = volume.inode(directory)?;
+    let mut pages = Vec::new();
+    for index in 0..(inode.size / BLOCK as u64).min(MOST) {
+        if let Some(block) = inode.block(volume, index)? {
+            pages.push((block, volume.read(block)?));
+        }
+    }
+    Ok(pages)
 }
 
 fn decode(entry: &[u8]) -> Option<(String, u32)> {
@@ -33,11 +43,11 @@ fn decode(entry: &[u8]) -> Option<(String, u32)> {
 /// Lets a name lead to an inode, or to none; link counts are the caller's.
 ///
 /// # Errors
-/// `ENOSPC`.
+/// `ENOSPC`; `EIO`: the directory cannot be read.
 pub fn point(volume: &mut Volume, directory: u32, name: &str, target: Option<u32>) -> Result<()> {
     let found = |entry: &[u8]| decode(entry).is_some_and(|(there, _)| there == name);
     let free = |entry: &[u8]| decode(entry).is_none();
-    let pages = pages(volume, directory);
+    let pages = pages(volume, directory)?;
     let place = |wanted: &dyn Fn(&[u8]) -> bool| {
         pages.iter().find_map(|(block, page)| Some((*block, page.chunks(ENTRY).position(wanted)?)))
     };
@@ -49,7 +59,7 @@ pub fn point(volume: &mut Volume, directory: u32, name: &str, target: Option<u32
             None => (grow(volume, directory)?, 0),
         },
     };
-    let mut page = volume.read(block);
+    let mut page = volume.read(block)?;
     let entry = &mut page[index * ENTRY..(index + 1) * ENTRY];
     entry.fill(0);
     if let Some(inode) = target {
@@ -57,36 +67,35 @@ pub fn point(volume: &mut Volume, directory: u32, name: &str, target: Option<u32
         entry[1..NAME_AT].copy_from_slice(&inode.to_le_bytes());
         entry[NAME_AT..NAME_AT + name.len()].copy_from_slice(name.as_bytes());
     }
-    volume.write_metadata(block, page);
-    volume.touch(directory);
-    Ok(())
+    volume.write_metadata(block, page)?;
+    volume.touch(directory)
 }
 
 /// One more block of entries.
 fn grow(volume: &mut Volume, directory: u32) -> Result<u64> {
-    let mut inode = volume.inode(directory);
+    let mut inode = volume.inode(directory)?;
     let block = inode.add_block(volume, inode.size / BLOCK as u64)?;
     inode.size += BLOCK as u64;
-    volume.set_inode(directory, &inode);
-    volume.write_metadata(block, vec![0; BLOCK]);
+    volume.set_inode(directory, &inode)?;
+    volume.write_metadata(block, vec![0; BLOCK])?;
     Ok(block)
 }
 
 /// The inode that a name in a directory leads to.
 ///
 /// # Errors
-/// `ENOTDIR`.
+/// `ENOTDIR`; `EIO`: the directory cannot be read.
 pub fn find(volume: &Volume, directory: u32, name: &str) -> Result<Option<u32>> {
-    if volume.inode(directory).kind != Some(Kind::Directory) {
+    if volume.inode(directory)?.kind != Some(Kind::Directory) {
         return Err(Errno::ENOTDIR);
     }
-    Ok(entries(volume, directory).into_iter().find(|(there, _)| there == name).map(|(_, inode)| inode))
+    Ok(entries(volume, directory)?.into_iter().find(|(there, _)| there == name).map(|(_, inode)| inode))
 }
 
 /// The inode of a path.
 ///
 /// # Errors
-/// `ENOENT`, `ENOTDIR`, and those of [`names`].
+/// `ENOENT`, and those of [`find`] and [`names`].
 pub fn lookup(volume: &Volume, path: &str) -> Result<u32> {
     names(path)?.iter().try_fold(ROOT, |at, name| find(volume, at, name)?.ok_or(Errno::ENOENT))
 }
@@ -94,7 +103,7 @@ pub fn lookup(volume: &Volume, path: &str) -> Result<u32> {
 /// Where a path ends: the directory, the name in it, and the inode that it leads to.
 ///
 /// # Errors
-/// `EBUSY` for the root, `ENOENT`, `ENOTDIR`, and those of [`names`].
+/// `EBUSY` for the root, `ENOENT`, and those of [`find`] and [`names`].
 pub fn place<'p>(volume: &Volume, path: &'p str) -> Result<(u32, &'p str, Option<u32>)> {
     let names = names(path)?;
     let (name, parents) = names.split_last().ok_or(Errno::EBUSY)?;

@@ -29,10 +29,14 @@ impl ToyFs {
     }
 
     /// Puts it to rest.
-    pub fn unmount(&self) {
+    ///
+    /// # Errors
+    /// `EIO`: what it needs cannot be read.
+    pub fn unmount(&self) -> Result<()> {
         let volume = &mut self.0.borrow_mut().volume;
-        volume.commit();
+        volume.commit()?;
         volume.checkpoint();
+        Ok(())
     }
 
     /// What stands in a sector, in words.
@@ -44,7 +48,7 @@ impl ToyFs {
     fn change<T>(&self, operation: impl FnOnce(&mut Mounted) -> Result<T>) -> Result<T> {
         let mounted = &mut *self.0.borrow_mut();
         if mounted.volume.is_full() {
-            mounted.volume.commit();
+            mounted.volume.commit()?;
         }
         operation(mounted)
     }
@@ -56,7 +60,7 @@ impl Mounted {
     }
 
     fn stat(&self, number: u32) -> Result<Stat> {
-        let Inode { kind, links, size, .. } = self.volume.inode(number);
+        let Inode { kind, links, size, .. } = self.volume.inode(number)?;
         let kind = kind.ok_or(Errno::EIO)?;
         let size = if kind == Kind::File { size } else { 0 };
         Ok(Stat { kind, inode: number, size, links: links.into() })
@@ -64,57 +68,64 @@ impl Mounted {
 
     /// A new inode with a name.
     fn create(&mut self, directory: u32, name: &str, kind: Kind) -> Result<u32> {
-        let free = |number: &u32| self.volume.inode(*number).kind.is_none();
-        let number = (ROOT + 1..self.volume.count()).find(free).ok_or(Errno::ENOSPC)?;
-        self.volume.set_inode(number, &Inode { links: 1, ..Inode::new(kind) });
+        let number = self.free_inode()?;
+        self.volume.set_inode(number, &Inode { links: 1, ..Inode::new(kind) })?;
         point(&mut self.volume, directory, name, Some(number))?;
         Ok(number)
     }
 
+    fn free_inode(&self) -> Result<u32> {
+        for number in ROOT + 1..self.volume.count() {
+            if self.volume.inode(number)?.kind.is_none() {
+                return Ok(number);
+            }
+        }
+        Err(Errno::ENOSPC)
+    }
+
     /// An inode has lost a name.
     fn unlinked(&mut self, number: u32) -> Result<()> {
-        let mut inode = self.volume.inode(number);
+        let mut inode = self.volume.inode(number)?;
         inode.links = inode.links.saturating_sub(1);
-        self.volume.set_inode(number, &inode);
+        self.volume.set_inode(number, &inode)?;
         self.free_if_lost(number)
     }
 
     /// Gives back what nobody can reach any more.
     fn free_if_lost(&mut self, number: u32) -> Result<()> {
-        let mut inode = self.volume.inode(number);
+        let mut inode = self.volume.inode(number)?;
         if inode.links == 0 && !self.open.values().any(|open| *open == number) {
             inode.free_from(&mut self.volume, 0)?;
-            self.volume.set_inode(number, &Inode::default());
+            self.volume.set_inode(number, &Inode::default())?;
         }
         Ok(())
     }
 
     fn resize(&mut self, number: u32, size: u64) -> Result<()> {
-        let mut inode = self.volume.inode(number);
+        let mut inode = self.volume.inode(number)?;
         if size < inode.size {
             inode.free_from(&mut self.volume, size.div_ceil(BLOCK as u64))?;
             let within = (size % BLOCK as u64) as usize;
-            if let Some(block) = inode.block(&self.volume, size / BLOCK as u64).filter(|_| within > 0) {
-                let mut page = self.volume.read_data(block);
+            if let Some(block) = inode.block(&self.volume, size / BLOCK as u64)?.filter(|_| within > 0) {
+                let mut page = self.volume.read_data(block)?;
                 page[within..].fill(0);
                 self.volume.write_data(block, page);
             }
         }
         inode.size = size;
-        self.volume.set_inode(number, &inode);
-        Ok(())
+        self.volume.set_inode(number, &inode)
     }
 
     fn write(&mut self, number: u32, offset: u64, data: &[u8]) -> Result<()> {
-        let mut inode = self.volume.inode(number);
+        let mut inode = self.volume.inode(number)?;
         let mut rest = data;
         let mut at = offset;
         while !rest.is_empty() {
             let within = (at % BLOCK as u64) as usize;
             let (part, behind) = rest.split_at(rest.len().min(BLOCK - within));
             let index = at / BLOCK as u64;
-            let (block, mut page) = match inode.block(&self.volume, index) {
-                Some(block) => (block, self.volume.read_data(block)),
+            let (block, mut page) = match inode.block(&self.volume, index)? {
+                Some(block) => (block, self.volume.read_data(block)?),
                 None => (inode.add_block(&mut self.volume, index)?, vec![0; BLOCK]),
             };
             page[within..within + part.len()].copy_from_slice(part);
@@ -122,28 +133,27 @@ impl Mounted {
             (at, rest) = (at + part.len() as u64, behind);
         }
         inode.size = inode.size.max(at);
-        self.volume.set_inode(number, &inode);
-        Ok(())
+        self.volume.set_inode(number, &inode)
     }
 
-    fn read(&self, number: u32, offset: u64, buf: &mut [u8]) -> usize {
-        let inode = self.volume.inode(number);
+    fn read(&self, number: u32, offset: u64, buf: &mut [u8]) -> Result<usize> {
+        let inode = self.volume.inode(number)?;
         let length = inode.size.saturating_sub(offset).min(buf.len() as u64) as usize;
         let mut done = 0;
         while done < length {
             let at = offset + done as u64;
             let within = (at % BLOCK as u64) as usize;
             let part = (length - done).min(BLOCK - within);
-            match inode.block(&self.volume, at / BLOCK as u64) {
+            match inode.block(&self.volume, at / BLOCK as u64)? {
                 Some(block) => {
-                    let page = self.volume.read_data(block);
+                    let page = self.volume.read_data(block)?;
                     buf[done..done + part].copy_from_slice(&page[within..within + part]);
                 }
                 None => buf[done..done + part].fill(0),
             }
             done += part;
         }
-        length
+        Ok(length)
     }
 }
 
@@ -160,7 +170,7 @@ impl Files for ToyFs {
                 None if flags.create => mounted.create(directory, name, Kind::File)?,
                 None => return Err(Errno::ENOENT),
             };
-            if mounted.volume.inode(number).kind != Some(Kind::File) {
+            if mounted.volume.inode(number)?.kind != Some(Kind::File) {
                 return Err(Errno::EISDIR);
             }
             if flags.truncate {
@@ -181,7 +191,7 @@ impl Files for ToyFs {
 
     fn pread(&self, fd: Fd, offset: u64, buf: &mut [u8]) -> Result<usize> {
         let mounted = self.0.borrow();
-        Ok(mounted.read(mounted.file(fd)?, offset, buf))
+        mounted.read(mounted.file(fd)?, offset, buf)
     }
 
     fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
@@ -200,8 +210,7 @@ impl Files for ToyFs {
     fn fsync(&self, fd: Fd) -> Result<()> {
         let mounted = &mut *self.0.borrow_mut();
         let number = mounted.file(fd)?;
-        mounted.volume.commit_file(number);
-        Ok(())
+        mounted.volume.commit_file(number)
     }
 
     fn fdatasync(&self, fd: Fd) -> Result<()> {
@@ -216,11 +225,12 @@ impl Files for ToyFs {
     fn readdir(&self, path: &str) -> Result<Vec<(String, Kind)>> {
         let mounted = self.0.borrow();
         let number = lookup(&mounted.volume, path)?;
-        if mounted.volume.inode(number).kind != Some(Kind::Directory) {
+        if mounted.volume.inode(number)?.kind != Some(Kind::Directory) {
             return Err(Errno::ENOTDIR);
         }
-        let kind = |(name, number)| Ok((name, mounted.volume.inode(number).kind.ok_or(Errno::EIO)?));
-        let mut names = entries(&mounted.volume, number).into_iter().map(kind).collect::<Result<Vec<_>>>()?;
+        let kind = |(name, number)| Ok((name, mounted.volume.inode(number)?.kind.ok_or(Errno::EIO)?));
+        let mut names =
+            entries(&mounted.volume, number)?.into_iter().map(kind).collect::<Result<Vec<_>>>()?;
         names.sort();
         Ok(names)
     }
@@ -236,10 +246,10 @@ impl Files for ToyFs {
         self.change(|mounted| {
             let (directory, name, number) = place(&mounted.volume, path)?;
             let number = number.ok_or(Errno::ENOENT)?;
-            if mounted.volume.inode(number).kind != Some(Kind::Directory) {
+            if mounted.volume.inode(number)?.kind != Some(Kind::Directory) {
                 return Err(Errno::ENOTDIR);
             }
-            if !entries(&mounted.volume, number).is_empty() {
+            if !entries(&mounted.volume, number)?.is_empty() {
                 return Err(Errno::ENOTEMPTY);
             }
             point(&mut mounted.volume, directory, name, None)?;
@@ -250,7 +260,7 @@ impl Files for ToyFs {
     fn link(&self, from: &str, to: &str) -> Result<()> {
         self.change(|mounted| {
             let number = lookup(&mounted.volume, from)?;
-            let mut inode = mounted.volume.inode(number);
+            let mut inode = mounted.volume.inode(number)?;
             let (directory, name, there) = place(&mounted.volume, to)?;
             if there.is_some() {
                 return Err(Errno::EEXIST);
@@ -259,9 +269,8 @@ impl Files for ToyFs {
                 return Err(Errno::EPERM);
             }
             point(&mut mounted.volume, directory, name, Some(number))?;
-            inode.links += 1;
-            mounted.volume.set_inode(number, &inode);
-            Ok(())
+            inode.links = inode.links.checked_add(1).ok_or(Errno::EMLINK)?;
+            mounted.volume.set_inode(number, &inode)
         })
     }
 
@@ -269,7 +278,7 @@ impl Files for ToyFs {
         self.change(|mounted| {
             let (directory, name, number) = place(&mounted.volume, path)?;
             let number = number.ok_or(Errno::ENOENT)?;
-            if mounted.volume.inode(number).kind != Some(Kind::File) {
+            if mounted.volume.inode(number)?.kind != Some(Kind::File) {
                 return Err(Errno::EPERM);
             }
             point(&mut mounted.volume, directory, name, None)?;
@@ -282,7 +291,7 @@ impl Files for ToyFs {
             let (old, old_name, number) = place(&mounted.volume, from)?;
             let number = number.ok_or(Errno::ENOENT)?;
             let (new, new_name, there) = place(&mounted.volume, to)?;
-            let kind = mounted.volume.inode(number).kind;
+            let kind = mounted.volume.inode(number)?.kind;
             let (parts, into) = (names(from)?, names(to)?);
             if kind == Some(Kind::Directory) && into.len() > parts.len() && into.starts_with(&parts) {
                 return Err(Errno::EINVAL);
@@ -291,10 +300,10 @@ impl Files for ToyFs {
                 return Ok(());
             }
             if let Some(there) = there {
-                match (kind, mounted.volume.inode(there).kind) {
+                match (kind, mounted.volume.inode(there)?.kind) {
                     (Some(Kind::File), Some(Kind::Directory)) => return Err(Errno::EISDIR),
                     (Some(Kind::Directory), Some(Kind::File)) => return Err(Errno::ENOTDIR),
-                    _ if !entries(&mounted.volume, there).is_empty() && kind == Some(Kind::Directory) => {
+                    _ if !entries(&mounted.volume, there)?.is_empty() && kind == Some(Kind::Directory) => {
                         return Err(Errno::ENOTEMPTY);
                     }
                     _ => {}
@@ -309,12 +318,10 @@ impl Files for ToyFs {
     fn sync_dir(&self, path: &str) -> Result<()> {
         let mounted = &mut *self.0.borrow_mut();
         let number = lookup(&mounted.volume, path)?;
-        mounted.volume.commit_directory(number);
-        Ok(())
+        mounted.volume.commit_directory(number)
     }
 
     fn sync(&self) -> Result<()> {
-        self.0.borrow_mut().volume.commit();
-        Ok(())
+        self.0.borrow_mut().volume.commit()
     }
 }

@@ -2,36 +2,48 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use explode_ramdisk::files::Kind;
+use explode_ramdisk::files::{self, Kind};
 use explode_runtime::recover::{Fault, Recovery};
+use nix::errno::Errno;
 
 use super::directory::{entries, point};
 use super::inode::{Inode, block_number};
 use super::volume::{ROOT, Volume};
+use crate::engine::EngineError;
 
 /// Repairs a file system: clears inodes with a block that cannot be theirs or is another's too, takes away names that lead
 /// nowhere, frees what has no name, and sets link counts right.
 ///
 /// # Errors
-/// There is no root directory.
+/// There is no root directory, or no room for a copy. That a sector cannot be read is not held against it.
 pub fn repair(volume: &mut Volume) -> Result<Recovery, Fault> {
-    if volume.inode(ROOT).kind != Some(Kind::Directory) {
-        return Err(Fault::new("the root directory is gone"));
+    match repair_all(volume) {
+        Ok(Some(recovery)) => Ok(recovery),
+        Ok(None) => Err(Fault::new("the root directory is gone")),
+        Err(Errno::EIO) => Err(EngineError::from(Errno::EIO).into()),
+        Err(errno) => Err(Fault::new(errno)),
+    }
+}
+
+/// The same; nothing if there is no root directory.
+fn repair_all(volume: &mut Volume) -> files::Result<Option<Recovery>> {
+    if volume.inode(ROOT)?.kind != Some(Kind::Directory) {
+        return Ok(None);
     }
     let count = volume.count();
     let mut claimed = BTreeSet::new();
     let mut repaired = false;
     for number in 0..count {
-        if volume.inode(number).kind.is_none() {
+        if volume.inode(number)?.kind.is_none() {
             continue;
         }
         if !volume.has_journal() {
             repaired |= mend(volume, number, &claimed)?;
         }
-        let blocks = volume.inode(number).blocks(volume);
+        let blocks = volume.inode(number)?.blocks(volume)?;
         let illegal = |block: &u64| !volume.is_for_files(*block) || claimed.contains(block);
         if blocks.iter().any(illegal) {
-            volume.set_inode(number, &Inode::default());
+            volume.set_inode(number, &Inode::default())?;
             repaired = true;
         } else {
             claimed.extend(blocks);
@@ -40,8 +52,8 @@ pub fn repair(volume: &mut Volume) -> Result<Recovery, Fault> {
     let mut links: BTreeMap<u32, u16> = BTreeMap::from([(ROOT, 1)]);
     let mut open = vec![ROOT];
     while let Some(directory) = open.pop() {
-        for (name, number) in entries(volume, directory) {
-            match volume.inode(number.min(count - 1)).kind.filter(|_| number < count) {
+        for (name, number) in entries(volume, directory)? {
+            match volume.inode(number.min(count - 1))?.kind.filter(|_| number < count) {
                 None => {
                     point(volume, directory, &name, None)?;
                     repaired = true;
@@ -57,31 +69,31 @@ pub fn repair(volume: &mut Volume) -> Result<Recovery, Fault> {
         }
     }
     for number in 0..count {
-        let mut inode = volume.inode(number);
+        let mut inode = volume.inode(number)?;
         match links.get(&number) {
             // A file that was open when it lost its last name.
-            None if inode.kind.is_some() => volume.set_inode(number, &Inode::default()),
+            None if inode.kind.is_some() => volume.set_inode(number, &Inode::default())?,
             Some(links) if inode.links != *links => {
                 inode.links = *links;
-                volume.set_inode(number, &inode);
+                volume.set_inode(number, &inode)?;
                 repaired = true;
             }
             _ => {}
         }
     }
-    volume.commit();
+    volume.commit()?;
     volume.checkpoint();
-    Ok(if repaired { Recovery::Repaired } else { Recovery::Clean })
+    Ok(Some(if repaired { Recovery::Repaired } else { Recovery::Clean }))
 }
 
 /// Without a journal an inode and its indirect block may be of different times, and a block may be in two files: a number in the
 /// indirect block that cannot be one is taken out, whatever the block may have been before, and of a block that is another's
 /// already there is a copy.
-fn mend(volume: &mut Volume, number: u32, claimed: &BTreeSet<u64>) -> Result<bool, Fault> {
-    let mut inode = volume.inode(number);
+fn mend(volume: &mut Volume, number: u32, claimed: &BTreeSet<u64>) -> files::Result<bool> {
+    let mut inode = volume.inode(number)?;
     let indirect = u64::from(inode.indirect);
     let is_there = volume.is_for_files(indirect) && !claimed.contains(&indirect);
-    let page = if is_there { volume.read(indirect) } else { Vec::new() };
+    let page = if is_there { volume.read(indirect)? } else { Vec::new() };
     let mut numbers: Vec<u32> = page.chunks_exact(4).map(block_number).collect();
     let (mut mended, mut copied) = (false, false);
     for number in &mut numbers {
@@ -93,19 +105,19 @@ fn mend(volume: &mut Volume, number: u32, claimed: &BTreeSet<u64>) -> Result<boo
     for number in inode.direct.iter_mut().chain(&mut numbers) {
         if claimed.contains(&u64::from(*number)) {
             let copy = volume.allocate()?;
-            volume.write_data(copy, volume.read_data(u64::from(*number)));
+            volume.write_data(copy, volume.read_data(u64::from(*number))?);
             *number = copy as u32;
             copied = true;
         }
     }
     if copied {
         // The copies are there before anything leads to them.
-        volume.commit();
-        volume.set_inode(number, &inode);
+        volume.commit()?;
+        volume.set_inode(number, &inode)?;
     }
     if mended || copied && is_there {
         let page = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
-        volume.write_metadata(indirect, page);
+        volume.write_metadata(indirect, page)?;
     }
     Ok(mended || copied)
 }

@@ -36,7 +36,7 @@ use explode_runtime::recover::{Below, Component, Fault, Recovery, Surface};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 
 use files::ToyFs;
-use volume::Volume;
+use volume::{LEAST_SECTORS, Volume};
 
 use super::page_journal;
 
@@ -143,7 +143,9 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
 
 impl Component for ToyFsComponent {
     fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
-        Ok(Volume::format(below.disk(0)?, self.design)?)
+        let disk = below.disk(0)?;
+        page_journal::has_room(&disk, LEAST_SECTORS)?;
+        Ok(Volume::format(disk, self.design)?)
     }
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
@@ -153,7 +155,7 @@ impl Component for ToyFsComponent {
 
     fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
         if let Some(mounted) = self.mounted.take() {
-            mounted.unmount();
+            mounted.unmount()?;
         }
         Ok(())
     }

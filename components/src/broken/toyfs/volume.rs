@@ -19,6 +19,8 @@ use crate::engine::{Durability, EngineError};
 /// Two or three transactions fit in, so that there are checkpoints soon.
 const JOURNAL: std::ops::Range<u64> = 0..14;
 const INODES: std::ops::Range<u64> = 14..15;
+/// The journal, the inodes, and one block of contents.
+pub const LEAST_SECTORS: u64 = (INODES.end + 1) * SECTORS;
 /// Inodes of a block, side by side.
 pub const PER_BLOCK: u32 = (BLOCK / INODE) as u32;
 /// The root directory.
@@ -48,8 +50,8 @@ impl Volume {
     pub fn format(disk: RamDisk, design: Design) -> std::result::Result<(), EngineError> {
         PageJournal::format(disk.clone(), design.bug.of_journal(), JOURNAL);
         let mut volume = Volume::open(disk, design)?;
-        volume.set_inode(ROOT, &Inode { links: 1, ..Inode::new(Kind::Directory) });
-        volume.commit();
+        volume.set_inode(ROOT, &Inode { links: 1, ..Inode::new(Kind::Directory) })?;
+        volume.commit()?;
         volume.checkpoint();
         Ok(())
     }
@@ -72,9 +74,13 @@ impl Volume {
             freed: BTreeSet::new(),
             resting: BTreeSet::new(),
         };
-        let inodes =
-            (0..volume.count()).map(|number| volume.inode(number)).filter(|inode| inode.kind.is_some());
-        volume.used = inodes.flat_map(|inode| inode.blocks(&volume)).collect();
+        for number in 0..volume.count() {
+            let inode = volume.inode(number)?;
+            if inode.kind.is_some() {
+                let blocks = inode.blocks(&volume)?;
+                volume.used.extend(blocks);
+            }
+        }
         Ok(volume)
     }
 
@@ -93,31 +99,49 @@ impl Volume {
         (INODES.end..self.disk.sectors() / SECTORS).contains(&block)
     }
 
+    /// A block that an inode leads to, unless it cannot be one of a file.
+    ///
+    /// # Errors
+    /// `EIO`: the pointer is damaged.
+    pub fn legal(&self, block: u64) -> Result<u64> {
+        if self.is_for_files(block) { Ok(block) } else { Err(Errno::EIO) }
+    }
+
     /// Metadata as it is now.
-    pub fn read(&self, block: u64) -> Page {
+    ///
+    /// # Errors
+    /// `EIO`: it cannot be read.
+    pub fn read(&self, block: u64) -> Result<Page> {
         match self.running.get(&block) {
-            Some(page) => page.clone(),
+            Some(page) => Ok(page.clone()),
             None if self.is_for_files(block) || block < INODES.end => self.journal.read(block),
             // A damaged pointer: a disk does not answer beyond its end.
-            None => vec![0; BLOCK],
+            None => Ok(vec![0; BLOCK]),
         }
     }
 
     /// Changes metadata.
-    pub fn write_metadata(&mut self, block: u64, page: Page) {
+    ///
+    /// # Errors
+    /// `EIO`, as for all that reads.
+    pub fn write_metadata(&mut self, block: u64, page: Page) -> Result<()> {
         self.running.insert(block, page);
         if !self.has_journal() {
-            self.dirty_buffer(block * SECTORS..(block + 1) * SECTORS);
+            self.dirty_buffer(block * SECTORS..(block + 1) * SECTORS)?;
         }
+        Ok(())
     }
 
     /// Contents of a file as they are now.
-    pub fn read_data(&self, block: u64) -> Page {
+    ///
+    /// # Errors
+    /// `EIO`: they cannot be read.
+    pub fn read_data(&self, block: u64) -> Result<Page> {
         let mut page = vec![0; BLOCK];
         if self.is_for_files(block) {
-            self.disk.read(block * SECTORS, &mut page);
+            self.disk.try_read(block * SECTORS, &mut page)?;
         }
-        page
+        Ok(page)
     }
 
     /// Changes contents of a file: in the cache, from where they may be written at any time.
@@ -156,39 +180,53 @@ impl Volume {
     }
 
     /// An inode as it is now.
-    pub fn inode(&self, number: u32) -> Inode {
+    ///
+    /// # Errors
+    /// `EIO`: it cannot be read, or there is none of this number, and the name that leads to it is damaged.
+    pub fn inode(&self, number: u32) -> Result<Inode> {
+        if number >= self.count() {
+            return Err(Errno::EIO);
+        }
         let (block, at) = self.place(number);
         let mut bytes = [0; INODE];
         match self.running.get(&block) {
             Some(page) => bytes.copy_from_slice(&page[at..at + INODE]),
-            None => self.journal.read_part(block, at, &mut bytes),
+            None => self.journal.read_part(block, at, &mut bytes)?,
         }
-        Inode::decode(&bytes)
+        Ok(Inode::decode(&bytes))
     }
 
     /// Changes an inode. Its version, where it has one, is one more than that of whatever had this number before.
-    pub fn set_inode(&mut self, number: u32, inode: &Inode) {
+    ///
+    /// # Errors
+    /// `EIO`, as for all that reads.
+    pub fn set_inode(&mut self, number: u32, inode: &Inode) -> Result<()> {
         let (block, at) = self.place(number);
         let mut inode = inode.clone();
         if self.design.metadata == Metadata::Versions {
-            let before = self.inode(number);
+            let before = self.inode(number)?;
             let begins_anew = self.design.bug == Bug::InodeReuse && before.kind.is_none();
-            inode.version = if begins_anew { 1 } else { before.version + 1 };
+            inode.version = if begins_anew { 1 } else { before.version.wrapping_add(1) };
         }
-        let mut page = self.read(block);
+        let mut page = self.read(block)?;
         page[at..at + INODE].copy_from_slice(&inode.encode());
         self.running.insert(block, page);
         if !self.has_journal() {
             let sector = self.inode_sector(number);
-            self.dirty_buffer(sector..sector + 1);
+            self.dirty_buffer(sector..sector + 1)?;
         }
+        Ok(())
     }
 
     /// The names of a directory have changed: so has the directory, where changes are counted.
-    pub fn touch(&mut self, directory: u32) {
+    ///
+    /// # Errors
+    /// `EIO`, as for all that reads.
+    pub fn touch(&mut self, directory: u32) -> Result<()> {
         if self.design.metadata == Metadata::Versions {
-            self.set_inode(directory, &self.inode(directory));
+            self.set_inode(directory, &self.inode(directory)?)?;
         }
+        Ok(())
     }
 
     /// Is the running transaction so large that it should end before the next operation?
@@ -197,13 +235,16 @@ impl Volume {
     }
 
     /// Makes everything durable: contents first, then the transaction that makes them reachable.
-    pub fn commit(&mut self) {
+    ///
+    /// # Errors
+    /// `EIO`, as for all that reads.
+    pub fn commit(&mut self) -> Result<()> {
         if !self.has_journal() {
             return self.sync_in_place();
         }
         let data = std::mem::take(&mut self.data);
         if self.design.bug != Bug::DataAfterCommit {
-            self.write_out(&data);
+            self.write_out(&data)?;
         }
         let running = std::mem::take(&mut self.running);
         if running.is_empty() {
@@ -221,8 +262,9 @@ impl Volume {
             self.resting.extend(freed);
         }
         if self.design.bug == Bug::DataAfterCommit {
-            self.write_out(&data);
+            self.write_out(&data)?;
         }
+        Ok(())
     }
 
     /// Puts what is committed in its place.
@@ -232,36 +274,48 @@ impl Volume {
     }
 
     /// Makes one file durable: with all others, unless there is a shorter way.
-    pub fn commit_file(&mut self, number: u32) {
+    ///
+    /// # Errors
+    /// `EIO`, as for all that reads.
+    pub fn commit_file(&mut self, number: u32) -> Result<()> {
         match (self.design.metadata, self.design.bug) {
             (Metadata::InPlace, _) => self.sync_one_in_place(number),
             (Metadata::Versions, _) => self.sync_one_past_journal(number),
             (Metadata::Journal, Bug::FsyncInPlace) => {
                 let data = std::mem::take(&mut self.data);
-                self.write_out(&data);
+                self.write_out(&data)?;
                 let (block, _) = self.place(number);
-                let indirect = u64::from(self.inode(number).indirect);
+                let indirect = u64::from(self.inode(number)?.indirect);
                 for block in [indirect, block].into_iter().filter(|block| *block != 0) {
-                    self.disk.write(block * SECTORS, &self.read(block), Flags::NONE);
+                    self.disk.write(block * SECTORS, &self.read(block)?, Flags::NONE);
                 }
                 self.disk.flush();
+                Ok(())
             }
             (Metadata::Journal, _) => self.commit(),
         }
     }
 
     /// Makes the names of a directory durable: with everything, if there is a journal.
-    pub fn commit_directory(&mut self, number: u32) {
+    ///
+    /// # Errors
+    /// `EIO`, as for all that reads.
+    pub fn commit_directory(&mut self, number: u32) -> Result<()> {
         if self.has_journal() { self.commit() } else { self.sync_one_in_place(number) }
     }
 
     /// Writes contents and waits for them.
-    pub(super) fn write_out(&self, blocks: &BTreeSet<u64>) {
+    ///
+    /// # Errors
+    /// `EIO`: they cannot be read.
+    pub(super) fn write_out(&self, blocks: &BTreeSet<u64>) -> Result<()> {
         let submit = |block: &u64| {
-            self.disk.submit(block * SECTORS, Payload::Data(self.read_data(*block).into()), Flags::NONE)
+            let page = self.read_data(*block)?.into();
+            Ok(self.disk.submit(block * SECTORS, Payload::Data(page), Flags::NONE))
         };
-        let requests: Vec<_> = blocks.iter().map(submit).collect();
+        let requests = blocks.iter().map(submit).collect::<Result<Vec<_>>>()?;
         requests.into_iter().for_each(|request| self.disk.complete(request));
+        Ok(())
     }
 
     /// Where an inode is: its block, and its first byte there.

@@ -17,8 +17,8 @@ impl Volume {
         if !self.is_for_files(block) {
             return "the journal".to_owned();
         }
-        let owner = (0..self.count()).find(|number| self.inode(*number).blocks(self).contains(&block));
-        match owner.and_then(|number| Some((self.inode(number), self.path(number)?))) {
+        let owner = (0..self.count()).find(|number| self.has_block(*number, block));
+        match owner.and_then(|number| Some((self.inode(number).ok()?, self.path(number)?))) {
             Some((inode, path)) if u64::from(inode.indirect) == block => {
                 format!("the indirect block of {path}")
             }
@@ -27,7 +27,13 @@ impl Volume {
         }
     }
 
-    /// The first path that leads to an inode.
+    /// Has an inode this block, as far as can be read?
+    fn has_block(&self, number: u32, block: u64) -> bool {
+        let blocks = self.inode(number).and_then(|inode| inode.blocks(self));
+        blocks.is_ok_and(|blocks| blocks.contains(&block))
+    }
+
+    /// The first path that leads to an inode, through directories that can be read.
     fn path(&self, wanted: u32) -> Option<String> {
         let mut open = vec![(ROOT, String::new())];
         let mut met = vec![ROOT];
@@ -35,7 +41,7 @@ impl Volume {
             if directory == wanted {
                 return Some(if path.is_empty() { "/".to_owned() } else { path });
             }
-            for (name, number) in entries(self, directory) {
+            for (name, number) in entries(self, directory).unwrap_or_default() {
                 if !met.contains(&number) {
                     met.push(number);
                     open.push((number, format!("{path}/{name}")));

@@ -18,7 +18,11 @@ pub const DEF: ComponentDef = ComponentDef {
     options: &[
         OptionDef { name: "journal", about: "delete or wal", default: "delete" },
         OptionDef { name: "synchronous", about: "full, off, normal or extra", default: "full" },
-        OptionDef { name: "page_bytes", about: "bytes of a page", default: "4096" },
+        OptionDef {
+            name: "page_bytes",
+            about: "bytes of a page: a power of two, 512 to 65536",
+            default: "4096",
+        },
         OptionDef {
             name: "wal_autocheckpoint",
             about: "frames in the WAL after which a commit runs a checkpoint, 0 for never",
@@ -49,11 +53,19 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
                 ("extra", Synchronous::Extra),
             ],
         )?,
-        page_bytes: small(options, "page_bytes", 4096)?,
+        page_bytes: page_bytes(options)?,
         wal_autocheckpoint: small(options, "wal_autocheckpoint", 1000)?,
         ..Settings::default()
     };
     Ok(Box::new(SqliteComponent { settings, schema: options.text("schema", "")?, database: None }))
+}
+
+/// SQLite takes no notice of any other.
+fn page_bytes(options: &Options) -> Result<u32, UsageError> {
+    match small(options, "page_bytes", 4096)? {
+        bytes if bytes.is_power_of_two() && (512..=65_536).contains(&bytes) => Ok(bytes),
+        bytes => Err(UsageError(format!("page_bytes of {bytes}; use a power of two, 512 to 65536"))),
+    }
 }
 
 fn small(options: &Options, name: &str, default: u32) -> Result<u32, UsageError> {

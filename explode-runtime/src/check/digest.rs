@@ -1,0 +1,25 @@
+//! The digest that a [`Checker::check_key`](super::Checker::check_key) is.
+
+use std::hash::Hash;
+
+use xxhash_rust::xxh3::Xxh3;
+
+/// 16 bytes that stand for everything that is read of the checker: give it a tuple of that. The same in every process of a run.
+pub fn digest(read: impl Hash) -> Vec<u8> {
+    let mut hasher = Xxh3::new();
+    read.hash(&mut hasher);
+    hasher.digest128().to_le_bytes().to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::digest;
+
+    /// Journals keep them from one process to the next: they are the bytes of XXH3, nothing put in between.
+    #[test]
+    fn it_is_the_hash_of_the_parts() {
+        let bytes = [1u64.to_le_bytes(), 2u64.to_le_bytes()].concat();
+        assert_eq!(digest((1u64, &2u64)), xxhash_rust::xxh3::xxh3_128(&bytes).to_le_bytes());
+        assert_ne!(digest((1u64, 2u64)), digest((2u64, 1u64)));
+    }
+}

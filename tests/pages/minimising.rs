@@ -1,0 +1,30 @@
+//! What `docs/minimising.md` shows of a minimised trace is what the command says.
+
+use tempfile::tempdir;
+
+use crate::common::{explode_in, program};
+
+/// The seconds of such a line are another machine's.
+fn without_seconds(text: &str) -> String {
+    let cut = |line: &str| match line.split_once(" answered from memory, ") {
+        Some((counts, _)) => format!("{counts} answered from memory"),
+        None => line.to_owned(),
+    };
+    text.lines().map(|line| cut(line.trim_start()) + "\n").collect()
+}
+
+#[test]
+fn the_example_is_what_the_command_says() {
+    let page = include_str!("../../docs/minimising.md");
+    let (_, block) = page.split_once("    $ explode minimise ").expect("the command");
+    let (trace, block) = block.split_once('\n').expect("what it says");
+    let (block, _) = block.split_once("\n\n").expect("the end of it");
+    let (run, _) = trace.split_once("/traces/").expect("a trace of a run");
+
+    // The finding is the same one step deep.
+    let folder = tempdir().unwrap();
+    let args = format!("run sqlite-off --depth 1 --require-complete --out {run}");
+    explode_in(folder.path(), args.split_whitespace()).expect(1);
+    let said = explode_in(folder.path(), ["minimise", trace]).expect(0).out.replace(program(), "explode");
+    assert_eq!(without_seconds(&said), without_seconds(block), "{said}");
+}
