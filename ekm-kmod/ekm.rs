@@ -25,6 +25,7 @@
 //! | `buffers`, `pages`, `buffer` | dirty buffers: of a device, in a page cache, one |
 //! | `clock`, `random` | time and chance |
 //! | `versions`, `unset` | what memory held before |
+//! | `flusher` | passes of write-back, which take no time |
 //! | `failures` | kprobes: functions that may fail |
 //! | `sites` | kprobes: likewise, those that the user names |
 //! | `choose` | what other modules ask |
@@ -52,6 +53,7 @@ mod common;
 mod contents;
 mod device;
 mod failures;
+mod flusher;
 mod follow;
 mod forget;
 mod kprobe;
@@ -110,6 +112,7 @@ impl kernel::Module for Loaded {
             &random::PROBES[..],
             &versions::PROBES[..],
             &unset::PROBES[..],
+            &flusher::PROBES[..],
             &forget::PROBES[..],
         ];
         let kprobes = Kprobes::register(probes.into_iter().flatten())?;

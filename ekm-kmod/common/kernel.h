@@ -11,6 +11,7 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/gfp.h>
+#include <linux/jiffies.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
@@ -52,6 +53,9 @@ const xa_mark_t K_PAGECACHE_TAG_DIRTY = PAGECACHE_TAG_DIRTY;
 /* Files. */
 const fmode_t K_FMODE_WRITE = FMODE_WRITE;
 const unsigned int K_ITER_SOURCE = ITER_SOURCE;
+
+/* Time. */
+const unsigned long K_HZ = HZ;
 
 /* Memory. */
 const gfp_t K_GFP_NOFAIL = __GFP_NOFAIL;
