@@ -12,7 +12,6 @@ mod asked;
 mod recovery;
 mod softly;
 
-use std::any::Any;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -25,7 +24,7 @@ use crate::crash::{Counts, CrashDisk, Epoch, Limits, SampleSeed, When};
 use crate::devices::{Devices, KernelDisks, Lab, Side};
 use crate::events::{EventError, hash_event};
 use crate::explain;
-use crate::recover::{Blame, Fault, Recovery, Stack};
+use crate::recover::{Blame, Fault, Recovery, Stack, panic_words};
 use crate::run::{Plan, Registry, Stage};
 use crate::writeset::WriteSet;
 
@@ -387,7 +386,7 @@ impl Judge<'_> {
             Ok(Err(Failure::Broken(why))) => Judgement::Broken(why),
             Ok(Err(Failure::Stop)) if stopped => Judgement::Stopped,
             Ok(Err(Failure::Stop)) => Judgement::Broken("the check stopped without a word".to_owned()),
-            Err(panic) => Judgement::Broken(format!("panicked: {}", panic_message(panic.as_ref()))),
+            Err(panic) => Judgement::Broken(format!("panicked: {}", panic_words(panic.as_ref()))),
         };
         Judged { judgement, recovery: recovered, reads }
     }
@@ -413,10 +412,4 @@ fn key_of_told(image: Identity, epoch: Epoch, told: Epoch, args: &[String], rest
         (Epoch::Soft, Epoch::InBetween) => key(image, epoch, args, &[rest, b"told in-between"].concat()),
         _ => key(image, epoch, args, rest),
     }
-}
-
-/// What a panic said.
-pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }

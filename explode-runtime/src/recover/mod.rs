@@ -12,5 +12,6 @@ mod stack;
 
 pub use component::{Below, Blame, Component, Fault, Floor, Paths, Recovery, Surface};
 pub use panics::caught;
+pub(crate) use panics::words as panic_words;
 pub use plain::{Plain, PlainFileSystem};
 pub use stack::{Layer, Stack, StackSpec};

@@ -3,6 +3,7 @@
 //! To explode a panic is something broken: it says nothing of the checked system, for a checker or a component may have panicked.
 //! Whoever calls into a system that is written in Rust, and knows that nothing else can panic there, calls it by [`caught`].
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, Location, PanicHookInfo, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
@@ -29,11 +30,15 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     let done = catch_unwind(AssertUnwindSafe(work));
     DEPTH.set(DEPTH.get() - 1);
     done.map_err(|payload| {
-        let words = payload.downcast_ref::<&str>().map(|words| (*words).to_owned());
-        let words = words.or_else(|| payload.downcast_ref::<String>().cloned());
         let place = PLACE.take().map_or_else(String::new, |place| format!(" at {place}"));
-        format!("panicked{place}: {}", words.as_deref().unwrap_or("in words of its own"))
+        format!("panicked{place}: {}", words(payload.as_ref()))
     })
+}
+
+/// What a panic has said.
+pub(crate) fn words(payload: &(dyn Any + Send)) -> &str {
+    let words = payload.downcast_ref::<&str>().copied();
+    words.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("in words of its own")
 }
 
 fn note(info: &PanicHookInfo<'_>) {

@@ -1,25 +1,27 @@
 mount_it() { mount -t "$type" -o "$options" "$dev" "$mnt"; }
 
-# Puts bytes into the image: base64 on standard input, for the places OFFSET:LENGTH, one after the other.
-put() {
-    base64 -d > "$work/bytes" || stuck "base64 cannot be decoded"
+# Spreads $work/bytes over the image: the bytes of a unit, then the places FIRST:COUNT in units, one after the other.
+spread() {
+    unit=$1
+    shift
     taken=0
     for place in "$@"; do
-        dd if="$work/bytes" of="$image" bs=1 skip="$taken" seek="${place%:*}" count="${place#*:}" \
+        dd if="$work/bytes" of="$image" bs="$unit" skip="$taken" seek="${place%:*}" count="${place#*:}" \
             conv=notrunc 2> "$work/said" || stuck "dd: $(tail -n 1 "$work/said")"
         taken=$((taken + ${place#*:}))
     done
 }
 
-# Puts blocks of 4096 bytes into the image: compressed, in base64 on standard input, for the places FIRST:COUNT, one after the other.
+# Puts bytes into the image: base64 on standard input, for the places OFFSET:LENGTH.
+put() {
+    base64 -d > "$work/bytes" || stuck "base64 cannot be decoded"
+    spread 1 "$@"
+}
+
+# Puts blocks of 4096 bytes into the image: compressed, in base64 on standard input, for the places FIRST:COUNT.
 unpack() {
     base64 -d | gzip -d > "$work/bytes" || stuck "the blocks cannot be decompressed"
-    taken=0
-    for place in "$@"; do
-        dd if="$work/bytes" of="$image" bs=4096 skip="$taken" seek="${place%:*}" count="${place#*:}" \
-            conv=notrunc 2> "$work/said" || stuck "dd: $(tail -n 1 "$work/said")"
-        taken=$((taken + ${place#*:}))
-    done
+    spread 4096 "$@"
 }
 
 # Fills sectors of 512 bytes of the image with one byte: BYTE, then FIRST:COUNT each.

@@ -7,8 +7,8 @@ use crate::check::{Ask, Checker, Cx, Failure};
 use crate::choose::{Chooser, Point};
 use crate::failures::{Turn, failed};
 use crate::media;
-use crate::pipeline::{Pipeline, panic_message};
-use crate::recover::Stack;
+use crate::pipeline::Pipeline;
+use crate::recover::{Stack, panic_words};
 
 /// Calls it.
 pub(super) fn mutate(
@@ -52,7 +52,7 @@ pub(super) fn mutate(
         // What cannot be done after a block has gone bad, or a function has failed, says nothing; there is no way on from here.
         None if has_gone_bad && matches!(result, Ok(Err(Failure::Broken(_)))) => Err(Failure::Stop),
         None => result.unwrap_or_else(|panic| {
-            Err(Failure::Broken(format!("mutate panicked: {}", panic_message(panic.as_ref()))))
+            Err(Failure::Broken(format!("mutate panicked: {}", panic_words(panic.as_ref()))))
         }),
     }
 }

@@ -22,140 +22,199 @@ use crate::run::chops::Chopped;
 use crate::run::error::RunError;
 use crate::run::worker::Step;
 
-impl Runner<'_> {
-    pub(super) fn run_to_end(
-        &self,
-        unit: &Unit,
-        chooser: &mut Chooser,
-        work: &RefCell<&mut dyn Work>,
-        operations: &mut u64,
-        pipeline: &RefCell<Pipeline<'_>>,
+/// A unit on its way.
+struct Way<'a, 'r> {
+    runner: &'a Runner<'r>,
+    unit: &'a Unit,
+    chooser: &'a mut Chooser,
+    work: &'a RefCell<&'a mut dyn Work>,
+    operations: &'a mut u64,
+    pipeline: &'a RefCell<Pipeline<'r>>,
+    place: Place,
+}
+
+impl<'r> Runner<'r> {
+    /// Goes all the way.
+    pub(super) fn run_to_end<'a>(
+        &'a self,
+        unit: &'a Unit,
+        chooser: &'a mut Chooser,
+        work: &'a RefCell<&'a mut dyn Work>,
+        operations: &'a mut u64,
+        pipeline: &'a RefCell<Pipeline<'r>>,
     ) -> Result<(), Early> {
-        let broken = |error: &dyn std::fmt::Display| Early::Broken(error.to_string());
-        let mut place = Place::default();
-        let about_to = |step: Step, choices: &[Choice], operations: u64, place: Place| {
-            work.borrow_mut().about_to(step, &SoFar { choices, operations, place });
-        };
-        let go_on = || if work.borrow_mut().stop() { Err(Early::Stopped) } else { Ok(()) };
-        about_to(Step::Between, &[], 0, place);
-        let usable = !self.keep_events;
-        let chopped = usable.then(|| self.chopped.borrow_mut().last_before(&unit.state, &self.chops));
-        let (mut stack, mut checker) = match chopped.flatten() {
-            Some(Chopped { image, checker, place: there, choices }) => {
-                place = there;
-                chooser.skip(choices);
-                pipeline.borrow_mut().chop(image.clone());
-                let mounts = || about_to(place.chop(), chooser.made(), 0, place);
-                (self.start_on(image, mounts).map_err(|error| broken(&error))?, checker)
-            }
-            None => {
-                let mounts = || about_to(Step::Start, &[], 0, place);
-                let stack = self.start_on(self.pristine.clone(), mounts).map_err(|error| broken(&error))?;
-                let def = self.registry.checker_of(self.plan).map_err(|error| broken(&error))?;
-                let mut checker = def.make(&self.plan.checker_options).map_err(|error| broken(&error))?;
-                checker.leave_out(&self.leaves_out);
-                go_on()?;
-                about_to(Step::Init, &[], 0, place);
-                checker.init(&stack).map_err(|fault| broken(&fault))?;
-                (stack, checker)
-            }
-        };
-        let note = |stack: &mut Stack| {
-            if let Some(log) = work.borrow().log() {
-                stack.note(log);
-            }
-        };
-        note(&mut stack);
-        let depths = unit.state.depth + unit.mutates;
-        let reached = |checker: &dyn Checker, chooser: &Chooser, depth: u32| {
-            let bytes = checker.get_sig();
-            let signature = signature(bytes.as_deref(), chooser, depth);
-            let choices = chooser.made().len() as u64;
-            let topology = checker.topology().map(|bytes| xxh3_128(&bytes));
-            let arrival = Arrival { signature, depth, choices, sketch: None, topology };
-            let go_on = work.borrow_mut().reached(arrival, bytes.as_deref(), depth < depths);
-            if go_on || depth == depths { Ok(()) } else { Err(Early::Stopped) }
-        };
-        if unit.state.depth == 0 {
-            reached(checker.as_ref(), chooser, 0)?;
+        Way { runner: self, unit, chooser, work, operations, pipeline, place: Place::default() }.go()
+    }
+}
+
+fn broken(error: impl std::fmt::Display) -> Early {
+    Early::Broken(error.to_string())
+}
+
+impl Way<'_, '_> {
+    fn go(mut self) -> Result<(), Early> {
+        let (mut stack, mut checker) = self.begin()?;
+        self.note(&mut stack);
+        let known = self.unit.state.depth;
+        if known == 0 {
+            self.reached(checker.as_ref(), 0)?;
         }
-        let restored = place.mutates;
-        for depth in restored..depths {
-            let explored = depth >= unit.state.depth;
-            go_on()?;
-            if depth > restored && self.chops.is_between(depth) {
-                place.chops += 1;
-                about_to(place.chop(), chooser.made(), *operations, place);
-                let chopped = self.chop(stack, checker.as_mut(), pipeline);
-                let image;
-                (stack, image) = chopped.map_err(|error| broken(&error))?;
-                note(&mut stack);
-                if let Some(checker) = checker.fork() {
-                    let choices = chooser.made();
-                    let chopped = Chopped { image, checker, place, choices: choices.len() };
-                    self.chopped.borrow_mut().keep(choices, chopped);
-                }
-                go_on()?;
+        let restored = self.place.mutates;
+        for depth in restored..self.depths() {
+            self.go_on()?;
+            if depth > restored && self.runner.chops.is_between(depth) {
+                stack = self.chop_between(stack, checker.as_mut())?;
+                self.go_on()?;
             }
-            place.mutates = depth + 1;
-            *operations += u64::from(explored);
-            let operations = *operations;
-            about_to(place.step(), chooser.made(), operations, place);
-            let mut fallback = |point: &Point<'_>| work.borrow_mut().fallback(point);
-            let seed = self.plan.settings.seed;
-            media::choose(&stack, &mut pipeline.borrow_mut(), chooser, &mut fallback, seed)
-                .map_err(|fault| broken(&fault))?;
-            let hand_over = RefCell::new(HandOver::new(&stack));
-            let mut ask = |stack: &Stack, ask: &Ask<'_>| {
-                let here = SoFar { choices: ask.chooser.made(), operations, place };
-                place.interval += 1;
-                // After a divergence nothing says anything any more, nor where the kernel's choices are not known.
-                let asked = if ask.chooser.diverged().is_some() || hand_over.borrow().is_in_trouble() {
-                    Err(Failure::Stop)
-                } else if explored {
-                    work.borrow_mut().crashes(&mut pipeline.borrow_mut(), stack, ask, &here)
-                } else {
-                    Ok(pipeline.borrow_mut().skip(stack.devices(), ask.when)?)
-                };
-                about_to(place.step(), here.choices, operations, place);
-                asked
-            };
-            let mut turn = |turn: Turn, chooser: &mut Chooser| {
-                let mut ahead = || work.borrow().ahead();
-                let mut chosen = |choice: &Choice| work.borrow_mut().chosen(choice);
-                hand_over.borrow_mut().to(turn, &stack, chooser, &mut ahead, &mut chosen);
-            };
-            let failed =
-                mutate(checker.as_mut(), &stack, chooser, &mut fallback, pipeline, &mut ask, &mut turn).err();
-            if let Some(fault) = hand_over.into_inner().trouble() {
-                return Err(broken(&fault));
-            }
-            match failed {
-                // Whoever runs the unit looks at the divergence first.
-                _ if chooser.diverged().is_some() => return Err(Early::Stopped),
-                Some(Failure::Stop) => return Err(Early::Stopped),
-                Some(Failure::Violation(violation)) => return Err(Early::Violated(violation, place)),
-                Some(Failure::Broken(why)) => return Err(Early::Broken(why)),
-                None => {}
-            }
-            if explored {
-                reached(checker.as_ref(), chooser, depth + 1)?;
+            self.mutate(depth, &stack, checker.as_mut())?;
+            if depth >= known {
+                self.reached(checker.as_ref(), depth + 1)?;
             }
         }
-        if self.chops.is_last(depths) {
-            place.chops += 1;
-            about_to(place.chop(), chooser.made(), *operations, place);
-            (stack, _) = self.chop(stack, checker.as_mut(), pipeline).map_err(|error| broken(&error))?;
+        if self.runner.chops.is_last(self.depths()) {
+            (stack, _) = self.chop(stack, checker.as_mut())?;
         }
-        about_to(Step::Finish, chooser.made(), *operations, place);
-        checker.finish(&stack).map_err(|fault| broken(&fault))?;
+        self.about_to(Step::Finish);
+        checker.finish(&stack).map_err(broken)?;
         // What goes away now is unmounted where it must be.
         drop(checker);
         drop(stack);
-        about_to(Step::Between, chooser.made(), *operations, place);
+        self.about_to(Step::Between);
         Ok(())
     }
 
+    /// Calls of mutate in all.
+    fn depths(&self) -> u32 {
+        self.unit.state.depth + self.unit.mutates
+    }
+
+    fn about_to(&self, step: Step) {
+        let so_far = SoFar { choices: self.chooser.made(), operations: *self.operations, place: self.place };
+        self.work.borrow_mut().about_to(step, &so_far);
+    }
+
+    fn go_on(&self) -> Result<(), Early> {
+        if self.work.borrow_mut().stop() { Err(Early::Stopped) } else { Ok(()) }
+    }
+
+    /// From now on its calls are written down, if they are wanted.
+    fn note(&self, stack: &mut Stack) {
+        if let Some(log) = self.work.borrow().log() {
+            stack.note(log);
+        }
+    }
+
+    /// The system as it was at the last chop that is remembered, or as it is at first.
+    fn begin(&mut self) -> Result<(Stack, Box<dyn Checker>), Early> {
+        let Runner { registry, plan, pristine, chops, chopped, .. } = self.runner;
+        self.about_to(Step::Between);
+        let usable = !self.runner.keep_events;
+        let chopped = usable.then(|| chopped.borrow_mut().last_before(&self.unit.state, chops));
+        if let Some(Chopped { image, checker, place, choices }) = chopped.flatten() {
+            self.place = place;
+            self.chooser.skip(choices);
+            self.pipeline.borrow_mut().chop(image.clone());
+            let stack = self.runner.start_on(image, || self.about_to(self.place.chop())).map_err(broken)?;
+            return Ok((stack, checker));
+        }
+        let stack = self.runner.start_on(pristine.clone(), || self.about_to(Step::Start)).map_err(broken)?;
+        let def = registry.checker_of(plan).map_err(broken)?;
+        let mut checker = def.make(&plan.checker_options).map_err(broken)?;
+        checker.leave_out(&self.runner.leaves_out);
+        self.go_on()?;
+        self.about_to(Step::Init);
+        checker.init(&stack).map_err(broken)?;
+        Ok((stack, checker))
+    }
+
+    /// Says so; whoever hears it may want no more.
+    fn reached(&self, checker: &dyn Checker, depth: u32) -> Result<(), Early> {
+        let bytes = checker.get_sig();
+        let arrival = Arrival {
+            signature: signature(bytes.as_deref(), self.chooser, depth),
+            depth,
+            choices: self.chooser.made().len() as u64,
+            sketch: None,
+            topology: checker.topology().map(|bytes| xxh3_128(&bytes)),
+        };
+        let more = depth < self.depths();
+        let go_on = self.work.borrow_mut().reached(arrival, bytes.as_deref(), more);
+        if go_on || !more { Ok(()) } else { Err(Early::Stopped) }
+    }
+
+    /// One call of mutate, the one that leads to `depth + 1`.
+    fn mutate(&mut self, depth: u32, stack: &Stack, checker: &mut dyn Checker) -> Result<(), Early> {
+        let explored = depth >= self.unit.state.depth;
+        self.place.mutates = depth + 1;
+        *self.operations += u64::from(explored);
+        self.about_to(self.place.step());
+        let Way { runner, chooser, work, pipeline, place, .. } = self;
+        let operations = *self.operations;
+        let mut fallback = |point: &Point<'_>| work.borrow_mut().fallback(point);
+        let seed = runner.plan.settings.seed;
+        media::choose(stack, &mut pipeline.borrow_mut(), chooser, &mut fallback, seed).map_err(broken)?;
+        let hand_over = RefCell::new(HandOver::new(stack));
+        let mut ask = |stack: &Stack, ask: &Ask<'_>| {
+            let here = SoFar { choices: ask.chooser.made(), operations, place: *place };
+            place.interval += 1;
+            // After a divergence nothing says anything any more, nor where the kernel's choices are not known.
+            let asked = if ask.chooser.diverged().is_some() || hand_over.borrow().is_in_trouble() {
+                Err(Failure::Stop)
+            } else if explored {
+                work.borrow_mut().crashes(&mut pipeline.borrow_mut(), stack, ask, &here)
+            } else {
+                Ok(pipeline.borrow_mut().skip(stack.devices(), ask.when)?)
+            };
+            work.borrow_mut().about_to(place.step(), &SoFar { place: *place, ..here });
+            asked
+        };
+        let mut turn = |turn: Turn, chooser: &mut Chooser| {
+            let mut ahead = || work.borrow().ahead();
+            let mut chosen = |choice: &Choice| work.borrow_mut().chosen(choice);
+            hand_over.borrow_mut().to(turn, stack, chooser, &mut ahead, &mut chosen);
+        };
+        let failed = mutate(checker, stack, chooser, &mut fallback, pipeline, &mut ask, &mut turn).err();
+        if let Some(fault) = hand_over.into_inner().trouble() {
+            return Err(broken(fault));
+        }
+        match failed {
+            // Whoever runs the unit looks at the divergence first.
+            _ if chooser.diverged().is_some() => Err(Early::Stopped),
+            Some(Failure::Stop) => Err(Early::Stopped),
+            Some(Failure::Violation(violation)) => Err(Early::Violated(violation, *place)),
+            Some(Failure::Broken(why)) => Err(Early::Broken(why)),
+            None => Ok(()),
+        }
+    }
+
+    /// A chop between two calls of mutate, which is remembered if the checker can be.
+    fn chop_between(&mut self, stack: Stack, checker: &mut dyn Checker) -> Result<Stack, Early> {
+        let (mut stack, image) = self.chop(stack, checker)?;
+        self.note(&mut stack);
+        if let Some(checker) = checker.fork() {
+            let choices = self.chooser.made();
+            let chopped = Chopped { image, checker, place: self.place, choices: choices.len() };
+            self.runner.chopped.borrow_mut().keep(choices, chopped);
+        }
+        Ok(stack)
+    }
+
+    /// Puts a stack to rest, and starts one on the disks that it leaves.
+    fn chop(&mut self, mut stack: Stack, checker: &mut dyn Checker) -> Result<(Stack, Image), Early> {
+        self.place.chops += 1;
+        self.about_to(self.place.chop());
+        let rest = checker.chop(&stack).and_then(|()| stack.stop());
+        let image = rest.and_then(|()| self.pipeline.borrow_mut().follow(stack.devices()));
+        let image = image.and_then(|()| stack.devices().image());
+        let image = image.map_err(|fault| broken(format!("a chop failed: {fault}")))?;
+        // There is one set of devices for the system that is being driven.
+        drop(stack);
+        self.pipeline.borrow_mut().chop(image.clone());
+        Ok((self.runner.start_on(image.clone(), || ()).map_err(broken)?, image))
+    }
+}
+
+impl Runner<'_> {
     /// A stack that is started on these disks; `mounts` hears when it is mounted.
     fn start_on(&self, image: Image, mounts: impl Fn()) -> Result<Stack, RunError> {
         let Runner { registry, plan, lab, .. } = self;
@@ -166,23 +225,6 @@ impl Runner<'_> {
             stack.start().and_then(|()| lab.settle(&stack.threads())).and_then(|()| between::quiesce(&stack));
         started.map_err(|fault| RunError::Broken(fault.to_string()))?;
         Ok(stack)
-    }
-
-    /// Puts a stack to rest, and starts one on the disks that it leaves.
-    fn chop(
-        &self,
-        mut stack: Stack,
-        checker: &mut dyn Checker,
-        pipeline: &RefCell<Pipeline<'_>>,
-    ) -> Result<(Stack, Image), RunError> {
-        let rest = checker.chop(&stack).and_then(|()| stack.stop());
-        let image = rest.and_then(|()| pipeline.borrow_mut().follow(stack.devices()));
-        let image = image.and_then(|()| stack.devices().image());
-        let image = image.map_err(|fault| RunError::Broken(format!("a chop failed: {fault}")))?;
-        // There is one set of devices for the system that is being driven.
-        drop(stack);
-        pipeline.borrow_mut().chop(image.clone());
-        Ok((self.start_on(image.clone(), || ())?, image))
     }
 }
 

@@ -2,7 +2,6 @@
 //!
 //! A thread cannot be ended from outside. One that hangs is left behind, and goes on until the process ends.
 
-use std::any::Any;
 use std::fs::File;
 use std::io;
 use std::net::Shutdown;
@@ -14,6 +13,7 @@ use std::time::{Duration, Instant};
 use super::page::Page;
 use super::remote::{Body, Ended};
 use super::serve::serve;
+use crate::recover::panic_words;
 use crate::run::error::RunError;
 use crate::run::registry::Registry;
 
@@ -75,14 +75,9 @@ impl OwnThread {
         match thread.join() {
             Ok(Ok(())) => "the thread has ended".to_owned(),
             Ok(Err(error)) => format!("the thread has ended: {error}"),
-            Err(payload) => format!("the thread has panicked: {}", words(payload.as_ref())),
+            Err(payload) => format!("the thread has panicked: {}", panic_words(payload.as_ref())),
         }
     }
-}
-
-fn words(payload: &dyn Any) -> &str {
-    let words = payload.downcast_ref::<&str>().copied();
-    words.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("in words of its own")
 }
 
 impl Body for OwnThread {
