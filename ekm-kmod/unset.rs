@@ -6,6 +6,7 @@
 //! | bytes | where they stay as they are |
 //! | --- | --- |
 //! | JFS: the header of the root of a new file's extents, all but three fields | `xtInitRoot`, fs/jfs/jfs_xtree.c |
+//! | JFS: all but five fields of a sync point in its log, 20 bytes of a stack | `lmLogSync`, `lmLogInit`, `lmLogShutdown`, fs/jfs/jfs_logmgr.c |
 //! | HFS: what follows a name of less than 31 bytes in a thread record | `hfs_cat_build_thread`, fs/hfs/catalog.c |
 //!
 //! Both drivers are modules: the probes are there if the driver was loaded before this module.
@@ -13,13 +14,14 @@
 use core::{mem::offset_of, ptr};
 use kernel::{c_str, ffi, prelude::*};
 
-use crate::bindings::{inode, jfs_inode_info, kprobe, pt_regs, xtheader};
+use crate::bindings::{inode, jfs_inode_info, kprobe, lrd, pt_regs, xtheader};
 use crate::clock;
 use crate::kprobe::Probe;
 
 /// To be registered.
-pub(crate) const PROBES: [Probe; 2] = [
+pub(crate) const PROBES: [Probe; 3] = [
     Probe { symbol: c_str!("xtInitRoot"), handler: xt_init_root, required: false },
+    Probe { symbol: c_str!("lmWriteRecord"), handler: lm_write_record, required: false },
     Probe { symbol: c_str!("hfs_asc2mac"), handler: hfs_asc2mac, required: false },
 ];
 
@@ -35,6 +37,21 @@ unsafe extern "C" fn xt_init_root(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_
             let info = ip.byte_sub(offset_of!(jfs_inode_info, vfs_inode));
             let root = info.byte_add(offset_of!(jfs_inode_info, u)).cast::<xtheader>();
             ptr::write_bytes(root, 0, 1);
+        }
+    }
+    0
+}
+
+/// `int (struct jfs_log *, struct tblock *, struct lrd *, struct tlock *)`: a record of no transaction is a sync point, and says where it is.
+unsafe extern "C" fn lm_write_record(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
+    // SAFETY: The probed function's arguments: a record on the stack of whoever calls.
+    unsafe {
+        if clock::stands_still() && (*regs).si == 0 {
+            let record = (*regs).dx as *mut lrd;
+            let sync = (*record).log.syncpt.sync;
+            (*record).aggregate = 0;
+            ptr::write_bytes(&raw mut (*record).log, 0, 1);
+            (*record).log.syncpt.sync = sync;
         }
     }
     0

@@ -32,8 +32,9 @@
 #include <linux/vmalloc.h>
 #include <asm/processor.h>
 #include <asm/unwind.h>
-/* Of JFS: where in an inode the root of its extents is. */
+/* Of JFS: where in an inode the root of its extents is, and records of its log. */
 #include <../fs/jfs/jfs_incore.h>
+#include <../fs/jfs/jfs_logmgr.h>
 
 /* Block layer. */
 const blk_features_t K_BLK_FEAT_WRITE_CACHE = BLK_FEAT_WRITE_CACHE;
