@@ -33,7 +33,7 @@ const IN_PROCESS: Fate = Refused(match cfg!(feature = "engines") {
 });
 
 /// All of them, by folder and file.
-const FATES: [(&str, Fate); 64] = [
+const FATES: [(&str, Fate); 65] = [
     ("btrfs-symlink-rename/trace", ShowsWhole(&["/a is there, and was taken away for good"])),
     (
         "btrfs-tree-block-enomem/trace",
@@ -88,6 +88,12 @@ const FATES: [(&str, Fate); 64] = [
         "hfs-mdb-write-error/trace",
         Refused(
             "no script can show this finding: its step finish hangs, or ends the process or the kernel that it runs in",
+        ),
+    ),
+    (
+        "hfs-removed-while-open/trace",
+        Refused(
+            "no script can show this finding: its step mutate hangs, or ends the process or the kernel that it runs in",
         ),
     ),
     ("hfs-rename-enomem/trace", RAN),
