@@ -33,7 +33,7 @@ const IN_PROCESS: Fate = Refused(match cfg!(feature = "engines") {
 });
 
 /// All of them, by folder and file.
-const FATES: [(&str, Fate); 65] = [
+const FATES: [(&str, Fate); 66] = [
     ("btrfs-symlink-rename/trace", ShowsWhole(&["/a is there, and was taken away for good"])),
     (
         "btrfs-tree-block-enomem/trace",
@@ -116,6 +116,7 @@ const FATES: [(&str, Fate); 65] = [
     ("msdos-rename/trace", ShowsWhole(&["/b is no directory, or is gone"])),
     ("nilfs2-fsync-mode/directory", ShowsWhole(&["/a has the mode 755"])),
     ("nilfs2-fsync-mode/trace", ShowsWhole(&["/a has the mode 644"])),
+    ("ntfs3-rename/trace", ShowsWhole(&["/b is gone"])),
     ("ntfs3-rename-enomem/trace", RAN),
     (
         "reiserfs-commit-block/oops",
