@@ -97,6 +97,14 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             },
         );
     }
+    // To try the calls does not hang: a removed file that is open is not written then (`bugs/hfs-removed-while-open`).
+    report.case("ways: fs-reasonable with removed files that are open on HFS, clean two deep", |_| {
+        let options = Options::none().with("calls", "held").with("files", 1_u64).with("dirs", 0_u64);
+        let mut plan = plan(cx, "fs-reasonable", "hfs", &options, 2);
+        plan.settings.rules.completion = Completion::Durable;
+        let (counted, found) = explored(cx, &plan);
+        assert_eq!((counted[0], found), (6, BTreeSet::new()));
+    });
     for (component, expected) in [("ext4", [3, 2, 4]), ("ext2", [3, 320, 67])] {
         report.case(&format!("ways: what {component} leaves is reasonable, exact counts, one deep"), |_| {
             let plan = plan(cx, "fs-reasonable", component, &Options::none(), 1);

@@ -33,7 +33,7 @@ const IN_PROCESS: Fate = Refused(match cfg!(feature = "engines") {
 });
 
 /// All of them, by folder and file.
-const FATES: [(&str, Fate); 60] = [
+const FATES: [(&str, Fate); 66] = [
     ("btrfs-symlink-rename/trace", ShowsWhole(&["/a is there, and was taken away for good"])),
     (
         "btrfs-tree-block-enomem/trace",
@@ -90,6 +90,12 @@ const FATES: [(&str, Fate); 60] = [
             "no script can show this finding: its step finish hangs, or ends the process or the kernel that it runs in",
         ),
     ),
+    (
+        "hfs-removed-while-open/trace",
+        Refused(
+            "no script can show this finding: its step mutate hangs, or ends the process or the kernel that it runs in",
+        ),
+    ),
     ("hfs-rename-enomem/trace", RAN),
     ("jfs-fsck-no-replay/trace", ShowsWhole(&["/a is gone"])),
     ("jfs-fsync-no-flush/trace", ShowsWhole(&["/a is gone"])),
@@ -108,6 +114,9 @@ const FATES: [(&str, Fate); 60] = [
     ("msdos-create-enomem/mkdir", RAN),
     ("msdos-create-enomem/trace", RAN),
     ("msdos-rename/trace", ShowsWhole(&["/b is no directory, or is gone"])),
+    ("nilfs2-fsync-mode/directory", ShowsWhole(&["/a has the mode 755"])),
+    ("nilfs2-fsync-mode/trace", ShowsWhole(&["/a has the mode 644"])),
+    ("ntfs3-rename/trace", ShowsWhole(&["/b is gone"])),
     ("ntfs3-rename-enomem/trace", RAN),
     (
         "reiserfs-commit-block/oops",
@@ -122,6 +131,8 @@ const FATES: [(&str, Fate); 60] = [
             "no script can show this finding: its step mount hangs, or ends the process or the kernel that it runs in",
         ),
     ),
+    ("reiserfs-fsync-mode/directory", ShowsWhole(&["/a has the mode 755"])),
+    ("reiserfs-fsync-mode/trace", ShowsWhole(&["/a has the mode 644"])),
     ("sequential-storage-list-not-repaired/trace", IN_PROCESS),
     ("sync-without-flush/hfs", Shows(&["/a is gone"])),
     ("sync-without-flush/jfs", Shows(&["/a is gone"])),
@@ -151,7 +162,7 @@ use Disk::{Dropped, Recorded};
 
 /// Those whose test of the suite is run, too, the file systems that they are on, and their disks: all that are dropped, one on which
 /// the lost writes had been submitted, one in which a block is used again, and one whose disk has what was only dirty.
-pub const SUITE: [(&str, &str, Disk); 11] = [
+pub const SUITE: [(&str, &str, Disk); 12] = [
     ("btrfs-symlink-rename/trace", "btrfs", Dropped),
     ("ext2-fsync-xattr/directory", "ext2", Dropped),
     ("ext2-fsync-xattr/trace", "ext2", Dropped),
@@ -161,6 +172,7 @@ pub const SUITE: [(&str, &str, Disk); 11] = [
     ("jfs-fsck-no-replay/trace", "jfs", Dropped),
     ("jfs-fsync-uncommitted/trace", "jfs", Dropped),
     ("msdos-rename/trace", "msdos", Dropped),
+    ("nilfs2-fsync-mode/trace", "nilfs2", Dropped),
     ("sync-without-flush/trace", "ext2", Recorded),
     ("vfat-rename/trace", "vfat", Dropped),
 ];

@@ -46,7 +46,7 @@ const PROGRAMS: [&str; 22] = [
 ];
 
 /// Drivers of the file systems that findings are on, and that the kernel has not built in.
-const DRIVERS: [&str; 7] = ["btrfs", "dm-flakey", "hfs", "jfs", "reiserfs", "udf", "xfs"];
+const DRIVERS: [&str; 9] = ["btrfs", "dm-flakey", "hfs", "jfs", "nilfs2", "ntfs3", "reiserfs", "udf", "xfs"];
 
 /// The script of a guest, whatever it does in it: it speaks to the host.
 const TRY: &str = r#"
