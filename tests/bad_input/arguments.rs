@@ -30,6 +30,14 @@ fn names_and_options_are_suggested() {
     explode(["list", "target"]).refused(&["'target'", "targets"]);
 }
 
+/// A run that would look at nothing, and say that it has found nothing.
+#[test]
+fn bounds_of_nothing_are_refused() {
+    refused_run("fs-basic --states 0", &["0 states are none", "use at least 1"]);
+    refused_run("fs-basic --budget 0s", &["a budget of 0 leaves no time", "use at least 1ms"]);
+    refused_run("fs-basic --strategy random --budget 0.5ms", &["a budget of 0 leaves no time"]);
+}
+
 /// Which of two was meant nobody can know; but for those of a stack file, over which the command line wins.
 #[test]
 fn an_option_that_is_set_twice_is_refused() {
