@@ -48,7 +48,7 @@ fn an_option_that_is_set_twice_is_refused() {
     twice("fs-ways.way", "fsync", "sync");
     twice("fs-ways.way", "sync", "sync");
     twice("simfiles.faults", "none", "both");
-    let bench = |args: &str| explode(["bench", "fs-sync-toyfs"].into_iter().chain(args.split_whitespace()));
+    let bench = |args: &str| explode(["bench", "toyfs"].into_iter().chain(args.split_whitespace()));
     bench("--set ramdisk.faults=none --each ramdisk.faults=none,both")
         .refused(&["ramdisk.faults is set twice"]);
     let folder = tempdir().unwrap();
