@@ -223,7 +223,7 @@ fn the_disks_with_parity_are_silent() {
 fn without_the_feature_that_finds_it_a_bug_is_missed() {
     let sound_disks = ["--set", "d0.faults=none", "--set", "d1.faults=none"];
     let eight = ["--set", "fs-ways.calls=all"];
-    let without: [(&str, &[&str]); 46] = [
+    let without: [(&str, &[&str]); 47] = [
         ("wal-kv+no-log-sync", &["--soft"]),
         ("wal-kv+no-checksum", &["--atom", "request"]),
         ("wal-kv+no-table-sync", &["--soft"]),
