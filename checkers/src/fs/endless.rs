@@ -36,11 +36,10 @@ pub fn goes_on(files: &dyn Files, path: &str) -> Result<(), String> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result, Stat};
     use nix::errno::Errno;
 
-    use super::*;
     use crate::fs::failures::Tree;
     use crate::fs::topology::{Found, Groups};
 
