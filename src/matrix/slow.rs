@@ -27,12 +27,14 @@ pub fn sift(registry: &Registry, row: &Row, mut heard: Heard, limits: Limits<'_>
     let (hangs, findings) = std::mem::take(&mut heard.findings).into_iter().partition::<Vec<_>, _>(is_hang);
     heard.findings = findings;
     let longer = limits.deadline.saturating_mul(LONGER);
-    let (short, long) = (limits.deadline.as_secs_f64(), longer.as_secs_f64());
+    let long = longer.as_secs_f64();
     let mut slow = Vec::new();
     for mut finding in hangs {
         let path = Path::new(&finding.trace);
         let died = std::fs::read(path).ok().and_then(|text| Trace::from_json(&text).ok()?.died);
-        let what = what(registry, row, died);
+        // What the run said stays in front: it may be the guest's kernel that has said it, before the deadline.
+        finding.message += &programs(registry, row, died);
+        let said = &finding.message;
         let again = if heard.interrupted {
             Heard::default()
         } else {
@@ -41,20 +43,20 @@ pub fn sift(registry: &Registry, row: &Row, mut heard: Heard, limits: Limits<'_>
         heard.interrupted |= again.interrupted;
         match (again.replay, died) {
             (Some(replay), _) if replay.reproduced => {
-                let more = format!("; tried again, {what} had not ended after {long} s, either");
-                finding.message += &more;
+                finding.message =
+                    format!("{said}; tried again with a deadline of {long} s: {}", replay.message);
                 heard.findings.push(finding);
             }
             (Some(replay), Some(step)) if replay.message == came_to_an_end(step) => slow.push(format!(
-                "slow: {what} had not ended after {short} s, and tried again it ends within {long} s, which is no bug; ask it in a \
-                 matrix with --deadline {long}s"
+                "slow: {said}; tried again with a deadline of {long} s it came to an end, which is no bug; give it longer in a matrix \
+                 with --deadline {long}s"
             )),
             (replay, _) => {
-                let said = replay.map_or(again.said, |replay| replay.message);
+                let why = replay.map_or(again.said, |replay| replay.message);
                 slow.push(format!(
-                    "{what} had not ended after {short} s; whether it hangs or is slow is not known, since to try it again with {long} s \
-                     came to nothing: {}; try {} replay {} --deadline {long}s",
-                    said.lines().last().unwrap_or("it was ended"),
+                    "{said}; whether it hangs or is only slow is not known, tried again with a deadline of {long} s it came to neither: {}; \
+                     see {} replay {} --deadline {long}s",
+                    why.lines().last().unwrap_or("it was ended"),
                     quoted(&output::program()),
                     quoted(&finding.trace),
                 ));
@@ -65,13 +67,12 @@ pub fn sift(registry: &Registry, row: &Row, mut heard: Heard, limits: Limits<'_>
     Ok(heard)
 }
 
-/// The step that the worker died in; of a recovery, with the programs that it runs.
-fn what(registry: &Registry, row: &Row, died: Option<StepName>) -> String {
-    let step = died.map_or_else(|| "a step".to_owned(), |step| format!("step {step}"));
+/// Of a recovery, the programs that it runs, in words to put behind what was said of it.
+fn programs(registry: &Registry, row: &Row, died: Option<StepName>) -> String {
     let programs = if died == Some(StepName::Recover) { repairs(registry, row) } else { Ok(Vec::new()) };
     match &programs.unwrap_or_default()[..] {
-        [] => step,
-        programs => format!("{step} ({})", programs.join(", ")),
+        [] => String::new(),
+        programs => format!(" (it runs {})", programs.join(", ")),
     }
 }
 

@@ -47,8 +47,8 @@ pub fn tells_a_slow_fsck_from_one_that_hangs(folder: &Path) -> Result<(), String
     let args = "matrix slow.toml --check fsync --in vm --cell 30s --deadline 6s --format jsonl --out m";
     let ran = explode_in(folder, args.split_whitespace());
     let lines = ran.json();
-    let why = "slow: step recover (sleep 12) had not ended after 6 s, and tried again it ends within 60 s, which is no bug; ask it in a \
-               matrix with --deadline 60s";
+    let why = "slow: in step recover: no end within the deadline of 6 s (it runs sleep 12); tried again with a deadline of 60 s it \
+               came to an end, which is no bug; give it longer in a matrix with --deadline 60s";
     let good =
         |cell: &&&Value| cell["outcome"] == "broken" && cell["findings"] == json!([]) && cell["why"] == why;
     let good = of_type(&lines, "cell").iter().filter(good).count() == 1 && ran.code == 4;

@@ -39,10 +39,11 @@ fn hangs_or_is_slow() {
     let (hanging, tardy) = (cell(&lines, "hanging"), cell(&lines, "tardy"));
     let bug = &hanging["findings"][0];
     assert_eq!([&hanging["outcome"], &bug["verdict"]], ["bug", "hang"]);
-    let said = "in step recover: no end within the deadline of 0.4 s; tried again, step recover had not ended after 4 s, either";
+    let said = "in step recover: no end within the deadline of 0.4 s; tried again with a deadline of 4 s: in step recover: \
+                no end within the deadline of 4 s";
     assert_eq!(bug["message"], said);
-    let why = "slow: step recover had not ended after 0.4 s, and tried again it ends within 4 s, which is no bug; ask it in a matrix \
-               with --deadline 4s";
+    let why = "slow: in step recover: no end within the deadline of 0.4 s; tried again with a deadline of 4 s it came to an end, \
+               which is no bug; give it longer in a matrix with --deadline 4s";
     assert_eq!(tardy["why"], why);
     assert_eq!([&tardy["outcome"], &tardy["findings"]], [&json!("broken"), &json!([])]);
     // Nobody is accused of it, and the deadline stands in the folder.
