@@ -224,6 +224,9 @@ pub struct MatrixArgs {
     /// For a run at most; a cell has two where the first finds nothing.
     #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "2m", conflicts_with = "resume")]
     pub cell: u64,
+    /// A step that takes longer hangs: 30s, 500ms. What hangs is tried again with ten times as long.
+    #[arg(long, value_name = "TIME", value_parser = milliseconds, default_value = "30s", conflicts_with = "resume")]
+    pub deadline: u64,
     /// So many steps deeper than each check goes by itself.
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "resume")]
     pub deeper: u32,
@@ -284,6 +287,9 @@ const DECIDED: [&str; 23] = [
 pub struct ReplayArgs {
     /// The trace file.
     pub trace: PathBuf,
+    /// A step that takes longer hangs: 30s, 500ms; by default as in the run.
+    #[arg(long, value_name = "TIME", value_parser = milliseconds)]
+    pub deadline: Option<u64>,
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,

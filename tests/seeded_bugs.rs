@@ -168,6 +168,20 @@ fn the_file_system_is_silent() {
     is_silent("toyfs", 1165, 1571, 1072, 813);
 }
 
+/// A directory that contains itself is named (EXC-5), and nobody walks it for ever; without that bug nothing is found.
+#[test]
+fn a_loop_of_directories_is_found() {
+    let lines = run("toyfs-reasonable+rename-loop", &["--depth", "3", "--require-complete"], 1);
+    let finding = &lines.iter().find(|line| line["type"] == "finding").unwrap();
+    let said = ["verdict", "signature", "message"].map(|key| finding[key].as_str().unwrap());
+    let message = "rename /a /b/a succeeded, and /b/a is the directory /b again, which contains itself";
+    assert_eq!(said, ["corrupt", "fs-reasonable/corrupt/call-has-its-effect", message]);
+    let twin = ["--set", "toyfs.bug=none", "--require-complete"];
+    let summary = run("toyfs-reasonable+rename-loop", &twin, 0).pop().unwrap();
+    let keys = ["states", "operations", "crash_disks", "distinct", "findings", "broken", "left_out"];
+    assert_eq!(keys.map(|key| summary[key].as_u64().unwrap()), [909, 1843, 7166, 8180, 0, 0, 0], "{summary}");
+}
+
 #[test]
 fn the_file_system_with_versions_is_silent() {
     is_silent("toyfs-versions", 1165, 1571, 1133, 4747);
@@ -209,7 +223,7 @@ fn the_disks_with_parity_are_silent() {
 fn without_the_feature_that_finds_it_a_bug_is_missed() {
     let sound_disks = ["--set", "d0.faults=none", "--set", "d1.faults=none"];
     let eight = ["--set", "fs-ways.calls=all"];
-    let without: [(&str, &[&str]); 46] = [
+    let without: [(&str, &[&str]); 47] = [
         ("wal-kv+no-log-sync", &["--soft"]),
         ("wal-kv+no-checksum", &["--atom", "request"]),
         ("wal-kv+no-table-sync", &["--soft"]),
@@ -234,6 +248,7 @@ fn without_the_feature_that_finds_it_a_bug_is_missed() {
         ("toyfs+no-preflush", &["--completion", "durable"]),
         ("toyfs-versions+inode-reuse", &["--depth", "2"]),
         ("toyfs-in-place+block-reuse", &["--depth", "2"]),
+        ("toyfs-reasonable+rename-loop", &["--depth", "2"]),
         ("mirror+resync-clears-first", &["--crash-depth", "0"]),
         ("mirror+intent-not-durable", &["--completion", "durable"]),
         ("mirror+clears-before-flush", &["--completion", "durable"]),

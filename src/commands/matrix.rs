@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use explode_runtime::report::quoted;
-use explode_runtime::run::{Bounds, Exit, Registry, RunError, UsageError, durable_write, fresh_folder};
+use explode_runtime::run::{
+    Bounds, Exit, Registry, RunError, UsageError, check_budget, check_deadline, durable_write, fresh_folder,
+};
 use serde_json::{Value, json};
 
 use super::plan::mode;
@@ -103,12 +105,19 @@ fn begin(registry: &Registry, args: &MatrixArgs) -> Result<(Grid, PathBuf), RunE
         *samples = args.samples.unwrap_or(*samples);
         Ok(column)
     };
+    check_deadline(args.deadline)?;
+    args.budget.map_or(Ok(()), check_budget)?;
+    if args.cell == 0 {
+        let text = "a run of 0 has no time for anything; use at least 1ms with --cell, 2m is the default";
+        return Err(UsageError(text.to_owned()).into());
+    }
     let grid = Grid {
         systems: systems.iter().map(row).collect::<Result<_, _>>()?,
         checks: checks.iter().map(column).collect::<Result<_, _>>()?,
         mode: args.mode.map(mode),
         budget_ms: args.budget,
         cell_ms: args.cell,
+        deadline_ms: args.deadline,
         seed: args.seed,
     };
     once("system", grid.systems.iter().map(|row| row.name.as_str()))?;
@@ -183,8 +192,9 @@ impl Filling<'_> {
             let share = time * self.jobs / left as u32;
             (share.saturating_sub(beside) / RUNS).clamp(LEAST.min(whole), whole)
         });
-        let cell =
-            matrix::ask(registry, grid, row, column, &place, Limits { budget, until: None, interrupted })?;
+        let deadline = Duration::from_millis(grid.deadline_ms);
+        let limits = Limits { budget, deadline, until: None, interrupted };
+        let cell = matrix::ask(registry, grid, row, column, &place, limits)?;
         let more = Duration::from_secs_f64(cell.seconds).saturating_sub(budget * RUNS);
         self.beside.lock().expect("no worker has panicked").add(more);
         Ok(cell)

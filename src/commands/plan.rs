@@ -1,17 +1,24 @@
 //! The plan that the arguments name: a target, or a checker on a stack, with options of its components.
 
+use std::collections::BTreeMap;
+
 use explode_runtime::recover::{Layer, StackSpec};
 use explode_runtime::run::{Mode, OptionValue, Options, Plan, Registry, UsageError};
 use explode_runtime::shell::{COMMANDS, COMPONENT};
 
 use crate::cli::{self, StackArgs};
+use crate::stack_file::StackFile;
 
 /// The plan with its options set; how it is run is left at its defaults, and nothing is looked at yet that [`Plan::check`] looks
 /// at.
 pub fn plan(registry: &Registry, target: &str, args: &StackArgs) -> Result<Plan, UsageError> {
     let mut plan = bare(registry, target, args)?;
-    for setting in &args.set {
-        let setting = Setting::parse("--set", setting)?;
+    let settings = Setting::all("--set", &args.set)?;
+    // Those of the file come first, and the command line wins over them.
+    let (of_file, own) = settings.split_at(args.file.as_ref().map_or(0, StackFile::settings));
+    once(of_file)?;
+    once(own)?;
+    for setting in settings {
         let of_checker = setting.layer == plan.checker && !plan.has_command_checker();
         if !setting.apply(&mut plan.stack) {
             if !of_checker {
@@ -59,6 +66,22 @@ fn of_file(registry: &Registry, target: &str, args: &StackArgs) -> Result<Plan, 
     Plan::of_file(registry, format!("{checker}-{}", file.name()), checker, Options::none(), stack)
 }
 
+/// Each option once: nobody can know which of two was meant.
+///
+/// # Errors
+/// One that is set twice.
+pub fn once<'a>(settings: impl IntoIterator<Item = &'a Setting<'a>>) -> Result<(), UsageError> {
+    let mut seen = BTreeMap::new();
+    for Setting { layer, key, value } in settings {
+        if let Some(before) = seen.insert((layer, key), value) {
+            return Err(UsageError(format!(
+                "{layer}.{key} is set twice, to '{before}' and to '{value}'; set it once"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// An option of a component, or of the checker: `COMPONENT.KEY=VALUE`.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<'a> {
@@ -74,6 +97,11 @@ impl<'a> Setting<'a> {
         let wrong = || UsageError(format!("{name} {text}: write it as COMPONENT.KEY=VALUE"));
         let ((layer, key), value) = parts.ok_or_else(wrong)?;
         Ok(Setting { layer, key, value })
+    }
+
+    /// What each of them says.
+    pub fn all(name: &str, texts: &'a [String]) -> Result<Vec<Setting<'a>>, UsageError> {
+        texts.iter().map(|text| Setting::parse(name, text)).collect()
     }
 
     /// One for each of the values, which commas separate.

@@ -1,7 +1,7 @@
 //! `explode replay`: exit code 1 when the finding is reproduced, 5 when it is not.
 
 use explode_runtime::check::Verdict;
-use explode_runtime::run::{Exit, Registry};
+use explode_runtime::run::{Exit, Registry, check_deadline};
 use explode_runtime::trace::{Replay, Trace};
 use serde_json::json;
 
@@ -17,10 +17,16 @@ runs; a system that is not deterministic: time, addresses, threads, random numbe
 /// Replays a trace.
 pub fn replay(registry: &Registry, args: &ReplayArgs) -> Exit {
     let path = args.trace.display();
-    let trace = match trace::read(registry, &args.trace) {
+    let mut trace = match trace::read(registry, &args.trace) {
         Ok(trace) => trace,
         Err(exit) => return exit,
     };
+    if let Some(deadline) = args.deadline {
+        if let Err(error) = check_deadline(deadline) {
+            return output::fail(Exit::Usage, error);
+        }
+        trace.options.deadline_ms = deadline;
+    }
     let outcome = crew::replay(&trace);
     match outcome {
         Err(error) => output::fail(error.exit(), format!("{path}: {error}")),

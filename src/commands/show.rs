@@ -75,10 +75,9 @@ fn as_json(story: &Story, path: &str, replay: &str) -> Vec<Value> {
 }
 
 fn retold_json(retold: &Retold) -> Vec<Value> {
-    let mutates = retold.choices.iter().zip(1..);
-    let mut lines: Vec<Value> = mutates
-        .map(|(choices, number)| json!({ "type": "mutate", "number": number, "choices": choices }))
-        .collect();
+    let failed = |number: u32| retold.failed.iter().find(|(mutate, _)| *mutate == number).map(|(_, how)| how);
+    let mutate = |(choices, number)| json!({ "type": "mutate", "number": number, "choices": choices, "failed_step": failed(number) });
+    let mut lines: Vec<Value> = retold.choices.iter().zip(1..).map(mutate).collect();
     let moments = retold.standing.iter().flat_map(|standing| &standing.moments);
     for (crash, moment) in moments.enumerate() {
         for event in &moment.events {

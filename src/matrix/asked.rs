@@ -64,6 +64,7 @@ impl<'a> Asked<'a> {
         for (key, number) in numbers {
             run.insert(key.to_owned(), value(&OptionValue::Int(number)));
         }
+        run.insert("deadline".to_owned(), format!("{}ms", grid.deadline_ms).into());
         if let Some(mode) = grid.mode {
             run.insert("in".to_owned(), mode.as_str().into());
         }

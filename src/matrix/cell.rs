@@ -11,9 +11,9 @@ use explode_runtime::report::{Finding, Summary};
 use explode_runtime::run::{Exit, Registry};
 use serde::{Deserialize, Serialize};
 
-use super::Asked;
 use super::child::{self, Heard, Limits};
 use super::grid::{Column, Grid, Row};
+use super::{Asked, slow};
 
 /// How a cell is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -163,7 +163,9 @@ pub fn ask(
                 std::fs::write(&file, asked.file())?;
                 child::run(&file, &place.join(name), Limits { until, ..limits })
             };
-            let mut cell = judge(row, column, once(&asked, "check", None)?, limits.budget);
+            let heard = once(&asked, "check", None)?;
+            let heard = slow::sift(registry, row, heard, limits)?;
+            let mut cell = judge(row, column, heard, limits.budget);
             if cell.outcome == Outcome::Pass {
                 let deaf =
                     asked.without_flushes().map(|deaf| once(&deaf, "deaf", Some(&is_loss))).transpose()?;
@@ -180,7 +182,7 @@ pub fn ask(
 
 /// What a run says, before it is known whether the check has eyes.
 fn judge(row: &Row, column: &Column, heard: Heard, budget: Duration) -> Cell {
-    let Heard { findings, broken, summary, code, said, hung, interrupted } = heard;
+    let Heard { findings, broken, summary, code, said, hung, interrupted, replay: _ } = heard;
     let (replayed, other): (Vec<Finding>, Vec<Finding>) =
         findings.into_iter().partition(|finding| finding.replayed);
     let checked = summary.as_ref().is_some_and(|summary| !summary.checked.is_zero());

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -12,19 +12,24 @@ use std::time::{Duration, Instant};
 use explode_runtime::report::{Finding, Message, Summary};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde::Deserialize;
 
 /// When a run ends.
 #[derive(Clone, Copy)]
 pub struct Limits<'a> {
     /// The run's own budget.
     pub budget: Duration,
+    /// That of a step.
+    pub deadline: Duration,
     /// End it as soon as it has found, and replayed, something of this kind.
     pub until: Option<&'a dyn Fn(&Finding) -> bool>,
     /// Whoever wants everything to end says so here.
     pub interrupted: &'a AtomicBool,
 }
 
-/// After its budget a run still has the step that is under way to end, and findings to replay, each in a guest of its own.
+/// After its budget a run still has the step that is under way to end, and findings to replay, each in a guest of its own: so many
+/// deadlines of a step, and this time at least.
+const STEPS: u32 = 10;
 const GRACE: Duration = Duration::from_secs(300);
 /// What was asked to end, ends within this time.
 const ENDING: Duration = Duration::from_secs(60);
@@ -42,10 +47,19 @@ pub struct Heard {
     pub code: Option<i32>,
     /// On standard error.
     pub said: String,
+    /// What a replay came to.
+    pub replay: Option<Replayed>,
     /// It had to be killed.
     pub hung: bool,
     /// It was asked to end before its time, since everything is to end.
     pub interrupted: bool,
+}
+
+/// What a replay says.
+#[derive(Deserialize)]
+pub struct Replayed {
+    pub reproduced: bool,
+    pub message: String,
 }
 
 /// Runs a stack file; the run folder is `out`, which is absent.
@@ -53,6 +67,18 @@ pub fn run(file: &Path, out: &Path, limits: Limits<'_>) -> std::io::Result<Heard
     let mut command = explode_vm::this_program();
     command.arg("run").arg(file).arg("--out").arg(out).args(["--format", "jsonl", "--budget"]);
     command.arg(format!("{}ms", limits.budget.as_millis()));
+    hear(command, limits)
+}
+
+/// Replays a trace, with the deadline of these limits.
+pub fn replay(trace: &Path, limits: Limits<'_>) -> std::io::Result<Heard> {
+    let mut command = explode_vm::this_program();
+    command.arg("replay").arg(trace).args(["--format", "jsonl", "--deadline"]);
+    command.arg(format!("{}ms", limits.deadline.as_millis()));
+    hear(command, limits)
+}
+
+fn hear(mut command: Command, limits: Limits<'_>) -> std::io::Result<Heard> {
     // Ctrl-C on the terminal is not for it: it is told.
     command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = explode_vm::spawn(command, Signal::SIGKILL)?;
@@ -79,7 +105,7 @@ pub fn run(file: &Path, out: &Path, limits: Limits<'_>) -> std::io::Result<Heard
 /// Hears it until its output ends.
 fn listen(child: &mut Child, lines: &mpsc::Receiver<String>, limits: Limits<'_>) -> Heard {
     let mut heard = Heard::default();
-    let mut end = Instant::now() + limits.budget + GRACE;
+    let mut end = Instant::now() + limits.budget + GRACE.max(limits.deadline * STEPS);
     let mut asked = false;
     loop {
         match lines.recv_timeout(TICK) {
@@ -117,7 +143,8 @@ impl Heard {
             }
             Ok(Message::Broken { message }) => self.broken.push(message),
             Ok(Message::Summary(summary)) => self.summary = Some(summary),
-            _ => {}
+            Ok(_) => {}
+            Err(_) => self.replay = serde_json::from_str(line).ok().or(self.replay.take()),
         }
     }
 }

@@ -28,6 +28,9 @@ pub struct Grid {
     pub budget_ms: Option<u64>,
     /// For a run, in milliseconds; a cell has two at most.
     pub cell_ms: u64,
+    /// For a step, in milliseconds.
+    #[serde(default = "deadline_ms")]
+    pub deadline_ms: u64,
     /// Seeds whatever is drawn at random.
     pub seed: u64,
 }
@@ -66,6 +69,11 @@ pub struct Column {
 }
 
 const FILE: &str = "grid.json";
+
+/// That of a grid of before it was kept.
+fn deadline_ms() -> u64 {
+    30_000
+}
 
 impl Grid {
     /// Reads that of a folder.

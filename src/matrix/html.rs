@@ -10,7 +10,7 @@ use super::{paper, text};
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem;max-width:90rem}table{border-collapse:collapse}\
 th,td{border:1px solid #ccc;padding:.3rem .6rem;text-align:left;vertical-align:top}td small{display:block;color:#555}\
 .pass{background:#dcf5dc}.by_design{background:#fdf3cf}.bug{background:#fbd9d5}.blind,.not_run,.broken{background:#e8e8ee}\
-code{font-size:13px}";
+code{font-size:13px}li code{white-space:pre-wrap}";
 
 /// The whole page.
 pub fn page(grid: &Grid, cells: &[Cell], faults: &[Fault], safe: &[Safe], program: &str) -> String {
@@ -46,7 +46,7 @@ fn data(cell: Option<&Cell>, failed: Option<bool>) -> String {
     let outcome = cell.map_or(Outcome::NotRun, |cell| cell.outcome);
     let mut small = Vec::new();
     if let Some(cell) = cell {
-        small.extend(cell.why.clone());
+        small.extend(cell.why.as_deref().map(text::first_line));
         small.extend(cell.findings.iter().map(|finding| finding.signature.clone()));
         small.extend(cell.summary.is_some().then(|| text::counts(cell)));
     }

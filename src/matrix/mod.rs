@@ -6,6 +6,7 @@
 //! | `asked.rs` | one cell as a stack file that anybody can run |
 //! | `child.rs` | a run of it, in a process of its own |
 //! | `cell.rs` | what came of it: pass, by design, bug, blind, not supported |
+//! | `slow.rs` | what hung is tried again with longer |
 //! | `layers.rs` | whose fault it is, when the layer is varied; what is safe where |
 //! | `paper.rs` | Table 2 of the paper, to hold beside it |
 //! | `text.rs`, `html.rs` | for people |
@@ -17,6 +18,7 @@ mod grid;
 mod html;
 mod layers;
 mod paper;
+mod slow;
 mod text;
 
 pub use asked::Asked;

@@ -17,8 +17,17 @@ pub fn cell_line(cell: &Cell, number: usize, of: usize) -> String {
         (None, Some(bug)) => format!("{}: {}", bug.verdict, bug.message),
         (None, None) => counts(cell),
     };
+    let what = first_line(&what);
     let width = of.to_string().len();
     format!("[{number:>width$}/{of}] {system} {check}: {} [{seconds:.1}s] {what}", outcome.word())
+}
+
+/// The first line of what may be many, an oops of the kernel say; the others stand below the table.
+pub fn first_line(text: &str) -> String {
+    match text.split_once('\n') {
+        Some((first, _)) => format!("{} ...", first.trim_end()),
+        None => text.to_owned(),
+    }
 }
 
 /// What a cell says in a word, or how many bugs.
@@ -68,7 +77,7 @@ pub fn table(
         if !section.is_empty() {
             lines.push(String::new());
             lines.push(head.to_owned());
-            lines.extend(section.into_iter().map(|line| format!("  {line}")));
+            lines.extend(section.iter().map(|line| format!("  {}", line.replace('\n', "\n    "))));
         }
     };
     section("Found", faults.iter().map(fault).collect());
@@ -171,4 +180,51 @@ pub fn ways(safe: &Safe) -> String {
         [("not promised", not_promised), ("unknown", unknown)].map(|(what, ways)| more(what, ways)).concat();
     let so_far = more("nothing lost so far", so_far);
     format!("{system}: safe here: {}{so_far}; not safe: {}{rest}", words(safe), words(not))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use explode_runtime::recover::StackSpec;
+    use serde_json::json;
+
+    use super::*;
+    use crate::matrix::{Column, Row, page};
+
+    /// What a kernel says as it dies is many lines: one in the cell, and all of them where the bugs are told.
+    #[test]
+    fn a_cell_is_one_line_and_the_bug_below_is_all() {
+        let check: Column = serde_json::from_value(json!({
+            "name": "sync", "about": "", "checker": "fs-ways", "options": {}, "set": [], "way": true,
+            "bounds": { "depth": 1, "limit": 2, "samples": 2, "crash_depth": 0 },
+        }))
+        .unwrap();
+        let row = Row { name: "hfs".to_owned(), stack: StackSpec::default() };
+        let bug = serde_json::from_value(json!({
+            "id": "0", "verdict": "kernel-oops", "by_design": false, "message": "in step mount: Oops: 0000\nRIP: hfs_find\nCall Trace",
+            "epoch": "end", "signature": "fs-ways/kernel-oops/mount", "count": 1, "trace": "traces/0.json", "replayed": true,
+        }));
+        let cell =
+            Cell { why: None, findings: vec![bug.unwrap()], ..Cell::without(&row, &check, Outcome::Bug, "") };
+        let line = cell_line(&cell, 1, 1);
+        assert_eq!(line, "[1/1] hfs sync: bug [0.0s] kernel-oops: in step mount: Oops: 0000 ...");
+        let grid = Grid {
+            systems: vec![row],
+            checks: vec![check],
+            mode: None,
+            budget_ms: None,
+            cell_ms: 1,
+            deadline_ms: 1,
+            seed: 0,
+        };
+        let cells = [cell.clone()];
+        let table = table(&grid, &cells, &[], &[], "explode", Path::new("m")).join("\n");
+        let told = "\nBugs\n  hfs sync: kernel-oops, once: in step mount: Oops: 0000\n    RIP: hfs_find\n    Call Trace\n    traces/0.json\n";
+        assert!(table.contains(told), "{table}");
+        assert!(page(&grid, &cells, &[], &[], "explode").contains("Oops: 0000\nRIP: hfs_find\nCall Trace; "));
+        let broken = Cell { outcome: Outcome::Broken, why: Some("no start:\nthe rest".to_owned()), ..cell };
+        assert!(cell_line(&broken, 1, 1).ends_with(" no start: ..."));
+        assert!(page(&grid, &[broken], &[], &[], "explode").contains("<small>no start: ...</small>"));
+    }
 }

@@ -97,6 +97,11 @@ impl StackFile {
         Ok(StackFile { path: path.to_owned(), arguments, stack, checker })
     }
 
+    /// How many options of layers its `[run]` sets: the first of the command line with the file's options.
+    pub fn settings(&self) -> usize {
+        self.arguments.iter().filter(|argument| argument.starts_with("--set=")).count()
+    }
+
     /// The file's own checker.
     ///
     /// # Errors

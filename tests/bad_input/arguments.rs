@@ -30,6 +30,47 @@ fn names_and_options_are_suggested() {
     explode(["list", "target"]).refused(&["'target'", "targets"]);
 }
 
+/// A run that would look at nothing, and say that it has found nothing.
+#[test]
+fn bounds_of_nothing_are_refused() {
+    refused_run("fs-basic --states 0", &["0 states are none", "use at least 1"]);
+    refused_run("fs-basic --budget 0s", &["a budget of 0 leaves no time", "use at least 1ms"]);
+    refused_run("fs-basic --strategy random --budget 0.5ms", &["a budget of 0 leaves no time"]);
+}
+
+/// Which of two was meant nobody can know; but for those of a stack file, over which the command line wins.
+#[test]
+fn an_option_that_is_set_twice_is_refused() {
+    let twice = |key: &str, first: &str, then: &str| {
+        let words = format!("{key} is set twice, to '{first}' and to '{then}'; set it once");
+        refused_run(&format!("fs-ways --stack simfiles --set {key}={first} --set {key}={then}"), &[&words]);
+    };
+    twice("fs-ways.way", "fsync", "sync");
+    twice("fs-ways.way", "sync", "sync");
+    twice("simfiles.faults", "none", "both");
+    let bench = |args: &str| explode(["bench", "toyfs"].into_iter().chain(args.split_whitespace()));
+    bench("--set ramdisk.faults=none --each ramdisk.faults=none,both")
+        .refused(&["ramdisk.faults is set twice"]);
+    let folder = tempdir().unwrap();
+    let stack = |set: &str| {
+        let text = format!(
+            "[run]\nset = [{set}]\n[[component]]\nuse = \"simfiles\"\n[checker]\nuse = \"fs-ways\"\n"
+        );
+        file(folder.path(), "stack.toml", text);
+    };
+    let run = |args: &str| {
+        let args = format!("run stack.toml --depth 1 --format jsonl {args}");
+        explode_in(folder.path(), args.split_whitespace())
+    };
+    stack("\"fs-ways.way=sync\", \"fs-ways.way=fsync\"");
+    run("").refused(&["fs-ways.way is set twice, to 'sync' and to 'fsync'"]);
+    stack("\"fs-ways.way=sync\"");
+    run("--set fs-ways.way=fsync --set fs-ways.way=o-sync")
+        .refused(&["set twice, to 'fsync' and to 'o-sync'"]);
+    let options = run("--set fs-ways.way=fsync").expect(0).json();
+    assert_eq!(options[0]["checker_options"]["way"], "fsync");
+}
+
 /// What a checker needs and the stack does not have is a requirement that is missing; its options are set like a component's.
 #[test]
 fn a_way_that_the_stack_does_not_have_is_unsupported() {

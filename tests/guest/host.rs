@@ -58,6 +58,10 @@ pub fn main(only: Option<String>) -> ExitCode {
                 "matrix: what is safe on ext4; a mkfs that is missing, and one that does not end",
                 || matrix::names_what_it_cannot_ask(folder.path()),
             );
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            tally.case("matrix: an fsck that is slower than the deadline", || {
+                matrix::tells_a_slow_fsck_from_one_that_hangs(folder.path())
+            });
         });
         together(&spec, &tally);
     });

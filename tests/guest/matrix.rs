@@ -1,5 +1,5 @@
 //! `explode matrix` on a file system of the kernel, beside one whose mkfs is missing and one whose mkfs does not end: each has its
-//! cell, in guests of its own.
+//! cell, in guests of its own. So has one whose fsck is slow.
 
 use std::path::Path;
 
@@ -36,5 +36,21 @@ pub fn names_what_it_cannot_ask(folder: &Path) -> Result<(), String> {
         && says(&missing, "the program 'mkfs.none' is neither")
         && endless["outcome"] == "broken"
         && says(&endless, "no end within the deadline of 30 s");
+    good.then_some(()).ok_or(format!("{ran:?}"))
+}
+
+/// An fsck that is slower than the deadline is named, and accuses nobody. Says what is not as it should be.
+pub fn tells_a_slow_fsck_from_one_that_hangs(folder: &Path) -> Result<(), String> {
+    let disk = "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"ext2\"\nfsck = false\n";
+    let fsck = "[[component]]\nname = \"fsck\"\nrecover = \"sleep 12\"\n";
+    file(folder, "slow.toml", format!("{disk}{fsck}"));
+    let args = "matrix slow.toml --check fsync --in vm --cell 30s --deadline 6s --format jsonl --out m";
+    let ran = explode_in(folder, args.split_whitespace());
+    let lines = ran.json();
+    let why = "slow: in step recover: no end within the deadline of 6 s (it runs sleep 12); tried again with a deadline of 60 s it \
+               came to an end, which is no bug; give it longer in a matrix with --deadline 60s";
+    let good =
+        |cell: &&&Value| cell["outcome"] == "broken" && cell["findings"] == json!([]) && cell["why"] == why;
+    let good = of_type(&lines, "cell").iter().filter(good).count() == 1 && ran.code == 4;
     good.then_some(()).ok_or(format!("{ran:?}"))
 }

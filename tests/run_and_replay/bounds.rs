@@ -69,18 +69,6 @@ fn a_number_of_states_stops_a_run() {
     exact(6, "fs-basic --states 10 --require-complete");
 }
 
-#[test]
-fn a_budget_of_nothing_explores_nothing() {
-    let summary = exact(0, "sqlite-off --budget 0s");
-    for key in
-        ["operations", "choices", "crash_disks", "distinct", "checked", "pending", "left_out", "findings"]
-    {
-        assert_eq!(summary[key], 0, "{key}");
-    }
-    assert_eq!(summary["complete"], false);
-    exact(6, "sqlite-off --budget 0s --require-complete");
-}
-
 /// 6 for each thing that leaves something uncovered; the depth says what there is to cover.
 #[test]
 fn require_complete_has_a_reason() {
@@ -89,7 +77,6 @@ fn require_complete_has_a_reason() {
         (0, "fs-basic --depth 1 --chop 1 --strategy different"),
         (0, "fs-basic --depth 1 --budget 1h --states 15"),
         (6, "fs-basic --depth 1 --states 13"),
-        (6, "fs-basic --depth 1 --budget 0s"),
         (6, "fs-basic --depth 1 --budget 1ms"),
         (6, "fs-basic --depth 3 --strategy random --states 14"),
         (6, "fs-basic --depth 3 --strategy weighted --states 14"),

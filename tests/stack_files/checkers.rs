@@ -75,6 +75,33 @@ check = "cat $EXPLODE_DONE >>LOG"
     assert!(broken.broken().contains("ended with 127"), "{broken:?}");
 }
 
+/// Who reads the story of a trace has to know what was not done.
+#[test]
+fn a_failed_step_is_told_by_show() {
+    let desk = Desk::new();
+    let stack = checked(
+        2,
+        r#"
+mutate = [
+    { name = "tries", steps = [ { sh = "touch {path}/tried" }, { sh = "echo no room {n}; exit 5" }, { sh = "echo after >>LOG" } ] },
+    { name = "adds", steps = [ { sh = "touch {path}/db" } ] },
+]
+check = "if [ -e {path}/db ] && [ -e {path}/tried ]; then echo both are there; exit 1; fi"
+"#,
+    );
+    let finding = desk.run(&stack, 1).finding().clone();
+    let show = format!("show {}", finding["trace"].as_str().unwrap());
+    let told = desk.explode(&show).expect(0).out;
+    let line = "a step failed, and those after it were not run: `echo no room {n}; exit 5` ended with 5: no room 1\n";
+    assert_eq!(told.matches(line).count(), 1, "{told}");
+    assert_eq!(told.matches("a step failed").count(), 1, "{told}");
+    let lines = desk.explode(&format!("{show} --format jsonl")).expect(0).json();
+    let of_mutates = lines.iter().filter(|line| line["type"] == "mutate");
+    let failed: Vec<_> = of_mutates.map(|line| line["failed_step"].as_str()).collect();
+    assert_eq!(failed, [Some("`echo no room {n}; exit 5` ended with 5: no room 1"), None]);
+    assert_eq!(desk.logged(), [""; 0]);
+}
+
 #[test]
 fn the_exit_code_of_check_decides() {
     let desk = Desk::new();

@@ -21,7 +21,7 @@ pub fn trials() -> Vec<Trial> {
         ("exit", "the process ended with exit code 7"),
         ("abort", "the process was ended by SIGABRT"),
         ("kill", "the process was ended by SIGKILL"),
-        ("hang", "no end within the deadline of 0.4 s"),
+        ("hang", "no end within the deadline of 0.4 s; --deadline gives it longer"),
     ] {
         trials.push(trial(&format!("{how} in init"), move || ends_the_first_start(how, said)));
     }

@@ -34,10 +34,14 @@ const OPTIONS: &[OptionDef] = &[
     },
     OptionDef { name: "deaths", about: "how often that happens", default: "200" },
     OptionDef { name: "apart", about: "at most twice in so many steps", default: "150" },
-    OptionDef { name: "slow", about: "milliseconds that a check takes more", default: "0" },
+    OptionDef {
+        name: "slow",
+        about: "milliseconds that a check takes more, and a step that is slow",
+        default: "0",
+    },
     OptionDef {
         name: "first",
-        about: "true: a mutate fails at once, false: after another",
+        about: "true: a mutate fails at once, and a recovery whatever the log is; false: after another",
         default: "false",
     },
 ];
@@ -145,6 +149,10 @@ impl Frail {
                 }
                 std::process::abort();
             }
+            "slow" => {
+                std::thread::sleep(self.slow);
+                return false;
+            }
             "kill" => drop(raise(Signal::SIGKILL)),
             "sysrq" => std::fs::write("/proc/sysrq-trigger", "c").expect("sysrq is there"),
             "warn" => kernel::warn(),
@@ -234,7 +242,7 @@ impl Component for FrailFiles {
     }
 
     fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
-        if self.0.step("recover", torn(below)?) {
+        if self.0.step("recover", self.0.first || torn(below)?) {
             return Err(Fault::new("as told").blame(Blame::Promise("told")));
         }
         Ok(Recovery::Clean)

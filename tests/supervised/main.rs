@@ -15,6 +15,7 @@ mod interrupts;
 mod kernel;
 mod killed;
 mod progress;
+mod slow;
 mod terminal;
 mod trouble;
 
@@ -23,7 +24,7 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Trial};
 
 fn main() -> ExitCode {
-    let commands = ["run", "replay", "worker", "agent"];
+    let commands = ["run", "replay", "worker", "agent", "matrix"];
     if std::env::args().nth(1).is_some_and(|word| commands.contains(&word.as_str())) {
         return explode::main(&frail::registry());
     }
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         interrupts::trials(),
         killed::trials(),
         progress::trials(),
+        slow::trials(),
         terminal::trials(),
         trouble::trials(),
     ];

@@ -2,6 +2,7 @@
 
 pub mod atomic;
 pub mod basic;
+mod endless;
 pub mod failures;
 pub(crate) mod kernel;
 pub(crate) mod more;

@@ -6,12 +6,14 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::probe::{Answers, End, Looks, Next, Probe, ProbeSaid, PromiseLine, Spot, Standing, Tried, Until};
+use super::probe::{
+    Answers, End, Looks, Next, Probe, ProbeSaid, Probed, PromiseLine, Spot, Standing, Tried, Until,
+};
 use crate::check::Violation;
 use crate::choose::Choice;
 use crate::crash::{Epoch, Name};
 use crate::run::{Crew as _, Death, Remote, RunError, Said, StartError, Started, StepName, ToWorker};
-use crate::script::Evidence;
+use crate::script::{Evidence, FailedStep};
 use crate::trace::{CrashDiskRecord, Replay, Trace};
 
 /// What may be spent.
@@ -88,6 +90,8 @@ pub enum WayEnd {
 pub struct Failing {
     /// The choices, mutate by mutate.
     pub choices: Vec<Vec<Choice>>,
+    /// Steps of the checker's own commands that have failed.
+    pub failed: Vec<FailedStep>,
     /// At which disk; none without a crash.
     pub spot: Option<Spot>,
     /// What.
@@ -348,21 +352,22 @@ impl<'a, 'r> Bench<'a, 'r> {
                 }
                 Some(ProbeSaid::Ended(probed)) => {
                     self.tests += probed.looked;
-                    return Ok(self.ended(probed.choices, probed.end, probed.promise));
+                    return Ok(self.ended(probed));
                 }
                 _ => return Err(broken("a worker said what fits nothing")),
             }
         }
     }
 
-    fn ended(&mut self, choices: Vec<Vec<Choice>>, end: End, promise: Option<PromiseLine>) -> WayEnd {
+    fn ended(&mut self, probed: Probed) -> WayEnd {
+        let Probed { choices, failed, end, promise, .. } = probed;
         match end {
             End::Violated(violation)
                 if self.trace.epoch.is_none()
                     && self.trace.died.is_none()
                     && violation.signature(&self.trace.checker) == self.trace.signature =>
             {
-                WayEnd::Fails(Box::new(Failing { choices, spot: None, violation, promise }))
+                WayEnd::Fails(Box::new(Failing { choices, failed, spot: None, violation, promise }))
             }
             End::Violated(violation) => {
                 WayEnd::Not(format!("mutate itself found: {}: {}", violation.verdict, violation.message))
@@ -397,7 +402,7 @@ impl<'a, 'r> Bench<'a, 'r> {
             _ => self.trace.mutates,
         };
         choices.resize(mutates as usize, Vec::new());
-        Ok(WayEnd::Fails(Box::new(Failing { choices, spot, violation, promise: None })))
+        Ok(WayEnd::Fails(Box::new(Failing { choices, failed: Vec::new(), spot, violation, promise: None })))
     }
 
     fn dismiss(&mut self) {

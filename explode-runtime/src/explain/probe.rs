@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::check::Violation;
 use crate::choose::Choice;
 use crate::crash::{Epoch, Name};
-use crate::script::Evidence;
+use crate::script::{Evidence, FailedStep};
 use crate::trace::CrashDiskRecord;
 
 /// A way to run, and where it ends.
@@ -112,6 +112,8 @@ pub enum ProbeSaid {
 pub struct Standing {
     /// The choices so far, mutate by mutate.
     pub choices: Vec<Vec<Choice>>,
+    /// Steps of the checker's own commands that have failed.
+    pub failed: Vec<FailedStep>,
     /// At this disk.
     pub spot: Spot,
     /// What could be kept or lost there; then the same of the recovery of each disk but the last.
@@ -219,6 +221,8 @@ pub enum Looks {
 pub struct Probed {
     /// The choices, mutate by mutate.
     pub choices: Vec<Vec<Choice>>,
+    /// Steps of the checker's own commands that have failed.
+    pub failed: Vec<FailedStep>,
     /// How it ended.
     pub end: End,
     /// How many disks were looked at on the way.

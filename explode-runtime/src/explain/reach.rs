@@ -140,6 +140,7 @@ fn stand(bench: &mut Bench<'_, '_>, failing: &Failing) -> Result<Option<Standing
 fn failure(standing: Standing, violation: crate::check::Violation, by_search: bool) -> Failure {
     let failing = Failing {
         choices: standing.choices.clone(),
+        failed: standing.failed.clone(),
         spot: Some(standing.spot.clone()),
         violation,
         promise: None,

@@ -9,6 +9,7 @@ use super::reach::{Failure, Reached, reach};
 use crate::check::Violation;
 use crate::choose::Choice;
 use crate::run::{Remote, RunError};
+use crate::script::FailedStep;
 use crate::trace::Trace;
 
 /// Everything that is told of a trace.
@@ -25,6 +26,8 @@ pub struct Story {
 pub struct Retold {
     /// The choices, mutate by mutate.
     pub choices: Vec<Vec<Choice>>,
+    /// Steps of the checker's own commands that have failed.
+    pub failed: Vec<FailedStep>,
     /// What was seen now.
     pub violation: Violation,
     /// It was seen at another disk than the recorded one, which a search has found.
@@ -77,6 +80,7 @@ pub fn story(remote: &mut Remote<'_>, trace: &Trace, bounds: Bounds) -> Result<S
     let promise = bench.leave().or(failing.promise);
     let retold = Retold {
         choices: failing.choices,
+        failed: standing.as_ref().map_or(failing.failed, |standing| standing.failed.clone()),
         violation: failing.violation,
         by_search,
         standing,

@@ -8,6 +8,7 @@ use super::probe::{Happened, Moment, Pending};
 use super::story::{Retold, Story};
 use crate::choose::Choice;
 use crate::recover::Layer;
+use crate::script::FailedStep;
 
 /// Columns of the status word.
 const WORD: usize = 12;
@@ -24,7 +25,7 @@ impl Story {
         match &self.retold {
             Err(why) => {
                 text.word("NOT RUN", &format!("{why}; this is what the file has"));
-                text.mutates(std::slice::from_ref(&self.trace.choices), self.trace.mutates != 1);
+                text.mutates(std::slice::from_ref(&self.trace.choices), &[], self.trace.mutates != 1);
                 self.recorded_disks(&mut text);
             }
             Ok(retold) => self.retold(&mut text, retold),
@@ -88,7 +89,7 @@ impl Story {
                 "the recorded disk is not there any more; this is another one that fails so",
             );
         }
-        text.mutates(&retold.choices, false);
+        text.mutates(&retold.choices, &retold.failed, false);
         let Some(standing) = &retold.standing else { return };
         let args = match &standing.spot.args[..] {
             [] => String::new(),
@@ -136,13 +137,16 @@ impl Text {
         self.0.push(format!("{:WORD$} {word:<9} {text}", ""));
     }
 
-    /// Each mutate with what was chosen; or all choices, if it is not known which belong together.
-    fn mutates(&mut self, mutates: &[Vec<Choice>], together: bool) {
+    /// Each mutate with what was chosen, and the step of it that has failed; or all choices, if it is not known which belong together.
+    fn mutates(&mut self, mutates: &[Vec<Choice>], failed: &[FailedStep], together: bool) {
         for (index, choices) in mutates.iter().enumerate() {
             let word = if together { "Choices".to_owned() } else { format!("Mutate {}", index + 1) };
             let mut choices = choices.iter().map(choice);
             self.word(&word, &choices.next().unwrap_or_else(|| "chooses nothing".to_owned()));
             choices.for_each(|choice| self.word("", &choice));
+            for (_, how) in failed.iter().filter(|(mutate, _)| *mutate as usize == index + 1) {
+                self.word("", &format!("a step failed, and those after it were not run: {how}"));
+            }
         }
     }
 

@@ -33,7 +33,7 @@ pub use folder::{Claim, RunFolder, durable_file, durable_write, fresh_folder, ma
 pub use grid::{Question, System};
 pub use journal::{History, JournalError};
 pub use options::{OptionDef, OptionValue, Options, UsageError};
-pub use plan::{Bounds, Mode, Plan, Settings};
+pub use plan::{Bounds, Mode, Plan, Settings, check_budget, check_deadline};
 pub use registry::{Absent, CheckerDef, ComponentDef, Registry, Target};
 pub use scouts::{Scouts, WithCrew};
 pub(crate) use seen::ByKey;

@@ -100,6 +100,30 @@ pub struct Settings {
 }
 
 /// Half a minute.
+/// Is there time for a step?
+///
+/// # Errors
+/// There is none.
+pub fn check_deadline(deadline_ms: u64) -> Result<(), UsageError> {
+    if deadline_ms > 0 {
+        return Ok(());
+    }
+    let text = "a deadline of 0 leaves no time for any step; use at least 1ms, 30s is the default";
+    Err(UsageError(text.to_owned()))
+}
+
+/// Is there time for anything?
+///
+/// # Errors
+/// There is none.
+pub fn check_budget(budget_ms: u64) -> Result<(), UsageError> {
+    if budget_ms > 0 {
+        return Ok(());
+    }
+    let text = "a budget of 0 leaves no time for anything; use at least 1ms, or leave --budget away";
+    Err(UsageError(text.to_owned()))
+}
+
 fn deadline_ms() -> u64 {
     30_000
 }
@@ -277,14 +301,18 @@ impl Plan {
         if *depth == 0 {
             return Err(UsageError("a depth of 0 explores nothing; use at least 1".to_owned()));
         }
+        if *states == Some(0) {
+            let text = "0 states are none to look at; use at least 1, the first, or leave --states away";
+            return Err(UsageError(text.to_owned()));
+        }
+        if let Some(budget_ms) = *budget_ms {
+            check_budget(budget_ms)?;
+        }
         if *chop == Some(0) {
             let text = "a chop after each 0 mutates leads nowhere; use at least 1";
             return Err(UsageError(text.to_owned()));
         }
-        if *deadline_ms == 0 {
-            let text = "a deadline of 0 leaves no time for any step; use at least 1ms, 30s is the default";
-            return Err(UsageError(text.to_owned()));
-        }
+        check_deadline(*deadline_ms)?;
         if strategy.is_endless() && states.or(*budget_ms).is_none() {
             let text = format!(
                 "walks of strategy {strategy} never end by themselves; say when to stop with --budget or --states"

@@ -14,25 +14,49 @@ use explode_ramdisk::files::{
 use super::what::{Done, How, NAMELESS, What};
 
 /// Where calls are written down; a copy is the same.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct CallLog(Rc<RefCell<Inner>>);
 
 #[derive(Debug, Default)]
 struct Inner {
     done: Vec<Done>,
+    /// Are calls of files written down, too?
+    calls: bool,
+    failed: Vec<FailedStep>,
     /// The path of each open file, and how it is written.
     open: BTreeMap<Fd, (String, How)>,
 }
 
+/// A step of a checker's own commands has failed, and ended its mutate, which has this number from 1; in words.
+pub type FailedStep = (u32, String);
+
 impl CallLog {
+    /// An empty one, of the calls of files too or only of what the checker says.
+    pub(crate) fn new(calls: bool) -> CallLog {
+        CallLog(Rc::new(RefCell::new(Inner { calls, ..Inner::default() })))
+    }
+
     /// These files, whose calls are written down.
     pub(crate) fn around(&self, files: Rc<dyn Files>) -> Rc<dyn Files> {
+        if !self.0.borrow().calls {
+            return files;
+        }
         Rc::new(Noted { files, log: self.clone() })
     }
 
     /// Something was done, without an error.
     pub(crate) fn note(&self, what: What) {
         self.0.borrow_mut().done.push(Done { what, error: None });
+    }
+
+    /// A step of the mutate of this number has failed.
+    pub(crate) fn failed(&self, mutate: u32, how: String) {
+        self.0.borrow_mut().failed.push((mutate, how));
+    }
+
+    /// Those that have failed so far, in order.
+    pub(crate) fn failed_steps(&self) -> Vec<FailedStep> {
+        self.0.borrow().failed.clone()
     }
 
     /// Everything so far.
@@ -282,7 +306,7 @@ mod tests {
 
     #[test]
     fn calls_with_a_default_go_on_to_the_files_and_are_written_down() {
-        let (files, log) = (simulated(), CallLog::default());
+        let (files, log) = (simulated(), CallLog::new(true));
         let noted = log.around(Rc::new(files.clone()));
         let fd = noted.open("/a", OpenFlags::CREATE).unwrap();
         noted.symlink("to", "/l").unwrap();
@@ -329,7 +353,7 @@ mod tests {
 
     #[test]
     fn what_no_command_does_is_known_once_it_has_succeeded() {
-        let log = CallLog::default();
+        let log = CallLog::new(true);
         let noted = log.around(Rc::new(simulated()));
         let beyond = || log.done().last().unwrap().beyond_commands();
         let fd = noted.open_unnamed("/").unwrap();
@@ -352,7 +376,7 @@ mod tests {
 
     #[test]
     fn an_open_file_goes_with_its_directory() {
-        let log = CallLog::default();
+        let log = CallLog::new(true);
         let noted = log.around(Rc::new(simulated()));
         noted.mkdir("/d").unwrap();
         let fd = noted.open("/d/a", OpenFlags::CREATE).unwrap();

@@ -22,7 +22,7 @@ mod xfstests;
 
 pub use case::{Case, Refused, gather};
 pub use evidence::{Block, Disks, Evidence};
-pub use log::CallLog;
+pub use log::{CallLog, FailedStep};
 pub use what::{Done, How, What};
 pub use xfstests::Test;
 

@@ -86,6 +86,9 @@ impl CommandChecker {
                         cx.check_soft_crash(self, &[])?;
                     }
                     if failed {
+                        if let Some(log) = stack.log() {
+                            log.failed(self.mutates, ended.told(text));
+                        }
                         return Ok(Went::Wrong);
                     }
                 }

@@ -5,4 +5,4 @@ mod replay;
 
 pub use format::{CrashDiskRecord, Origin, Trace, TraceError};
 pub(crate) use replay::replay_heard;
-pub use replay::{Replay, replay};
+pub use replay::{Replay, came_to_an_end, replay};

@@ -14,7 +14,7 @@ use crate::devices::Lab;
 use crate::explore::{Arrival, State, Unit};
 use crate::pipeline::{Candidate, Judge, Judgement, Pipeline, stood_still};
 use crate::recover::Stack;
-use crate::run::{Death, Early, Registry, RunError, Runner, SoFar, Step, Work};
+use crate::run::{Death, Early, Registry, RunError, Runner, SoFar, Step, StepName, Work};
 
 /// What a replay came to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +46,11 @@ impl Trace {
             _ => Replay::NotReproduced(format!("the replay itself died {death}")),
         }
     }
+}
+
+/// What a replay says if the step that hung, or ended its process, does so no more.
+pub fn came_to_an_end(step: StepName) -> String {
+    format!("step {step} came to an end")
 }
 
 /// Replays a trace in this process, in this lab. A trace of a step that hangs or ends the process does so.
@@ -83,7 +88,7 @@ pub(crate) fn replay_heard(
         return Ok(Replay::Diverged(Divergence::unasked(index, recorded.clone())));
     }
     if let Some(step) = trace.died {
-        return Ok(Replay::NotReproduced(format!("step {step} came to an end")));
+        return Ok(Replay::NotReproduced(came_to_an_end(step)));
     }
     Ok(match (ended.early, found, looked) {
         (Some(Early::Violated(violation, _)), _, _) => match trace.epoch {

@@ -3,7 +3,7 @@
 use explode_runtime::run::{Plan, Registry, RunError, UsageError};
 
 use crate::cli::BenchArgs;
-use crate::commands::plan::{Setting, bare};
+use crate::commands::plan::{Setting, bare, once};
 
 /// A plan, and the options in which it differs from its target.
 pub struct Variant {
@@ -16,11 +16,13 @@ pub fn variants(registry: &Registry, args: &BenchArgs) -> Result<Vec<Variant>, R
     let bare =
         |target: &String| bare(registry, target, &args.stack).map(|plan| Variant { plan, set: Vec::new() });
     let mut variants = args.targets.iter().map(bare).collect::<Result<Vec<_>, _>>()?;
-    for setting in &args.stack.set {
-        variants = spread(variants, &[Setting::parse("--set", setting)?])?;
+    let (set, each) = (Setting::all("--set", &args.stack.set)?, Setting::all("--each", &args.each)?);
+    once(set.iter().chain(&each))?;
+    for setting in set {
+        variants = spread(variants, &[setting])?;
     }
-    for setting in &args.each {
-        let each: Vec<Setting<'_>> = Setting::parse("--each", setting)?.each().collect();
+    for setting in each {
+        let each: Vec<Setting<'_>> = setting.each().collect();
         variants = spread(variants, &each)?;
     }
     let first = variants[0].plan.mode;

@@ -33,7 +33,7 @@ use nix::errno::Errno;
 
 use call::{Call, Ended};
 use shutdown::Down;
-use tree::Tree;
+pub(super) use tree::Tree;
 
 pub(crate) use targets::targets;
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use explode_ramdisk::files::{Files, Kind};
 
 use crate::fs::RESERVED;
+use crate::fs::endless::goes_on;
 
 /// A file system's contents, by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -42,6 +43,7 @@ impl Tree {
                     },
                 };
                 if kind == Kind::Directory {
+                    goes_on(files, &path)?;
                     waiting.push(path.clone());
                 }
                 tree.0.insert(path, node);

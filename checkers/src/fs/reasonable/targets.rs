@@ -19,7 +19,21 @@ pub(crate) fn targets() -> Vec<Target> {
     };
     let files = || StackSpec::default().plug("simfiles", Options::none());
     let lying = |which: &str| files().plug("lying-sync", Options::none().with("lies", which));
+    let toyfs = |bug: &str| {
+        let disk = StackSpec::default().plug("ramdisk", Options::none());
+        disk.plug("toyfs", Options::none().with("bug", bug))
+    };
+    let rename_loop = Target {
+        bounds: Bounds { depth: 4, limit: 100, samples: 10, crash_depth: 0 },
+        ..target(
+            "toyfs-reasonable+rename-loop",
+            "a directory that is moved into another one is entered as that one, which then contains itself",
+            toyfs("rename-loop"),
+            "corrupt",
+        )
+    };
     vec![
+        rename_loop,
         target(DEF.name, "what a crash leaves is reasonable, on simulated files", files(), "clean"),
         target(
             "simfiles-reasonable+sync-forgets-removals",

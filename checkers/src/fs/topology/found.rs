@@ -8,6 +8,7 @@ use super::abstract_fs::{Abstract, Node};
 use super::attributes::Seen;
 use super::groups::Groups;
 use crate::fs::RESERVED;
+use crate::fs::endless::goes_on;
 
 /// Every path, and what it leads to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -83,6 +84,7 @@ impl Found {
             let entry = entry(files, calls, kind, &path, inodes).map_err(|errno| failed(&path, errno))?;
             self.0.insert(path.clone(), entry);
             if kind == Kind::Directory {
+                goes_on(files, &path)?;
                 self.read(files, calls, &path, inodes)?;
             }
         }

@@ -31,7 +31,7 @@ pub use abstract_fs::{Abstract, Id, Node, split};
 pub use attributes::{Attributes, Seen};
 pub use call::{Call, Write};
 pub use canonical::signature;
-use found::Found;
+pub use found::Found;
 pub use groups::{Group, Groups};
 pub use possible::first_letter;
 pub use probe::probe;

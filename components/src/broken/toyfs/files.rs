@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result, Stat};
 use nix::errno::Errno;
 
+use super::Bug;
 use super::directory::{entries, lookup, place, point};
 use super::inode::Inode;
 use super::path::names;
@@ -309,7 +310,9 @@ impl Files for ToyFs {
                     _ => {}
                 }
             }
-            point(&mut mounted.volume, new, new_name, Some(number))?;
+            let loops = kind == Some(Kind::Directory) && new != old && mounted.volume.has(Bug::RenameLoop);
+            let entered = if loops { new } else { number };
+            point(&mut mounted.volume, new, new_name, Some(entered))?;
             point(&mut mounted.volume, old, old_name, None)?;
             there.map_or(Ok(()), |there| mounted.unlinked(there))
         })

@@ -54,7 +54,7 @@ pub const DEF: ComponentDef = ComponentDef {
         },
         OptionDef {
             name: "bug",
-            about: "none, early-reuse, no-revoke, data-after-commit, fsync-in-place, no-preflush; with versions inode-reuse; \
+            about: "none, early-reuse, no-revoke, data-after-commit, fsync-in-place, no-preflush, rename-loop; with versions inode-reuse; \
                     in-place block-reuse",
             default: "none",
         },
@@ -91,6 +91,8 @@ enum Bug {
     FsyncInPlace,
     /// The journal's commit block does not flush what was written before it.
     NoPreflush,
+    /// A directory that is moved into another one is entered there as that one, which then contains itself.
+    RenameLoop,
     /// The versions of an inode begin anew when its number is used again: the journal's older inode is taken for the newer one.
     InodeReuse,
     /// A block that was given back is used again at once, while the inode on disk that had it still claims it.
@@ -128,6 +130,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
             ("data-after-commit", Bug::DataAfterCommit),
             ("fsync-in-place", Bug::FsyncInPlace),
             ("no-preflush", Bug::NoPreflush),
+            ("rename-loop", Bug::RenameLoop),
             ("inode-reuse", Bug::InodeReuse),
             ("block-reuse", Bug::BlockReuse),
         ],

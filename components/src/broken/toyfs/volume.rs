@@ -46,6 +46,11 @@ pub struct Volume {
 }
 
 impl Volume {
+    /// Is this wrong with it?
+    pub fn has(&self, bug: Bug) -> bool {
+        self.design.bug == bug
+    }
+
     /// Makes an empty file system.
     pub fn format(disk: RamDisk, design: Design) -> std::result::Result<(), EngineError> {
         PageJournal::format(disk.clone(), design.bug.of_journal(), JOURNAL);

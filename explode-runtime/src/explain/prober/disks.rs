@@ -183,7 +183,9 @@ impl Prober<'_> {
         }
         self.stood = true;
         let choices = self.split(made);
-        let standing = Standing { choices, spot: here.spot(disks.to_vec()), moments, looked: self.looked };
+        let failed = self.log.failed_steps();
+        let spot = here.spot(disks.to_vec());
+        let standing = Standing { choices, failed, spot, moments, looked: self.looked };
         let mut said = ProbeSaid::Standing(standing);
         loop {
             let next = self.talk.borrow_mut().next(said);

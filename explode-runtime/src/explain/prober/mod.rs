@@ -45,7 +45,7 @@ pub(crate) fn probe(runner: &Runner<'_>, order: &Probe, talk: &mut dyn Talk) -> 
         same_log: false,
         cut: false,
         stood: false,
-        log: CallLog::default(),
+        log: CallLog::new(order.noted),
         pristine: runner.pristine().clone(),
     };
     let ended = runner.run(&unit, &mut prober);
@@ -79,7 +79,7 @@ pub(crate) fn probe(runner: &Runner<'_>, order: &Probe, talk: &mut dyn Talk) -> 
             source: line.source.to_owned(),
         })
     });
-    Probed { choices, end, looked: prober.looked, promise }
+    Probed { choices, failed: prober.log.failed_steps(), end, looked: prober.looked, promise }
 }
 
 struct Prober<'a> {
@@ -150,7 +150,7 @@ impl Work for Prober<'_> {
     }
 
     fn log(&self) -> Option<CallLog> {
-        self.order.noted.then(|| self.log.clone())
+        Some(self.log.clone())
     }
 
     fn ahead(&self) -> Vec<Choice> {

@@ -204,9 +204,12 @@ impl From<StartError> for RunError {
     fn from(error: StartError) -> RunError {
         match error {
             StartError::Said(error) => error,
-            StartError::Died(Death { step: Step::FirstStart, message, .. }) => RunError::Broken(format!(
-                "the first start of the stack (init, mount, unmount) has ended each worker that tried: {message}"
-            )),
+            StartError::Died(Death { step: Step::FirstStart, message, verdict, .. }) => {
+                let next = if verdict == Some(Verdict::Hang) { "; --deadline gives it longer" } else { "" };
+                RunError::Broken(format!(
+                    "the first start of the stack (init, mount, unmount) has ended each worker that tried: {message}{next}"
+                ))
+            }
             StartError::Died(death) => {
                 RunError::Broken(format!("a worker could not be started: {}", death.message))
             }

@@ -1,0 +1,125 @@
+//! Directories that lead back to themselves, which a walk by paths would follow for ever (EXC-5).
+
+use std::collections::BTreeMap;
+
+use explode_ramdisk::files::Files;
+
+/// So often on the way down it is looked whether the way leads in a circle: rarely, since that is a stat(2) of each directory on it.
+const LOOK: usize = 64;
+/// No way is as deep as this. A path of Linux has 4096 bytes at most (`PATH_MAX`).
+const DEEPEST: usize = 1024;
+
+/// Is this way down one that ends? `path` is a directory that a walk is about to go into.
+///
+/// # Errors
+/// It leads in a circle, or is too deep; in words.
+pub fn goes_on(files: &dyn Files, path: &str) -> Result<(), String> {
+    let depth = path.matches('/').count();
+    if !depth.is_multiple_of(LOOK) {
+        return Ok(());
+    }
+    let mut seen = BTreeMap::new();
+    let ends = path.match_indices('/').skip(1).map(|(end, _)| end).chain([path.len()]);
+    for directory in ends.map(|end| &path[..end]) {
+        let stat = files.stat(directory).map_err(|errno| format!("{directory} cannot be read: {errno}"))?;
+        if let Some(above) = seen.insert(stat.inode, directory) {
+            return Err(format!("{directory} is the directory {above} again, which contains itself"));
+        }
+    }
+    if depth >= DEEPEST {
+        return Err(format!(
+            "directories go on for more than {DEEPEST} levels, from {} on",
+            &path[..path.len().min(80)]
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result, Stat};
+    use nix::errno::Errno;
+
+    use crate::fs::failures::Tree;
+    use crate::fs::topology::{Found, Groups};
+
+    /// One directory in another, called `d`: so many, or as many as are asked for, of which each `every`th is the first again.
+    struct Nested {
+        deep: usize,
+        every: usize,
+    }
+
+    impl Files for Nested {
+        fn stat(&self, path: &str) -> Result<Stat> {
+            let inode = (path.matches('/').count() % self.every) as u32 + 1;
+            Ok(Stat { inode, kind: Kind::Directory, size: 0, links: 1 })
+        }
+        fn readdir(&self, path: &str) -> Result<Vec<(String, Kind)>> {
+            let depth = if path == "/" { 0 } else { path.matches('/').count() };
+            Ok(if depth < self.deep { vec![("d".to_owned(), Kind::Directory)] } else { Vec::new() })
+        }
+        fn open(&self, _: &str, _: OpenFlags) -> Result<Fd> {
+            Err(Errno::ENOSYS)
+        }
+        fn close(&self, _: Fd) -> Result<()> {
+            Err(Errno::ENOSYS)
+        }
+        fn pread(&self, _: Fd, _: u64, _: &mut [u8]) -> Result<usize> {
+            Err(Errno::ENOSYS)
+        }
+        fn pwrite(&self, _: Fd, _: u64, _: &[u8]) -> Result<()> {
+            Err(Errno::ENOSYS)
+        }
+        fn ftruncate(&self, _: Fd, _: u64) -> Result<()> {
+            Err(Errno::ENOSYS)
+        }
+        fn fstat(&self, _: Fd) -> Result<Stat> {
+            Err(Errno::ENOSYS)
+        }
+        fn fsync(&self, _: Fd) -> Result<()> {
+            Err(Errno::ENOSYS)
+        }
+        fn fdatasync(&self, _: Fd) -> Result<()> {
+            Err(Errno::ENOSYS)
+        }
+        fn mkdir(&self, _: &str) -> Result<()> {
+            Err(Errno::ENOSYS)
+        }
+        fn rmdir(&self, _: &str) -> Result<()> {
+            Err(Errno::ENOSYS)
+        }
+        fn link(&self, _: &str, _: &str) -> Result<()> {
+            Err(Errno::ENOSYS)
+        }
+        fn unlink(&self, _: &str) -> Result<()> {
+            Err(Errno::ENOSYS)
+        }
+        fn rename(&self, _: &str, _: &str) -> Result<()> {
+            Err(Errno::ENOSYS)
+        }
+        fn sync_dir(&self, _: &str) -> Result<()> {
+            Err(Errno::ENOSYS)
+        }
+        fn sync(&self) -> Result<()> {
+            Err(Errno::ENOSYS)
+        }
+    }
+
+    #[test]
+    fn a_directory_that_contains_itself_is_named_and_a_deep_one_is_read() {
+        let walks = |deep, every| {
+            let files = Nested { deep, every };
+            let found = Found::of(&files, Groups::of(&[])).map(drop);
+            assert_eq!(found, Tree::of(&files).map(drop));
+            found
+        };
+        assert_eq!(walks(200, usize::MAX), Ok(()));
+        let said = |again: &str, first: &str| {
+            format!("{again} is the directory {first} again, which contains itself")
+        };
+        assert_eq!(walks(usize::MAX, 1), Err(said("/d/d", "/d")));
+        assert_eq!(walks(usize::MAX, 3), Err(said("/d/d/d/d", "/d")));
+        let endless = walks(usize::MAX, usize::MAX).unwrap_err();
+        assert!(endless.starts_with("directories go on for more than 1024 levels, from /d/d/"), "{endless}");
+    }
+}

@@ -1,0 +1,94 @@
+//! Is it a hang, or only slow? A run ends a step after its deadline, and says `hang`. The matrix tries each such finding again, with
+//! ten times as long: a step that then comes to an end accuses nobody.
+
+use std::path::Path;
+
+use explode_runtime::check::Verdict;
+use explode_runtime::recover::Plain;
+use explode_runtime::report::{Finding, quoted};
+use explode_runtime::run::{Registry, StepName, UsageError};
+use explode_runtime::shell::COMPONENT;
+use explode_runtime::trace::{Trace, came_to_an_end};
+
+use super::child::{self, Heard, Limits};
+use super::grid::Row;
+use crate::output;
+
+/// So many times the deadline is a step given when it is tried again.
+const LONGER: u32 = 10;
+
+/// Tries the hangs of a run again: those that come to an end are no findings any more, and are told first in `broken`; those that do not
+/// say so.
+///
+/// # Errors
+/// Those of the file system and of starting a process.
+pub fn sift(registry: &Registry, row: &Row, mut heard: Heard, limits: Limits<'_>) -> std::io::Result<Heard> {
+    let is_hang = |finding: &Finding| finding.replayed && finding.verdict == Verdict::Hang;
+    let (hangs, findings) = std::mem::take(&mut heard.findings).into_iter().partition::<Vec<_>, _>(is_hang);
+    heard.findings = findings;
+    let longer = limits.deadline.saturating_mul(LONGER);
+    let long = longer.as_secs_f64();
+    let mut slow = Vec::new();
+    for mut finding in hangs {
+        let path = Path::new(&finding.trace);
+        let died = std::fs::read(path).ok().and_then(|text| Trace::from_json(&text).ok()?.died);
+        // What the run said stays in front: it may be the guest's kernel that has said it, before the deadline.
+        finding.message += &programs(registry, row, died);
+        let said = &finding.message;
+        let again = if heard.interrupted {
+            Heard::default()
+        } else {
+            child::replay(path, Limits { budget: longer, deadline: longer, until: None, ..limits })?
+        };
+        heard.interrupted |= again.interrupted;
+        match (again.replay, died) {
+            (Some(replay), _) if replay.reproduced => {
+                finding.message =
+                    format!("{said}; tried again with a deadline of {long} s: {}", replay.message);
+                heard.findings.push(finding);
+            }
+            (Some(replay), Some(step)) if replay.message == came_to_an_end(step) => slow.push(format!(
+                "slow: {said}; tried again with a deadline of {long} s it came to an end, which is no bug; give it longer in a matrix \
+                 with --deadline {long}s"
+            )),
+            (replay, _) => {
+                let why = replay.map_or(again.said, |replay| replay.message);
+                slow.push(format!(
+                    "{said}; whether it hangs or is only slow is not known, tried again with a deadline of {long} s it came to neither: {}; \
+                     see {} replay {} --deadline {long}s",
+                    why.lines().last().unwrap_or("it was ended"),
+                    quoted(&output::program()),
+                    quoted(&finding.trace),
+                ));
+            }
+        }
+    }
+    heard.broken.splice(0..0, slow);
+    Ok(heard)
+}
+
+/// Of a recovery, the programs that it runs, in words to put behind what was said of it.
+fn programs(registry: &Registry, row: &Row, died: Option<StepName>) -> String {
+    let programs = if died == Some(StepName::Recover) { repairs(registry, row) } else { Ok(Vec::new()) };
+    match &programs.unwrap_or_default()[..] {
+        [] => String::new(),
+        programs => format!(" (it runs {})", programs.join(", ")),
+    }
+}
+
+/// The programs that recover a system, with their arguments, bottom first.
+fn repairs(registry: &Registry, row: &Row) -> Result<Vec<String>, UsageError> {
+    let mut programs = Vec::new();
+    for layer in &row.stack.0 {
+        if layer.component == COMPONENT.name {
+            programs.push(layer.options.text("recover", "")?);
+        } else if let Some(Plain::FileSystem(plain)) =
+            (registry.component(&layer.component)?.build)(&layer.options)?.plain()
+        {
+            programs.extend(plain.repair.map(|(line, _)| line));
+            programs.extend(plain.strict);
+        }
+    }
+    programs.retain(|line| !line.trim().is_empty());
+    Ok(programs.into_iter().map(|line| line.trim().to_owned()).collect())
+}
