@@ -185,13 +185,17 @@ fn of_system(system: &PlainFileSystem) -> Vec<String> {
         Some(line) => format!("{} \"$dev\"", line.trim()),
         None => ":".to_owned(),
     };
+    // What it says goes into this file (`look_strictly`).
+    let finds = strict.as_ref().and_then(|(_, finds)| finds.as_ref());
+    let finds =
+        finds.map(|words| format!(" && ! grep -qF {} \"$work/said\"", word(words))).unwrap_or_default();
     vec![
         format!("repairer={} repaired='{}'", word(name), codes.join(" ")),
         format!("strict={}", if strict.is_some() { "yes" } else { "no" }),
         format!("make_it() {{ {}; }}", on_device(Some(make))),
         format!("options={}", word(options)),
         format!("repair_it() {{ {}; }}", on_device(repair)),
-        format!("strict_it() {{ {}; }}", on_device(strict.as_ref())),
+        format!("strict_it() {{ {}{finds}; }}", on_device(strict.as_ref().map(|(line, _)| line))),
     ]
 }
 
@@ -199,7 +203,8 @@ fn of_system(system: &PlainFileSystem) -> Vec<String> {
 fn programs(case: &Case) -> Vec<String> {
     let PlainFileSystem { make, repair, strict, .. } = &case.system;
     let plain = "base64 cksum cmp cut dd grep head mktemp mount sed sync tail tr truncate umount wc yes";
-    let lines = [Some(make), repair.as_ref().map(|repair| &repair.0), strict.as_ref()];
+    let lines =
+        [Some(make), repair.as_ref().map(|repair| &repair.0), strict.as_ref().map(|strict| &strict.0)];
     let tools = lines.into_iter().flatten().filter_map(|line| line.split_whitespace().next());
     let mut programs: Vec<String> = plain.split(' ').chain(tools).map(str::to_owned).collect();
     let texts = case.demands.iter().filter_map(|demand| match demand {

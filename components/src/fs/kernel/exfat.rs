@@ -6,7 +6,7 @@ use explode_runtime::run::{ComponentDef, Options, UsageError};
 use super::common::options;
 use super::profiles;
 use super::tool::Tool;
-use super::{FSCK, KernelFs, MODES, Repair, System};
+use super::{FSCK, KernelFs, MODES, Repair, STRICT, System};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -14,7 +14,7 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "exFAT; fsck.exfat repairs it",
     modes: MODES,
     on: Some("ramdisk"),
-    options: options![FSCK],
+    options: options![FSCK, STRICT],
     build,
 };
 
@@ -25,6 +25,8 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         options: "iocharset=utf8".to_owned(),
         repair: options.bool("fsck", true)?.then(repair),
         unrepaired: !options.bool("fsck", true)?,
+        // It ends with 0, too, where it was told to leave what it would have repaired (exfatprogs 1.2.0).
+        strict: options.bool("strict", false)?.then(|| Tool::new("fsck.exfat", "-n").finding("(y/N)?")),
         ..System::new(DEF.name, profiles::exfat, options, || Tool::new("mkfs.exfat", "").still())?
     }))
 }

@@ -9,7 +9,7 @@ use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 use super::common::options;
 use super::profiles;
 use super::tool::Tool;
-use super::{BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, Repair, System};
+use super::{BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, Repair, STRICT, System};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -22,6 +22,7 @@ pub const DEF: ComponentDef = ComponentDef {
         BLOCK_SIZE,
         FSCK,
         E2FSCK,
+        STRICT,
         BETWEEN,
         MOST_BETWEEN,
     ],
@@ -50,6 +51,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(KernelFs::component(System {
         repair: e2fsck(options, true)?,
         unrepaired: !options.bool("fsck", true)?,
+        strict: options.bool("strict", false)?.then(|| Tool::new("e2fsck", "-f -n")),
         hides: (driver == "ext4").then_some("file data that has no block yet (delayed allocation)"),
         title: if driver == "ext4" { "ext2 by ext4's driver" } else { driver },
         between: Between::of(options, OWN)?,

@@ -6,7 +6,7 @@ use explode_runtime::run::{ComponentDef, Options, UsageError};
 use super::common::options;
 use super::profiles;
 use super::tool::Tool;
-use super::{BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, Repair, System};
+use super::{BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, Repair, STRICT, System};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -14,7 +14,7 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "FAT with long names; fsck.fat repairs it",
     modes: MODES,
     on: Some("ramdisk"),
-    options: options![FSCK, BETWEEN, MOST_BETWEEN],
+    options: options![FSCK, STRICT, BETWEEN, MOST_BETWEEN],
     build,
 };
 
@@ -37,6 +37,8 @@ fn fat(driver: &'static str, mount: &str, options: &Options) -> Result<Box<dyn C
         options: mount.to_owned(),
         repair: options.bool("fsck", true)?.then(repair),
         unrepaired: !options.bool("fsck", true)?,
+        // Ends with 1 if it would change something, if only the mark of what was not unmounted.
+        strict: options.bool("strict", false)?.then(|| Tool::new("fsck.fat", "-n")),
         between: Between::of(options, OWN)?,
         ..System::new(driver, profiles::fat, options, || Tool::new("mkfs.fat", "--invariant"))?
     }))
