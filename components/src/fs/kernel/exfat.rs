@@ -26,7 +26,9 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         repair: options.bool("fsck", true)?.then(repair),
         unrepaired: !options.bool("fsck", true)?,
         // It ends with 0, too, where it was told to leave what it would have repaired (exfatprogs 1.2.0).
-        strict: options.bool("strict", false)?.then(|| Tool::new("fsck.exfat", "-n").finding("(y/N)?")),
+        strict: options
+            .bool("strict", false)?
+            .then(|| Tool::new("fsck.exfat", "-n").finding("(y/N)?").without(&["exfatprogs "])),
         ..System::new(DEF.name, profiles::exfat, options, || Tool::new("mkfs.exfat", "").still())?
     }))
 }

@@ -141,7 +141,10 @@ impl fmt::Display for Tool {
 
 /// The last three lines, which say what a program gave up for.
 fn last_lines(text: &str, progress: &[&str]) -> String {
-    let says_more = |line: &&str| !progress.iter().any(|prefix| line.trim_start().starts_with(prefix));
+    let says_more = |line: &&str| {
+        let line = line.trim_start();
+        !line.is_empty() && !progress.iter().any(|prefix| line.starts_with(prefix))
+    };
     let lines: Vec<&str> = text.trim().lines().filter(says_more).collect();
     lines[lines.len().saturating_sub(3)..].join("; ")
 }
