@@ -229,3 +229,35 @@ pub(super) fn all(mut programs: Vec<String>, more: &[&str]) -> Vec<String> {
     programs.dedup();
     programs
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// The exit code of a look by this program, whose findings begin like this.
+    fn look(program: &str, finds: Option<&str>) -> Option<i32> {
+        let system = PlainFileSystem {
+            driver: "toy".to_owned(),
+            options: String::new(),
+            make: "true".to_owned(),
+            repair: None,
+            strict: Some((program.to_owned(), finds.map(str::to_owned))),
+        };
+        let work = tempfile::tempdir().unwrap();
+        let look = "strict_it > \"$work/said\" 2>&1";
+        let text =
+            format!("work={} dev=disk\n{}\n{look}", work.path().display(), of_system(&system).join("\n"));
+        Command::new("sh").args(["-c", &text]).status().unwrap().code()
+    }
+
+    #[test]
+    fn a_look_finds_something_by_its_exit_code_or_by_its_words() {
+        let words = Some("(y/N)?");
+        assert_eq!([look("echo clean", None), look("echo clean", words)], [Some(0); 2]);
+        assert_eq!([look("false", None), look("false", words)], [Some(1); 2]);
+        let asks = "echo 'Delete (y/N)? n'";
+        assert_eq!([look(asks, None), look(asks, words)], [Some(0), Some(1)]);
+    }
+}
