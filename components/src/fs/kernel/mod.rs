@@ -6,8 +6,7 @@ mod between;
 pub mod btrfs;
 mod common;
 pub mod exfat;
-pub mod ext2;
-pub mod ext4;
+pub mod ext;
 pub mod f2fs;
 mod floor;
 pub mod hfs;
@@ -44,6 +43,7 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use super::mounted::MountedFiles;
 use between::BetweenCalls;
 use common::Common;
+use ext::{ext2, ext3, ext4};
 use tool::Tool;
 
 /// Where these can run.
@@ -163,7 +163,7 @@ pub fn systems() -> Vec<Row> {
     vec![
         plain(ext2::DEF.name),
         row("ext2-by-ext4", ext2::DEF.name, Options::none(), by_ext4),
-        plain(ext4::EXT3.name),
+        plain(ext3::DEF.name),
         plain(ext4::DEF.name),
         large(reiserfs::DEF.name),
         plain(jfs::DEF.name),
