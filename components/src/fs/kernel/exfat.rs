@@ -1,7 +1,7 @@
 //! exFAT, which has no journal: fsck.exfat repairs it.
 
 use explode_runtime::recover::Component;
-use explode_runtime::run::{ComponentDef, Options, UsageError};
+use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::common::options;
 use super::profiles;
@@ -14,11 +14,21 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "exFAT; fsck.exfat repairs it",
     modes: MODES,
     on: Some("ramdisk"),
-    options: options![FSCK, STRICT],
+    options: options![
+        OptionDef {
+            name: "cluster",
+            about: "bytes of a cluster: auto (by its size), 512, 4096, 32768",
+            default: "auto",
+        },
+        FSCK,
+        STRICT,
+    ],
     build,
 };
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let sizes = [("auto", ""), ("512", "-c 512"), ("4096", "-c 4096"), ("32768", "-c 32768")];
+    let cluster = options.one_of("cluster", &sizes)?;
     // 1: errors corrected (fsck.exfat(8)).
     let repair = || Repair { tool: Tool::new("fsck.exfat", "-a"), repaired: &[1] };
     Ok(KernelFs::component(System {
@@ -29,6 +39,6 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         strict: options
             .bool("strict", false)?
             .then(|| Tool::new("fsck.exfat", "-n").finding("(y/N)?").without(&["exfatprogs "])),
-        ..System::new(DEF.name, profiles::exfat, options, || Tool::new("mkfs.exfat", "").still())?
+        ..System::new(DEF.name, profiles::exfat, options, move || Tool::new("mkfs.exfat", cluster).still())?
     }))
 }
