@@ -33,6 +33,7 @@ pub fn all(port: &str) {
     crate::skipping::all(cx, &mut report);
     crate::strict::all(cx, &mut report);
     crate::overlay::all(cx, &mut report);
+    crate::options::all(cx, &mut report);
     two_deep(cx, &mut report);
     minix_3(cx, &mut report);
     canaries(cx, &mut report);

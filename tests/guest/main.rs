@@ -20,6 +20,7 @@ mod late;
 mod late_choice;
 mod log_writes;
 mod matrix;
+mod options;
 mod overlay;
 mod report;
 mod skipping;

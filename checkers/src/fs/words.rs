@@ -45,6 +45,7 @@ fn systems(registry: &Registry) -> Vec<(String, Profile)> {
         ("ext4", "data", "journal"),
         ("ext4", "data", "writeback"),
         ("nilfs2", "order", "strict"),
+        ("f2fs", "fsync_mode", "nobarrier"),
     ];
     let others = others.map(|(system, option, value)| {
         let stack = StackSpec::default().plug(system, Options::none().with(option, value));
@@ -54,12 +55,14 @@ fn systems(registry: &Registry) -> Vec<(String, Profile)> {
         let stack = StackSpec::default().plug(system, Options::none().with("fsck", false));
         (format!("{system} without fsck"), stack)
     });
+    let stack = StackSpec::default().plug("btrfs", Options::none().with("datacow", false));
+    let in_place = [("btrfs without datacow".to_owned(), stack)];
     let profile = |(name, stack): (String, StackSpec)| {
         let top = stack.0.last().expect("there is a layer");
         let component = (registry.component(&top.component).unwrap().build)(&top.options).unwrap();
         (name, component.profile().expect("it has a profile"))
     };
-    rows.chain(others).chain(unrepaired).map(profile).collect()
+    rows.chain(others).chain(unrepaired).chain(in_place).map(profile).collect()
 }
 
 /// Each word of a check of the matrix without a line in a profile, as one line of text.

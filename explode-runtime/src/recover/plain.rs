@@ -22,6 +22,7 @@ pub struct PlainFileSystem {
     pub make: String,
     /// What repairs it after a crash, and the exit codes besides 0 with which it has.
     pub repair: Option<(String, Vec<i32>)>,
-    /// What must find nothing once it was recovered, mounted and unmounted.
-    pub strict: Option<String>,
+    /// What must find nothing once it was recovered, mounted and unmounted; and words by which it says that it has, whatever its exit
+    /// code.
+    pub strict: Option<(String, Option<String>)>,
 }

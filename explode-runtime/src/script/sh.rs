@@ -185,13 +185,17 @@ fn of_system(system: &PlainFileSystem) -> Vec<String> {
         Some(line) => format!("{} \"$dev\"", line.trim()),
         None => ":".to_owned(),
     };
+    // What it says goes into this file (`look_strictly`).
+    let finds = strict.as_ref().and_then(|(_, finds)| finds.as_ref());
+    let finds =
+        finds.map(|words| format!(" && ! grep -qF {} \"$work/said\"", word(words))).unwrap_or_default();
     vec![
         format!("repairer={} repaired='{}'", word(name), codes.join(" ")),
         format!("strict={}", if strict.is_some() { "yes" } else { "no" }),
         format!("make_it() {{ {}; }}", on_device(Some(make))),
         format!("options={}", word(options)),
         format!("repair_it() {{ {}; }}", on_device(repair)),
-        format!("strict_it() {{ {}; }}", on_device(strict.as_ref())),
+        format!("strict_it() {{ {}{finds}; }}", on_device(strict.as_ref().map(|(line, _)| line))),
     ]
 }
 
@@ -199,7 +203,8 @@ fn of_system(system: &PlainFileSystem) -> Vec<String> {
 fn programs(case: &Case) -> Vec<String> {
     let PlainFileSystem { make, repair, strict, .. } = &case.system;
     let plain = "base64 cksum cmp cut dd grep head mktemp mount sed sync tail tr truncate umount wc yes";
-    let lines = [Some(make), repair.as_ref().map(|repair| &repair.0), strict.as_ref()];
+    let lines =
+        [Some(make), repair.as_ref().map(|repair| &repair.0), strict.as_ref().map(|strict| &strict.0)];
     let tools = lines.into_iter().flatten().filter_map(|line| line.split_whitespace().next());
     let mut programs: Vec<String> = plain.split(' ').chain(tools).map(str::to_owned).collect();
     let texts = case.demands.iter().filter_map(|demand| match demand {
@@ -223,4 +228,36 @@ pub(super) fn all(mut programs: Vec<String>, more: &[&str]) -> Vec<String> {
     programs.sort_unstable();
     programs.dedup();
     programs
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// The exit code of a look by this program, whose findings begin like this.
+    fn look(program: &str, finds: Option<&str>) -> Option<i32> {
+        let system = PlainFileSystem {
+            driver: "toy".to_owned(),
+            options: String::new(),
+            make: "true".to_owned(),
+            repair: None,
+            strict: Some((program.to_owned(), finds.map(str::to_owned))),
+        };
+        let work = tempfile::tempdir().unwrap();
+        let look = "strict_it > \"$work/said\" 2>&1";
+        let text =
+            format!("work={} dev=disk\n{}\n{look}", work.path().display(), of_system(&system).join("\n"));
+        Command::new("sh").args(["-c", &text]).status().unwrap().code()
+    }
+
+    #[test]
+    fn a_look_finds_something_by_its_exit_code_or_by_its_words() {
+        let words = Some("(y/N)?");
+        assert_eq!([look("echo clean", None), look("echo clean", words)], [Some(0); 2]);
+        assert_eq!([look("false", None), look("false", words)], [Some(1); 2]);
+        let asks = "echo 'Delete (y/N)? n'";
+        assert_eq!([look(asks, None), look(asks, words)], [Some(0), Some(1)]);
+    }
 }

@@ -21,6 +21,16 @@ pub const DEF: ComponentDef = ComponentDef {
     options: options![
         OptionDef { name: "metadata", about: "how often metadata is kept: dup, single", default: "dup" },
         OptionDef { name: "compress", about: "how data is compressed: no, zlib, lzo, zstd", default: "no" },
+        OptionDef {
+            name: "datacow",
+            about: "is data never written in place: true, false (without compression)",
+            default: "true",
+        },
+        OptionDef {
+            name: "flushoncommit",
+            about: "does a commit wait for all data that was written before: true, false",
+            default: "false",
+        },
         STRICT,
     ],
     build,
@@ -30,18 +40,23 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let metadata = options.one_of("metadata", &[("dup", "dup"), ("single", "single")])?;
     let ways = [("no", "no"), ("zlib", "zlib"), ("lzo", "lzo"), ("zstd", "zstd")];
     let compress = options.one_of("compress", &ways)?;
+    let (datacow, flush) = (options.bool("datacow", true)?, options.bool("flushoncommit", false)?);
+    if !datacow && compress != "no" {
+        return Err(UsageError("without datacow nothing is compressed; leave compress=no".to_owned()));
+    }
+    let promises = if datacow { profiles::btrfs } else { profiles::btrfs_in_place };
+    let in_place = if datacow { "" } else { ",nodatacow" };
+    let flush = if flush { ",flushoncommit" } else { "" };
     let make = format!("-q -K -m {metadata} -U 12345678-1234-1234-1234-123456789abc");
     Ok(KernelFs::component(System {
         // No commit that nobody asked for.
-        options: format!("commit=100000,compress={compress}"),
+        options: format!("commit=100000,compress={compress}{in_place}{flush}"),
         strict: options.bool("strict", false)?.then(|| Tool::new("btrfs", "check --readonly")),
         starts_threads: true,
         // A rename over another file begins to write the file (`btrfs_rename` in fs/btrfs/inode.c), as closing one does that was
         // cut; its sums are made by a work queue, which hands it on to the disk.
         settle: Some(|_| drop(let_others_finish())),
         hides: Some("file data that was not submitted, and metadata, which it has in memory of its own"),
-        ..System::new(DEF.name, profiles::btrfs, options, move || {
-            Tool::new("mkfs.btrfs", make.clone()).still()
-        })?
+        ..System::new(DEF.name, promises, options, move || Tool::new("mkfs.btrfs", make.clone()).still())?
     }))
 }

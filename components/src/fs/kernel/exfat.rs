@@ -1,12 +1,12 @@
 //! exFAT, which has no journal: fsck.exfat repairs it.
 
 use explode_runtime::recover::Component;
-use explode_runtime::run::{ComponentDef, Options, UsageError};
+use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::common::options;
 use super::profiles;
 use super::tool::Tool;
-use super::{FSCK, KernelFs, MODES, Repair, System};
+use super::{FSCK, KernelFs, MODES, Repair, STRICT, System};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -14,17 +14,31 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "exFAT; fsck.exfat repairs it",
     modes: MODES,
     on: Some("ramdisk"),
-    options: options![FSCK],
+    options: options![
+        OptionDef {
+            name: "cluster",
+            about: "bytes of a cluster: auto (by its size), 512, 4096, 32768",
+            default: "auto",
+        },
+        FSCK,
+        STRICT,
+    ],
     build,
 };
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let sizes = [("auto", ""), ("512", "-c 512"), ("4096", "-c 4096"), ("32768", "-c 32768")];
+    let cluster = options.one_of("cluster", &sizes)?;
     // 1: errors corrected (fsck.exfat(8)).
     let repair = || Repair { tool: Tool::new("fsck.exfat", "-a"), repaired: &[1] };
     Ok(KernelFs::component(System {
         options: "iocharset=utf8".to_owned(),
         repair: options.bool("fsck", true)?.then(repair),
         unrepaired: !options.bool("fsck", true)?,
-        ..System::new(DEF.name, profiles::exfat, options, || Tool::new("mkfs.exfat", "").still())?
+        // It ends with 0, too, where it was told to leave what it would have repaired (exfatprogs 1.2.0).
+        strict: options
+            .bool("strict", false)?
+            .then(|| Tool::new("fsck.exfat", "-n").finding("(y/N)?").without(&["exfatprogs "])),
+        ..System::new(DEF.name, profiles::exfat, options, move || Tool::new("mkfs.exfat", cluster).still())?
     }))
 }

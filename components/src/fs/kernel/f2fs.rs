@@ -15,14 +15,20 @@ pub const DEF: ComponentDef = ComponentDef {
     modes: MODES,
     on: Some("ramdisk"),
     options: options![
-        OptionDef { name: "fsync_mode", about: "what fsync waits for: posix, strict", default: "posix" },
+        OptionDef {
+            name: "fsync_mode",
+            about: "what fsync waits for: posix, strict, nobarrier (no flush of the disk)",
+            default: "posix",
+        },
         STRICT,
     ],
     build,
 };
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
-    let mode = options.one_of("fsync_mode", &[("posix", "posix"), ("strict", "strict")])?;
+    let modes = [("posix", "posix"), ("strict", "strict"), ("nobarrier", "nobarrier")];
+    let mode = options.one_of("fsync_mode", &modes)?;
+    let promises = if mode == "nobarrier" { profiles::f2fs_without_flush } else { profiles::f2fs };
     let make = || Tool::new("mkfs.f2fs", "-q -f -t 0 -U 12345678-1234-1234-1234-123456789abc").still();
     Ok(KernelFs::component(System {
         // Nothing is moved or discarded because nobody has written for a while.
@@ -30,6 +36,6 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         strict: options.bool("strict", false)?.then(|| Tool::new("fsck.f2fs", "--dry-run")),
         starts_threads: true,
         hides: Some("file data and nodes that were not submitted"),
-        ..System::new(DEF.name, profiles::f2fs, options, make)?
+        ..System::new(DEF.name, promises, options, make)?
     }))
 }

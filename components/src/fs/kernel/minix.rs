@@ -9,7 +9,7 @@ use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 use super::common::options;
 use super::profiles;
 use super::tool::Tool;
-use super::{BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, Repair, System};
+use super::{BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, Repair, STRICT, System};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -20,6 +20,7 @@ pub const DEF: ComponentDef = ComponentDef {
     options: options![
         OptionDef { name: "version", about: "of the format: 1, 2, 3", default: "2" },
         FSCK,
+        STRICT,
         BETWEEN,
         MOST_BETWEEN,
     ],
@@ -38,6 +39,8 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(KernelFs::component(System {
         repair: options.bool("fsck", true)?.then(repair),
         unrepaired: !options.bool("fsck", true)?,
+        // Without -a or -r it changes nothing, and ends with 4 if it has found something (fsck.minix(8)).
+        strict: options.bool("strict", false)?.then(|| Tool::new("fsck.minix", "-f")),
         between: Between::of(options, OWN)?,
         ..System::new(DEF.name, profiles::minix, options, move || Tool::new("mkfs.minix", make))?
     }))

@@ -6,8 +6,7 @@ mod between;
 pub mod btrfs;
 mod common;
 pub mod exfat;
-pub mod ext2;
-pub mod ext4;
+pub mod ext;
 pub mod f2fs;
 mod floor;
 pub mod hfs;
@@ -44,6 +43,7 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use super::mounted::MountedFiles;
 use between::BetweenCalls;
 use common::Common;
+use ext::{ext2, ext3, ext4};
 use tool::Tool;
 
 /// Where these can run.
@@ -163,7 +163,7 @@ pub fn systems() -> Vec<Row> {
     vec![
         plain(ext2::DEF.name),
         row("ext2-by-ext4", ext2::DEF.name, Options::none(), by_ext4),
-        plain(ext4::EXT3.name),
+        plain(ext3::DEF.name),
         plain(ext4::DEF.name),
         large(reiserfs::DEF.name),
         plain(jfs::DEF.name),
@@ -288,7 +288,7 @@ impl Component for KernelFs {
             self.mount_at(&node, below.place)?;
             unmount_from(below.place)?;
             match tool.run(&node)? {
-                (0, _) => {}
+                (0, said) if said.is_empty() => {}
                 (code, said) => {
                     let text = format!("after the recovery {tool} ended with {code}: {said}");
                     return Err(Fault::new(text));
@@ -346,7 +346,7 @@ impl Component for KernelFs {
             options: options.join(","),
             make: make().line(),
             repair: repair.as_ref().map(|repair| (repair.tool.line(), repair.repaired.to_vec())),
-            strict: strict.as_ref().map(Tool::line),
+            strict: strict.as_ref().map(|tool| (tool.line(), tool.finds().map(str::to_owned))),
         }))
     }
 
@@ -391,9 +391,9 @@ const MOST_BETWEEN: OptionDef = BETWEEN_OPTIONS[1];
 /// What may happen on all of them.
 const OWN: &[Own] = &[Own::Writeback, Own::File, Own::Reclaim];
 
-/// The option of those that mounting recovers.
+/// The option of those that have an fsck.
 const STRICT: OptionDef = OptionDef {
     name: "strict",
-    about: "after a crash its fsck must find nothing wrong once mounting has recovered it: true, false",
+    about: "after a crash its fsck must find nothing wrong once it was recovered, mounted and unmounted: true, false",
     default: "false",
 };

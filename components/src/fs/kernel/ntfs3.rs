@@ -2,7 +2,7 @@
 //! crash has left marked as dirty is mounted with `force` only ("not recommended for use", kernel, filesystems/ntfs3.rst).
 
 use explode_runtime::recover::Component;
-use explode_runtime::run::{ComponentDef, Options, UsageError};
+use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::common::options;
 use super::profiles;
@@ -15,16 +15,21 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "NTFS by ntfs3; there is no fsck, and after a crash it is mounted with force",
     modes: MODES,
     on: Some("ramdisk"),
-    options: options![],
+    options: options![OptionDef {
+        name: "cluster",
+        about: "bytes of a cluster: 512, 1024, 4096, 65536",
+        default: "4096",
+    }],
     build,
 };
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let sizes = [("4096", 4096), ("512", 512), ("1024", 1024), ("65536", 65536)];
+    let cluster = options.one_of("cluster", &sizes)?;
+    let make = move || Tool::new("mkntfs", format!("-Q -F -q -T -p 0 -H 0 -S 0 -c {cluster}")).still();
     Ok(KernelFs::component(System {
         options: "iocharset=utf8,force".to_owned(),
         lacks: Some("Debian 12 has no fsck for it"),
-        ..System::new(DEF.name, profiles::ntfs3, options, || {
-            Tool::new("mkntfs", "-Q -F -q -T -p 0 -H 0 -S 0").still()
-        })?
+        ..System::new(DEF.name, profiles::ntfs3, options, make)?
     }))
 }

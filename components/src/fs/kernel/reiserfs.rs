@@ -1,7 +1,7 @@
 //! ReiserFS, whose journal mounting replays. Linux 6.12 is the last series but one of its driver: 6.13 has it no more.
 
 use explode_runtime::recover::Component;
-use explode_runtime::run::{ComponentDef, Options, UsageError};
+use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::common::options;
 use super::profiles;
@@ -14,15 +14,30 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "ReiserFS, whose journal mounting replays; its disk has 64 MiB or more",
     modes: MODES,
     on: Some("ramdisk"),
-    options: options![STRICT],
+    options: options![
+        OptionDef {
+            name: "data",
+            about: "how data is journalled: ordered, journal, writeback",
+            default: "ordered",
+        },
+        OptionDef {
+            name: "tails",
+            about: "are the ends of files packed into the tree: true, false",
+            default: "true"
+        },
+        STRICT,
+    ],
     build,
 };
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let data = options
+        .one_of("data", &[("ordered", "ordered"), ("journal", "journal"), ("writeback", "writeback")])?;
+    let tails = if options.bool("tails", true)? { "" } else { ",notail" };
     let make = || Tool::new("mkreiserfs", "-q -f -f -u 12345678-1234-1234-1234-123456789abc").still();
     Ok(KernelFs::component(System {
         // No commit that nobody asked for.
-        options: "commit=100000".to_owned(),
+        options: format!("commit=100000,data={data}{tails}"),
         strict: options.bool("strict", false)?.then(|| Tool::new("reiserfsck", "--check -q -y")),
         hides: Some("buffers that the journal owns"),
         ..System::new(DEF.name, profiles::reiserfs, options, make)?

@@ -23,6 +23,8 @@ pub(super) struct Tool {
     arguments: Cow<'static, str>,
     /// How lines begin that say how far it is, and no more.
     progress: &'static [&'static str],
+    /// Words that it says only of what it has found, whatever its exit code.
+    finds: Option<&'static str>,
     /// Does time stand still for it, and is nothing random?
     still: bool,
 }
@@ -33,12 +35,22 @@ const FOLDERS: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 impl Tool {
     /// The program, and its arguments separated by spaces.
     pub fn new(program: &'static str, arguments: impl Into<Cow<'static, str>>) -> Tool {
-        Tool { program, arguments: arguments.into(), progress: &[], still: false }
+        Tool { program, arguments: arguments.into(), progress: &[], finds: None, still: false }
     }
 
     /// In what it has said, lines that begin like one of these are passed over.
     pub fn without(self, progress: &'static [&'static str]) -> Tool {
         Tool { progress, ..self }
+    }
+
+    /// The same; where it says these words it has found something, whatever its exit code.
+    pub fn finding(self, words: &'static str) -> Tool {
+        Tool { finds: Some(words), ..self }
+    }
+
+    /// The words by which it tells that it has found something, if its exit code does not.
+    pub fn finds(&self) -> Option<&'static str> {
+        self.finds
     }
 
     /// The same, [held still](super::still).
@@ -70,7 +82,7 @@ impl Tool {
         command
     }
 
-    /// Runs it on a device; returns its exit code, and the end of what it said.
+    /// Runs it on a device; returns its exit code, and the end of what it said: of 0 nothing, unless it has found something.
     ///
     /// # Errors
     /// It cannot be started, or was killed.
@@ -85,12 +97,16 @@ impl Tool {
         let failed = |error| Fault::new(format!("{self} cannot be started: {error}")).blame(Blame::Tool);
         let (status, said) = ran.map_err(failed)?;
         match (status.code(), status.signal()) {
-            (Some(0), _) => Ok((0, String::new())),
-            (Some(code), _) => Ok((code, said.last_lines(self.progress))),
+            (Some(0), _) if self.finds.is_none() => Ok((0, String::new())),
+            (Some(code), _) => {
+                let text = said.text();
+                let clean = code == 0 && !self.finds.is_some_and(|words| text.contains(words));
+                Ok((code, if clean { String::new() } else { last_lines(&text, self.progress) }))
+            }
             (None, signal) => Err(Fault::new(format!(
                 "{self} was killed by signal {}: {}",
                 signal.unwrap_or(0),
-                said.last_lines(self.progress)
+                last_lines(&said.text(), self.progress)
             ))),
         }
     }
@@ -109,11 +125,11 @@ impl Said {
         self.0.try_clone().map(Stdio::from)
     }
 
-    fn last_lines(mut self, progress: &[&str]) -> String {
+    fn text(mut self) -> String {
         let mut said = Vec::new();
         // What cannot be read is only missed in a message.
         self.0.seek(SeekFrom::Start(0)).and_then(|_| self.0.read_to_end(&mut said)).ok();
-        last_lines(String::from_utf8_lossy(&said).trim(), progress)
+        String::from_utf8_lossy(&said).into_owned()
     }
 }
 
@@ -125,7 +141,10 @@ impl fmt::Display for Tool {
 
 /// The last three lines, which say what a program gave up for.
 fn last_lines(text: &str, progress: &[&str]) -> String {
-    let says_more = |line: &&str| !progress.iter().any(|prefix| line.trim_start().starts_with(prefix));
-    let lines: Vec<&str> = text.lines().filter(says_more).collect();
+    let says_more = |line: &&str| {
+        let line = line.trim_start();
+        !line.is_empty() && !progress.iter().any(|prefix| line.starts_with(prefix))
+    };
+    let lines: Vec<&str> = text.trim().lines().filter(says_more).collect();
     lines[lines.len().saturating_sub(3)..].join("; ")
 }

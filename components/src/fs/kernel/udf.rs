@@ -1,7 +1,7 @@
 //! UDF on a hard disk. Debian has no fsck for it: it is mounted as a crash has left it.
 
 use explode_runtime::recover::Component;
-use explode_runtime::run::{ComponentDef, Options, UsageError};
+use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::common::options;
 use super::profiles;
@@ -14,13 +14,21 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "UDF on a hard disk; there is no fsck",
     modes: MODES,
     on: Some("ramdisk"),
-    options: options![],
+    options: options![
+        OptionDef { name: "block_size", about: "bytes of a block: 512, 1024, 2048, 4096", default: "512" },
+        OptionDef { name: "revision", about: "of the format: 1.02, 1.50, 2.01", default: "2.01" },
+    ],
     build,
 };
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let sizes = [("512", 512), ("1024", 1024), ("2048", 2048), ("4096", 4096)];
+    let bytes = options.one_of("block_size", &sizes)?;
+    let revisions = [("2.01", "2.01"), ("1.02", "1.02"), ("1.50", "1.50")];
+    let revision = options.one_of("revision", &revisions)?;
+    let make = format!("--media-type=hd --blocksize={bytes} --udfrev={revision}");
     Ok(KernelFs::component(System {
         lacks: Some("Debian 12 has no fsck for it"),
-        ..System::new(DEF.name, profiles::udf, options, || Tool::new("mkudffs", "--media-type=hd").still())?
+        ..System::new(DEF.name, profiles::udf, options, move || Tool::new("mkudffs", make.clone()).still())?
     }))
 }

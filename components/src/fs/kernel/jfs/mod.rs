@@ -4,12 +4,12 @@
 mod log;
 
 use explode_runtime::recover::Component;
-use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
+use explode_runtime::run::{ComponentDef, Options, UsageError};
 
 use super::common::options;
 use super::profiles;
 use super::tool::Tool;
-use super::{KernelFs, MODES, Repair, System};
+use super::{KernelFs, MODES, Repair, STRICT, System};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -17,11 +17,7 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "JFS, whose log jfs_fsck replays",
     modes: MODES,
     on: Some("ramdisk"),
-    options: options![OptionDef {
-        name: "strict",
-        about: "after a crash jfs_fsck -n must find nothing wrong once jfs_fsck -a has replayed the log: true, false",
-        default: "false",
-    }],
+    options: options![STRICT],
     build,
 };
 

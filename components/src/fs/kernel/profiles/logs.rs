@@ -3,7 +3,8 @@
 use explode_runtime::check::Promise;
 
 use super::mounted::NOT_NAMED;
-use super::{Line, METADATA, REPLACED, REPLACED_NAME, UNSYNCED, excluded, kept, with_posix};
+use super::posix::FSYNCED;
+use super::{Line, METADATA, REPLACED, REPLACED_NAME, UNSYNCED, but, excluded, kept, with_posix};
 
 const BTRFS: &str = "btrfs-progs, btrfs(5), HARDWARE CONSIDERATIONS";
 
@@ -37,6 +38,17 @@ pub fn btrfs() -> Vec<Promise> {
     with_posix(NOT_NAMED, &own)
 }
 
+/// btrfs, nodatacow.
+pub fn btrfs_in_place() -> Vec<Promise> {
+    let in_place = excluded(
+        UNSYNCED,
+        "Updates in-place improve performance for workloads that do frequent overwrites, at the cost of potential partial writes, in case \
+         the write is interrupted (system crash, device failure)",
+        "btrfs-progs, btrfs(5), MOUNT OPTIONS, nodatacow",
+    );
+    but(&btrfs(), in_place)
+}
+
 /// F2FS. Its checkpoints have metadata; of the data of files they have what was written by then.
 pub fn f2fs() -> Vec<Promise> {
     const DATA_FLUSH: &str =
@@ -59,6 +71,16 @@ pub fn f2fs() -> Vec<Promise> {
         excluded(REPLACED, DATA_FLUSH, OFF),
     ];
     with_posix(NOT_NAMED, &own)
+}
+
+/// F2FS, fsync_mode=nobarrier. Of sync(2), and of fsync of a directory, that says nothing.
+pub fn f2fs_without_flush() -> Vec<Promise> {
+    let no_flush = excluded(
+        FSYNCED,
+        "\"nobarrier\" is based on \"posix\", but doesn't issue flush command for non-atomic files likewise \"nobarrier\" mount option",
+        "Linux 6.12, Documentation/filesystems/f2fs.rst, fsync_mode",
+    );
+    but(&f2fs(), no_flush)
 }
 
 const NILFS2: &str = "Linux 6.12, Documentation/filesystems/nilfs2.rst";

@@ -31,7 +31,7 @@ use explode_runtime::check::Promise;
 pub(super) use ext::{ext2, ext3_ordered, ext4_ordered, journalled_data, writeback};
 pub(super) use fat::{exfat, fat};
 pub(super) use journals::{jfs, reiserfs, xfs};
-pub(super) use logs::{btrfs, f2fs, nilfs2, nilfs2_strict};
+pub(super) use logs::{btrfs, btrfs_in_place, f2fs, f2fs_without_flush, nilfs2, nilfs2_strict};
 pub(super) use overlay::overlay;
 pub(super) use plain::{hfs, minix, ntfs3, udf};
 
@@ -118,8 +118,13 @@ pub(super) fn without_fsck(all: &[Promise]) -> Vec<Promise> {
         LOST,
         "man-pages, reboot(2), DESCRIPTION: nothing else is written where no fsck is run",
     );
-    let others = all.iter().copied().filter(|line| !STRUCTURE.contains(&line.name));
-    others.chain(promises(&[&[none]])).collect()
+    but(all, none)
+}
+
+/// The same, but for the words of this line.
+fn but(all: &[Promise], line: Line) -> Vec<Promise> {
+    let others = all.iter().copied().filter(|promise| !line.words.contains(&promise.name));
+    others.chain(promises(&[&[line]])).collect()
 }
 
 /// What every file system promises, on a mount that mount(8) names or not, and its own lines.

@@ -13,6 +13,20 @@ const SYNC: &str = "man-pages, sync(2), NOTES";
 const SYNC_WAITS: &str = "Linux waits for I/O completions, and thus sync() or syncfs() provide the same guarantees as fsync() called on every \
                           file in the system or filesystem respectively";
 
+/// What is kept after fsync of a file, and after what is defined by that.
+pub(super) const FSYNCED: &[&str] = &[
+    "synced-by-fsync",
+    "partly-synced-by-fsync",
+    "synced-by-fdatasync",
+    "partly-synced-by-fdatasync",
+    "synced-by-o-sync",
+    "partly-synced-by-o-sync",
+    "synced-by-o-dsync",
+    "partly-synced-by-o-dsync",
+    "synced-by-msync",
+    "partly-synced-by-msync",
+];
+
 /// After sync, syncfs, fsync, fdatasync, msync, O_SYNC, O_DSYNC. Of a file that was changed since, what the change has left alone.
 pub(super) const SYNCED: &[Line] = &[
     kept(&["synced-by-fsync", "partly-synced-by-fsync", "flushed-contents"], RETRIEVED, FSYNC),

@@ -6,7 +6,7 @@ mod times;
 
 use explode_runtime::devices::NOW;
 use explode_runtime::recover::Component;
-use explode_runtime::run::{ComponentDef, Options, UsageError};
+use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
 
 use super::common::options;
 use super::profiles;
@@ -19,7 +19,10 @@ pub const DEF: ComponentDef = ComponentDef {
     about: "XFS, whose log mounting replays",
     modes: MODES,
     on: Some("ramdisk"),
-    options: options![STRICT],
+    options: options![
+        OptionDef { name: "block_size", about: "bytes of a block: 1024, 2048, 4096", default: "4096" },
+        STRICT,
+    ],
     build,
 };
 
@@ -33,6 +36,7 @@ const CHECK: &str = "-n -o force_geometry";
 const PROGRESS: &[&str] = &["Phase ", "- ", "No modify flag set"];
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let bytes = options.one_of("block_size", &[("4096", 4096), ("1024", 1024), ("2048", 2048)])?;
     Ok(KernelFs::component(System {
         // Stacks on crash disks are mounted beside the live one, with its UUID.
         options: "nouuid".to_owned(),
@@ -43,6 +47,8 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
             "file data that has no block yet (delayed allocation) or was not submitted, and what its log and its own buffers hold",
         ),
         // Its thread goes by timers of its own (docs/threads.md): nothing happens between two calls by choice.
-        ..System::new(DEF.name, profiles::xfs, options, || Tool::new("mkfs.xfs", MAKE))?
+        ..System::new(DEF.name, profiles::xfs, options, move || {
+            Tool::new("mkfs.xfs", format!("-b size={bytes} {MAKE}"))
+        })?
     }))
 }

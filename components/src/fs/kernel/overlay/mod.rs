@@ -2,9 +2,10 @@
 //! overlay prepares them. A sync of a file, of a directory or of all goes through to the file system of the upper folder (kernel,
 //! filesystems/overlayfs.rst); what that recovers is all that there is to recover.
 
-use std::fs::{self, File, Permissions};
+mod lower;
+
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -33,10 +34,6 @@ pub const DEF: ComponentDef = ComponentDef {
 
 /// The folders, by the names of their options of the mount.
 const FOLDERS: [&str; 3] = ["lowerdir", "upperdir", "workdir"];
-
-/// What it holds if anything: directories without contents, files with bytes that are not zeroes, in more than a block and in a part of
-/// one. The names are those that checkers give.
-const LOWER: [(&str, Option<usize>); 3] = [("a", Some(6000)), ("b", None), ("b/a", Some(100))];
 
 struct Overlay {
     common: Common,
@@ -67,30 +64,13 @@ fn write_over_names(base: &Path) {
     File::create(&path).and_then(|_| fs::remove_file(&path)).ok();
 }
 
-fn fill(lower: &Path) -> io::Result<()> {
-    LOWER.iter().try_for_each(|(name, size)| {
-        let path = lower.join(name);
-        let mode = match size {
-            Some(size) => {
-                let bytes: Vec<u8> = (0..*size).map(|at| b'A' + (at / 7 % 23) as u8).collect();
-                fs::write(&path, bytes)?;
-                0o644
-            }
-            None => {
-                fs::create_dir(&path)?;
-                0o755
-            }
-        };
-        fs::set_permissions(&path, Permissions::from_mode(mode))
-    })
-}
-
 impl Component for Overlay {
     fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
         let base = base(below)?;
         let made: io::Result<()> =
             FOLDERS.into_iter().try_for_each(|folder| fs::create_dir(base.join(folder)));
-        let filled = made.and_then(|()| if self.lower { fill(&base.join(FOLDERS[0])) } else { Ok(()) });
+        let filled =
+            made.and_then(|()| if self.lower { lower::fill(&base.join(FOLDERS[0])) } else { Ok(()) });
         filled.map_err(|error| Fault::new(format!("its folders cannot be made: {error}")))
     }
 

@@ -1,0 +1,40 @@
+//! ext2: the kernel's own driver of it, without a journal. After a crash e2fsck has to repair it.
+
+use explode_runtime::recover::Component;
+use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
+
+use super::super::common::options;
+use super::super::{BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, STRICT, System, profiles};
+use super::{BLOCK_SIZE, E2FSCK, block_size, mke2fs};
+
+/// As it stands in the registry.
+pub const DEF: ComponentDef = ComponentDef {
+    name: "ext2",
+    about: "ext2 by its own driver, or by that of ext4; e2fsck repairs it",
+    modes: MODES,
+    on: Some("ramdisk"),
+    options: options![
+        OptionDef { name: "driver", about: "who mounts it: ext2, ext4", default: "ext2" },
+        BLOCK_SIZE,
+        FSCK,
+        E2FSCK,
+        STRICT,
+        BETWEEN,
+        MOST_BETWEEN,
+    ],
+    build,
+};
+
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let driver = options.one_of("driver", &[("ext2", "ext2"), ("ext4", "ext4")])?;
+    let (bytes, fsck) = (block_size(options)?, options.bool(FSCK.name, true)?);
+    let make = move || mke2fs(&format!("-t ext2 -b {bytes}"));
+    let system = System {
+        unrepaired: !fsck,
+        hides: (driver == "ext4").then_some("file data that has no block yet (delayed allocation)"),
+        title: if driver == "ext4" { "ext2 by ext4's driver" } else { driver },
+        between: Between::of(options, OWN)?,
+        ..System::new(driver, profiles::ext2, options, make)?
+    };
+    Ok(KernelFs::component(system.checked(options, fsck)?))
+}

@@ -1,0 +1,51 @@
+//! The journal that ext3 and ext4 have, by ext4's driver: which options it has, and what they promise.
+
+use explode_runtime::check::Promise;
+use explode_runtime::recover::Component;
+use explode_runtime::run::{OptionDef, Options, UsageError};
+
+use super::super::profiles::{journalled_data, writeback};
+use super::super::{Between, KernelFs, Own, System};
+use super::{block_size, mke2fs};
+
+pub(super) const DATA: OptionDef = OptionDef {
+    name: "data",
+    about: "how data is journalled: ordered, journal, writeback",
+    default: "ordered",
+};
+
+pub(super) const FSCK: OptionDef = OptionDef {
+    name: "fsck",
+    about: "repair with e2fsck before each mount after a crash: true, false",
+    default: "false",
+};
+
+/// The inode of the journal.
+const JOURNAL: u32 = 8;
+
+/// One of this kind. They differ in their names, in what they hide, and in what they promise by default.
+pub(super) fn journalled(
+    kind: &'static str,
+    hides: &'static str,
+    ordered: fn() -> Vec<Promise>,
+    options: &Options,
+) -> Result<Box<dyn Component>, UsageError> {
+    let data = options
+        .one_of(DATA.name, &[("ordered", "ordered"), ("journal", "journal"), ("writeback", "writeback")])?;
+    let bytes = block_size(options)?;
+    let make = move || mke2fs(&format!("-t {kind} -b {bytes} -J size={}", bytes.div_ceil(1024)));
+    let promises = match data {
+        "journal" => journalled_data,
+        "writeback" => writeback,
+        _ => ordered,
+    };
+    let system = System {
+        // No commit that nobody asked for.
+        options: format!("data={data},commit=100000,noinit_itable"),
+        hides: Some(hides),
+        between: Between::of(options, &[Own::Writeback, Own::File, Own::Commit, Own::Reclaim])?,
+        threads: |device| vec![format!("jbd2/{device}-{JOURNAL}")],
+        ..System::new(kind, promises, options, make)?
+    };
+    Ok(KernelFs::component(system.checked(options, options.bool(FSCK.name, false)?)?))
+}
