@@ -86,7 +86,7 @@ fn repairs(registry: &Registry, row: &Row) -> Result<Vec<String>, UsageError> {
             (registry.component(&layer.component)?.build)(&layer.options)?.plain()
         {
             programs.extend(plain.repair.map(|(line, _)| line));
-            programs.extend(plain.strict);
+            programs.extend(plain.strict.map(|(command, _)| command));
         }
     }
     programs.retain(|line| !line.trim().is_empty());
