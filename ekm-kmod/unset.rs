@@ -5,7 +5,7 @@
 //!
 //! | bytes | where they stay as they are |
 //! | --- | --- |
-//! | JFS: the header of the root of a new file's extents, all but three fields | `xtInitRoot`, fs/jfs/jfs_xtree.c |
+//! | JFS: what a new inode has of its extents, its names or its target: a few fields and slots are set | `xtInitRoot`, fs/jfs/jfs_xtree.c; `dtInitRoot`, fs/jfs/jfs_dtree.c; `jfs_symlink`, fs/jfs/namei.c |
 //! | JFS: all but five fields of a sync point in its log, 20 bytes of a stack | `lmLogSync`, `lmLogInit`, `lmLogShutdown`, fs/jfs/jfs_logmgr.c |
 //! | HFS: what follows a name of less than 31 bytes in a thread record | `hfs_cat_build_thread`, fs/hfs/catalog.c |
 //!
@@ -14,13 +14,13 @@
 use core::{mem::offset_of, ptr};
 use kernel::{c_str, ffi, prelude::*};
 
-use crate::bindings::{inode, jfs_inode_info, kprobe, lrd, pt_regs, xtheader};
+use crate::bindings::{inode, jfs_inode_info, kprobe, lrd, pt_regs};
 use crate::clock;
 use crate::kprobe::Probe;
 
 /// To be registered.
 pub(crate) const PROBES: [Probe; 3] = [
-    Probe { symbol: c_str!("xtInitRoot"), handler: xt_init_root, required: false },
+    Probe { symbol: c_str!("diAlloc"), handler: di_alloc, required: false },
     Probe { symbol: c_str!("lmWriteRecord"), handler: lm_write_record, required: false },
     Probe { symbol: c_str!("hfs_asc2mac"), handler: hfs_asc2mac, required: false },
 ];
@@ -28,15 +28,14 @@ pub(crate) const PROBES: [Probe; 3] = [
 /// `struct hfs_name`: a length and 31 bytes.
 const HFS_NAME: usize = 32;
 
-/// `void (tid_t, struct inode *)`: the root is in the inode, and the function sets the rest of its header.
-unsafe extern "C" fn xt_init_root(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
+/// `int (struct inode *pip, bool dir, struct inode *ip)`: a number for an inode that is new, and that nobody has put anything into.
+unsafe extern "C" fn di_alloc(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
     if clock::stands_still() {
-        // SAFETY: The probed function's argument, an inode of JFS: it lies in a `jfs_inode_info`, and whoever calls has it locked.
+        // SAFETY: The probed function's argument, an inode of JFS that nobody else knows yet: it lies in a `jfs_inode_info`.
         unsafe {
-            let ip = (*regs).si as *mut inode;
-            let info = ip.byte_sub(offset_of!(jfs_inode_info, vfs_inode));
-            let root = info.byte_add(offset_of!(jfs_inode_info, u)).cast::<xtheader>();
-            ptr::write_bytes(root, 0, 1);
+            let ip = (*regs).dx as *mut inode;
+            let info = ip.byte_sub(offset_of!(jfs_inode_info, vfs_inode)).cast::<jfs_inode_info>();
+            ptr::write_bytes(&raw mut (*info).u, 0, 1);
         }
     }
     0

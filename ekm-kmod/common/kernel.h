@@ -32,7 +32,7 @@
 #include <linux/vmalloc.h>
 #include <asm/processor.h>
 #include <asm/unwind.h>
-/* Of JFS: where in an inode the root of its extents is, and records of its log. */
+/* Of JFS: where in an inode its extents or names are, and records of its log. */
 #include <../fs/jfs/jfs_incore.h>
 #include <../fs/jfs/jfs_logmgr.h>
 

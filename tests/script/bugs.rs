@@ -33,7 +33,7 @@ const IN_PROCESS: Fate = Refused(match cfg!(feature = "engines") {
 });
 
 /// All of them, by folder and file.
-const FATES: [(&str, Fate); 66] = [
+const FATES: [(&str, Fate); 68] = [
     ("btrfs-symlink-rename/trace", ShowsWhole(&["/a is there, and was taken away for good"])),
     (
         "btrfs-tree-block-enomem/trace",
@@ -145,6 +145,8 @@ const FATES: [(&str, Fate); 66] = [
     ("vfat-create-enomem/mkdir", RAN),
     ("vfat-create-enomem/trace", RAN),
     ("vfat-exchange/trace", RAN),
+    ("vfat-mount-sync/msdos", Shows(&["/a is gone"])),
+    ("vfat-mount-sync/trace", Shows(&["/a is gone"])),
     ("vfat-rename/trace", ShowsWhole(&["/b is no directory, or is gone"])),
     ("vfat-rename/unsynced", ShowsWhole(&["/b has 0 bytes, not 4096"])),
 ];
