@@ -6,7 +6,7 @@
 //! | bytes | where they stay as they are |
 //! | --- | --- |
 //! | JFS: what a new inode has of its extents, its names or its target: a few fields and slots are set | `xtInitRoot`, fs/jfs/jfs_xtree.c; `dtInitRoot`, fs/jfs/jfs_dtree.c; `jfs_symlink`, fs/jfs/namei.c |
-//! | JFS: all but five fields of a sync point in its log, 20 bytes of a stack | `lmLogSync`, `lmLogInit`, `lmLogShutdown`, fs/jfs/jfs_logmgr.c |
+//! | JFS: what a sync point and a mount do not say of themselves in the log, 20 bytes of a stack | `lmLogSync`, `lmLogInit`, `lmLogShutdown`, fs/jfs/jfs_logmgr.c; `logMOUNT`, fs/jfs/jfs_mount.c |
 //! | HFS: what follows a name of less than 31 bytes in a thread record | `hfs_cat_build_thread`, fs/hfs/catalog.c |
 //!
 //! Both drivers are modules: the probes are there if the driver was loaded before this module.
@@ -14,7 +14,7 @@
 use core::{mem::offset_of, ptr};
 use kernel::{c_str, ffi, prelude::*};
 
-use crate::bindings::{inode, jfs_inode_info, kprobe, lrd, pt_regs};
+use crate::bindings::{self, inode, jfs_inode_info, kprobe, lrd, pt_regs};
 use crate::clock;
 use crate::kprobe::Probe;
 
@@ -41,16 +41,22 @@ unsafe extern "C" fn di_alloc(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int 
     0
 }
 
-/// `int (struct jfs_log *, struct tblock *, struct lrd *, struct tlock *)`: a record of no transaction is a sync point, and says where it is.
+/// `int (struct jfs_log *, struct tblock *, struct lrd *, struct tlock *)`: a record of no transaction says where the log is in step with
+/// the disk, or that the file system was mounted.
 unsafe extern "C" fn lm_write_record(_: *mut kprobe, regs: *mut pt_regs) -> ffi::c_int {
-    // SAFETY: The probed function's arguments: a record on the stack of whoever calls.
-    unsafe {
-        if clock::stands_still() && (*regs).si == 0 {
+    if clock::stands_still() {
+        // SAFETY: The probed function's argument: a record on the stack of whoever calls.
+        unsafe {
             let record = (*regs).dx as *mut lrd;
-            let sync = (*record).log.syncpt.sync;
-            (*record).aggregate = 0;
-            ptr::write_bytes(&raw mut (*record).log, 0, 1);
-            (*record).log.syncpt.sync = sync;
+            let what = u32::from(u16::from_le((*record).type_));
+            if what == bindings::LOG_SYNCPT {
+                let sync = (*record).log.syncpt.sync;
+                (*record).aggregate = 0;
+                ptr::write_bytes(&raw mut (*record).log, 0, 1);
+                (*record).log.syncpt.sync = sync;
+            } else if what == bindings::LOG_MOUNT {
+                ptr::write_bytes(&raw mut (*record).log, 0, 1);
+            }
         }
     }
     0
