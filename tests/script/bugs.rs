@@ -33,7 +33,7 @@ const IN_PROCESS: Fate = Refused(match cfg!(feature = "engines") {
 });
 
 /// All of them, by folder and file.
-const FATES: [(&str, Fate); 68] = [
+const FATES: [(&str, Fate); 69] = [
     ("btrfs-symlink-rename/trace", ShowsWhole(&["/a is there, and was taken away for good"])),
     (
         "btrfs-tree-block-enomem/trace",
@@ -170,6 +170,7 @@ pub const SUITE: [(&str, &str, Disk); 12] = [
     ("ext2-fsync-xattr/trace", "ext2", Dropped),
     ("ext2-reused-block/trace", "ext2", Recorded),
     ("ext4-mount-sync-fallocate/size", "ext4", Recorded),
+    ("fsck-minix-uncorrected/trace", Shows(&["fsck.minix ended with 7"])),
     ("fsck-minix-version-3/trace", "minix", Dropped),
     ("jfs-fsck-no-replay/trace", "jfs", Dropped),
     ("jfs-fsync-uncommitted/trace", "jfs", Dropped),
