@@ -129,9 +129,11 @@ fn stacks_are_those_of_the_targets() {
         assert_eq!(found.len(), 1, "{target}");
         assert_eq!((&found[0]["stack"], &found[0]["in"]), (&target["stack"], &target["in"]));
     }
-    let ext4 = stacks.iter().find(|stack| stack["name"] == "ext4").unwrap();
-    assert_eq!(ext4["stack"], json!(["ramdisk", "ext4"]));
-    assert_eq!(ext4["about"], "ramdisk < ext4");
+    let named = |name| stacks.iter().find(|stack| stack["name"] == name).unwrap();
+    assert_eq!(named("ext4")["stack"], json!(["ramdisk", "ext4"]));
+    assert_eq!(named("ext4")["about"], "ramdisk < ext4");
+    // One that takes no small disk has a large one below it.
+    assert_eq!(named("btrfs")["about"], "ramdisk(size=160MiB) < btrfs");
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! What a matrix asks: it stands in `grid.json` of its folder, and a matrix that is resumed goes by it.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use explode_runtime::check::Profile;
@@ -105,21 +104,14 @@ impl Row {
             let file = StackFile::read(registry, Path::new(name))?;
             return Ok(Row { name: file.name(), stack: file.stack });
         }
-        let system = registry.systems.iter().find(|system| system.name == name);
-        let component = registry.components.iter().find(|def| def.name == name);
-        let stack = match (system, component) {
-            (Some(system), _) => system.stack.clone(),
-            (None, Some(def)) => registry.stack_of(def.name)?,
-            (None, None) => {
-                let systems = registry.systems.iter().map(|system| system.name);
-                let mut known: Vec<&str> = systems.collect();
-                known.extend(registry.components.iter().map(|def| def.name));
-                let mut seen = BTreeSet::new();
-                known.retain(|name| seen.insert(*name));
-                return Err(registry.unknown("system", name, known));
-            }
-        };
-        Ok(Row { name: name.to_owned(), stack })
+        let systems = registry.systems.iter().map(|system| system.name);
+        let is_one = |name: &&str| systems.clone().any(|system| system == *name);
+        let components = registry.components.iter().map(|def| def.name).filter(|name| !is_one(name));
+        let known = systems.clone().chain(components);
+        if !known.clone().any(|known| known == name) {
+            return Err(registry.unknown("system", name, known));
+        }
+        Ok(Row { name: name.to_owned(), stack: registry.stack_of(name)? })
     }
 }
 

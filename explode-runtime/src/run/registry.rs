@@ -114,8 +114,12 @@ impl Registry {
         if plan.has_command_checker() { Ok(&shell::CHECKER) } else { self.checker(&plan.checker) }
     }
 
-    /// The stack of a component that is named alone: what it needs is put below it.
+    /// The stack of a component that is named alone: what it needs is put below it; a row of the matrix with that name says it whole,
+    /// with a disk that is large enough.
     pub fn stack_of(&self, component: &str) -> Result<StackSpec, UsageError> {
+        if let Some(system) = self.systems.iter().find(|system| system.name == component) {
+            return Ok(system.stack.clone());
+        }
         let def = self.component(component)?;
         let below = def.on.map_or(Ok(StackSpec::default()), |below| self.stack_of(below))?;
         Ok(below.plug(component, Options::none()))
