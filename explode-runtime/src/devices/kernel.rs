@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::fs::create_dir_all;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -15,7 +16,7 @@ use super::machine::Machine;
 use super::threads::OwnThreads;
 use crate::calls::Call;
 use crate::failures::Failures;
-use crate::recover::Fault;
+use crate::recover::{Blame, Fault};
 use crate::run::RunError;
 
 /// What of a disk's life is believed.
@@ -125,10 +126,9 @@ impl KernelDisks {
         if let Some(node) = attached.borrow().get(&dev) {
             return Ok(node.clone());
         }
-        let node = match image.disk(dev) {
-            Some(disk) => machine.attach(*side, dev, sectors, disk)?,
-            None => machine.attach(*side, dev, sectors, &Disk::new())?,
-        };
+        let empty = Disk::new();
+        let disk = image.disk(dev).unwrap_or(&empty);
+        let node = self.uncounted(|| machine.attach(*side, dev, sectors, disk))?;
         let completes = if *side == Side::Live { model.completes } else { Completes::AtOnce };
         machine.end_writes(*side, dev, completes)?;
         if noting.get() == Noting::Yes {
@@ -140,6 +140,23 @@ impl KernelDisks {
         }
         attached.borrow_mut().insert(dev, node.clone());
         Ok(node)
+    }
+
+    /// The folders of a stack's components, which are there from now on.
+    pub(crate) fn make_folders<'p>(&self, mut places: impl Iterator<Item = &'p PathBuf>) {
+        let make = |at: &PathBuf| create_dir_all(at).map_err(|error| format!("{}: {error}", at.display()));
+        let made = self
+            .uncounted(|| places.try_for_each(make).map_err(|error| Fault::new(error).blame(Blame::Tool)));
+        made.unwrap_or_else(|fault| self.give_up(&fault));
+    }
+
+    /// Does what only the first stack of a machine has to do: no number of the row is drawn by it, so the row is the same for all. (The
+    /// kernel draws one for each inode of a tmpfs, nodes of disks included: `__shmem_get_inode`.)
+    fn uncounted<T>(&self, make: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+        let counted = self.0.machine.random(Random::default())?;
+        let made = make();
+        self.0.machine.random(counted)?;
+        made
     }
 
     /// Are operations wanted, and not what goes to the disks?

@@ -132,7 +132,7 @@ pub struct Below<'a> {
     /// Does what is dirty in the kernel's buffer cache count, for components that are devices? Not where somebody above says that
     /// its [buffers are no places](Component::buffers_are_places).
     pub buffers: bool,
-    /// A folder for this component alone, for its mount point and what else needs a path; it need not exist.
+    /// A folder for this component alone, for its mount point and what else needs a path; on a kernel it is there.
     pub place: &'a Path,
     /// The rules of the devices.
     pub rules: Rules,

@@ -147,6 +147,9 @@ impl Stack {
                 followed: None,
             });
         }
+        if let Some(disks) = devices.kernel() {
+            disks.make_folders(levels.iter().map(|level| &level.place));
+        }
         // Children stand before their parents.
         for at in (0..levels.len()).rev() {
             if !(levels[at].buffers && levels[at].component.buffers_are_places()) {

@@ -37,7 +37,6 @@ use explode_runtime::recover::{
     Below, Blame, Component, Fault, Floor, Plain, PlainFileSystem, Recovery, StackSpec, Surface,
 };
 use explode_runtime::run::{Mode, OptionDef, Options, System as Row, UsageError};
-use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
 use super::mounted::MountedFiles;
@@ -214,15 +213,10 @@ impl KernelFs {
     }
 }
 
-/// Mounts what is at `source`, with these flags besides [`FLAGS`]; the folder need not be there.
+/// Mounts what is at `source`, with these flags besides [`FLAGS`].
 fn mount_on(source: &Path, at: &Path, driver: &str, flags: MsFlags, options: &str) -> Result<(), Fault> {
-    let mount = || mount(Some(source), at, Some(driver), FLAGS | flags, Some(options));
-    let mut mounted = mount();
-    if mounted == Err(Errno::ENOENT) {
-        std::fs::create_dir_all(at).map_err(|error| Fault::new(format!("{}: {error}", at.display())))?;
-        mounted = mount();
-    }
-    mounted.map_err(|errno| Fault::new(format!("mount as {driver} failed: {}", errno.desc())))
+    mount(Some(source), at, Some(driver), FLAGS | flags, Some(options))
+        .map_err(|errno| Fault::new(format!("mount as {driver} failed: {}", errno.desc())))
 }
 
 fn unmount_from(at: &Path) -> Result<(), Fault> {
