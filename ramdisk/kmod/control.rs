@@ -14,6 +14,7 @@ use crate::common::call::{valid, UserAddress};
 use crate::common::control::Control;
 use crate::disk::{Disk, State};
 use crate::late::{Completer, Held};
+use crate::major::Major;
 use crate::touched::Touched;
 use crate::wire::{self, BlockList, DiskSpec, Ends, FaultSpec, BLOCK, SECTOR};
 
@@ -28,18 +29,21 @@ pub(crate) struct Disks {
     taking: Pin<KBox<Mutex<()>>>,
     held: Arc<Held>,
     _completer: Completer,
+    /// Last, so that it is given back when no disk has it any more.
+    major: Major,
 }
 
 impl Disks {
     /// None yet.
     pub(crate) fn new() -> Result<Self> {
-        let held = Held::new()?;
+        let (held, major) = (Held::new()?, Major::register()?);
         Ok(Self {
             _completer: Completer::start(held.clone())?,
             held,
             changes: KBox::pin_init(new_mutex!((), "rdd_changes"), GFP_KERNEL)?,
             table: KBox::pin_init(new_mutex!(KVec::new(), "rdd_table"), GFP_KERNEL)?,
             taking: KBox::pin_init(new_mutex!((), "rdd_taking"), GFP_KERNEL)?,
+            major,
         })
     }
 
@@ -66,7 +70,7 @@ impl Disks {
         };
         let number = u32::try_from(slot).map_err(|_| ENOSPC)?;
         let disk = Disk::new(number, spec.sectors, self.held.clone())?;
-        disk.start(spec)?;
+        disk.start(self.major.number(), spec)?;
         spec.disk = number;
         self.table.lock()[slot] = Some(disk);
         Ok(())

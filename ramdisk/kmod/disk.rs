@@ -65,8 +65,8 @@ impl Disk {
         )
     }
 
-    /// Makes `/dev/rdd<N>` (`device_add_disk`), and fills in its device numbers.
-    pub(crate) fn start(&self, spec: &mut DiskSpec) -> Result {
+    /// Makes `/dev/rdd<N>` (`device_add_disk`), of this major number, and fills in its device numbers.
+    pub(crate) fn start(&self, major: u32, spec: &mut DiskSpec) -> Result {
         const MOST: u32 = u32::MAX >> 9;
         let mut limits = bindings::queue_limits {
             features: bindings::K_BLK_FEAT_WRITE_CACHE
@@ -87,6 +87,9 @@ impl Disk {
         // SAFETY: The gendisk is ours alone until `device_add_disk`. This disk stays until `stop` has ended it.
         let result = unsafe {
             (*gendisk).fops = &OPERATIONS.0;
+            (*gendisk).major = major as _;
+            (*gendisk).first_minor = self.number as _;
+            (*gendisk).minors = 1;
             (*gendisk).private_data = ptr::from_ref(self).cast_mut().cast();
             (*gendisk).flags = bindings::GENHD_FL_NO_PART as _;
             for (to, &byte) in (*gendisk).disk_name.iter_mut().zip(name.as_bytes_with_nul()) {

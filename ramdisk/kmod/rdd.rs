@@ -21,6 +21,7 @@
 //! | `touched` | lists of blocks |
 //! | `fault` | faults of the medium |
 //! | `late` | writes that are completed as late as can be |
+//! | `major` | the disks' major number |
 
 use kernel::prelude::*;
 
@@ -33,6 +34,7 @@ mod control;
 mod disk;
 mod fault;
 mod late;
+mod major;
 mod request;
 mod touched;
 #[path = "../../ekm-kmod/abi/src/wire.rs"]

@@ -15,7 +15,7 @@ use explode_vm::{
 use serde_json::{Value, json};
 
 use crate::IN_GUEST;
-use crate::breadth::{LOGS, same_everywhere};
+use crate::breadth::{COMPARED, LOGS};
 use crate::bugs::{self, BUGS};
 use crate::common::explode_in;
 use crate::kernel_choices::POINTS;
@@ -87,7 +87,7 @@ fn together(spec: &GuestSpec, tally: &Tally) {
     if LOGS.contains(&tally.only) {
         let fresh = self::spec(LOGS).map(|spec| in_guest(&spec, tally).logs);
         tally.case(&format!("{LOGS}: the same log in a fresh guest"), || match fresh {
-            Ok(fresh) if fresh == logs && logs.len() == same_everywhere().count() => Ok(()),
+            Ok(fresh) if fresh == logs && logs.len() == COMPARED => Ok(()),
             Ok(fresh) => Err(format!("{logs:?}\nand in a fresh guest {fresh:?}")),
             Err(error) => Err(error.to_string()),
         });
