@@ -15,6 +15,7 @@ use std::sync::OnceLock;
 
 use serde_json::json;
 use tempfile::tempdir;
+use toml::{Table, toml};
 
 use common::{Ran, explode_in, guest, ran};
 
@@ -33,9 +34,9 @@ fn program() -> &'static Path {
 
 /// Builds a copy of the crate, in the folder where this test's own program was built.
 ///
-/// The copy is a workspace of its own, with the versions and the profile of explode's: so what both depend on is built once.
-/// Explode's own crates are built anew, for to cargo they are others here; they are not optimised, which takes a quarter of
-/// the time.
+/// The copy is a workspace of its own, with the versions, the profile and the configuration of explode's: so what both depend on is
+/// built once. Explode's own crates are built anew, for to cargo they are others here; they are not optimised, which takes a quarter
+/// of the time.
 fn build() -> PathBuf {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (example, temporary) =
@@ -45,7 +46,8 @@ fn build() -> PathBuf {
     let lock = fs::read_to_string(workspace.join("Cargo.lock")).unwrap();
     let manifest = fs::read_to_string(example.join("Cargo.toml")).unwrap();
     let (before, after) = manifest.split_once("../../..").expect("the path of explode");
-    let manifest = format!("{before}{}{after}\n[workspace]\n{}", workspace.display(), profile(&lock));
+    let profile = profile(&fs::read_to_string(workspace.join("Cargo.toml")).unwrap(), &lock);
+    let manifest = format!("{before}{}{after}\n[workspace]\n{profile}", workspace.display());
     fs::write(copy.join("Cargo.toml"), manifest).unwrap();
     fs::write(copy.join("Cargo.lock"), lock).unwrap();
     for name in SOURCES {
@@ -53,19 +55,21 @@ fn build() -> PathBuf {
     }
     let target = temporary.parent().expect("a folder of the target folder");
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--offline", "--target-dir"]).arg(target).current_dir(&copy);
-    ran(&mut cargo).expect(0);
+    cargo.current_dir(workspace).args(["build", "--offline", "--target-dir"]).arg(target);
+    ran(cargo.arg("--manifest-path").arg(copy.join("Cargo.toml"))).expect(0);
     target.join("debug/log-check")
 }
 
 /// The profile of explode's workspace, but for explode's own crates.
-fn profile(lock: &str) -> String {
-    let workspace = "[profile.dev]\nopt-level = 1\ndebug = \"line-tables-only\"\n\
-                     [profile.dev.build-override]\nopt-level = 0\ndebug = false\n";
+fn profile(manifest: &str, lock: &str) -> Table {
+    let mut manifest: Table = manifest.parse().unwrap();
+    let mut profiles = manifest.remove("profile").expect("the workspace has profiles");
+    let packages = profiles["dev"]["package"].as_table_mut().expect("crates have profiles of their own");
     let ours = lock.lines().filter_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"'));
-    let ours = ours.filter(|name| name.starts_with("explode"));
-    let ours = ours.map(|name| format!("[profile.dev.package.{name}]\nopt-level = 0\ndebug = false\n"));
-    workspace.to_owned() + &ours.collect::<String>()
+    for name in ours.filter(|name| name.starts_with("explode")) {
+        packages.insert(name.to_owned(), toml! { opt-level = 0 debug = false }.into());
+    }
+    Table::from_iter([("profile".to_owned(), profiles)])
 }
 
 fn run<S: AsRef<OsStr>>(folder: &Path, args: impl IntoIterator<Item = S>) -> Ran {

@@ -42,7 +42,7 @@ fn noise() {
     let mut before = Vec::new();
     for seed in 0..6 {
         let folder = tempdir().unwrap();
-        let args = format!("armed --strategy random --seed {seed} --states 4000 --depth 9");
+        let args = format!("armed --strategy random --seed {seed} --states 400 --depth 9");
         let trace = trace_of(folder.path(), &args, "order");
         let told = line(folder.path(), 0, &format!("minimise {}", trace.display()));
         before.push(size(&told, "before"));
@@ -68,7 +68,7 @@ fn fixed() {
 /// Each disk that fails ends a worker: what is known of it is known by that.
 fn exits() {
     let folder = tempdir().unwrap();
-    let args = "armed-exit --strategy random --seed 1 --states 4000 --depth 6";
+    let args = "armed-exit --strategy random --seed 1 --states 400 --depth 6";
     let trace = trace_of(folder.path(), args, "died-in-check");
     let told = line(folder.path(), 0, &format!("minimise {}", trace.display()));
     // It dies only where B alone is kept.
@@ -81,7 +81,7 @@ fn exits() {
 /// Without a crash, in a mutate.
 fn exits_in_mutate() {
     let folder = tempdir().unwrap();
-    let args = "armed-exit-mutate --strategy random --seed 2 --states 4000 --depth 9";
+    let args = "armed-exit-mutate --strategy random --seed 2 --states 400 --depth 9";
     let trace = trace_of(folder.path(), args, "died-in-mutate");
     let told = line(folder.path(), 0, &format!("minimise {}", trace.display()));
     assert_eq!(size(&told, "after"), [3, 6, 0, 0, 0], "{told}");
@@ -92,7 +92,7 @@ fn exits_in_mutate() {
 
 fn mutate() {
     let folder = tempdir().unwrap();
-    let args = "armed-mutate --strategy random --seed 2 --states 4000 --depth 9";
+    let args = "armed-mutate --strategy random --seed 2 --states 400 --depth 9";
     let trace = trace_of(folder.path(), args, "order");
     let told = line(folder.path(), 0, &format!("minimise {}", trace.display()));
     assert_eq!(size(&told, "after"), [3, 6, 0, 0, 0], "{told}");
@@ -174,7 +174,7 @@ fn files_and_commands() {
 /// A bound ends it with what was found, which is said, and which replays.
 fn bounds() {
     let folder = tempdir().unwrap();
-    let trace = trace_of(folder.path(), "armed --strategy random --seed 3 --states 4000 --depth 9", "order");
+    let trace = trace_of(folder.path(), "armed --strategy random --seed 3 --states 400 --depth 9", "order");
     for bound in ["--tests 3", "--tests 60", "--budget 0s"] {
         let told = line(folder.path(), 0, &format!("minimise {} {bound} --out small.json", trace.display()));
         assert_eq!(told["cut"], true, "{bound}: {told}");
@@ -218,7 +218,7 @@ fn not_reproduced() {
 /// Counts of tests and answers from memory included.
 fn twice() {
     let folder = tempdir().unwrap();
-    let trace = trace_of(folder.path(), "armed --strategy random --seed 5 --states 4000 --depth 9", "order");
+    let trace = trace_of(folder.path(), "armed --strategy random --seed 5 --states 400 --depth 9", "order");
     let once = |out: &str| {
         let mut told = line(folder.path(), 0, &format!("minimise {} --out {out}", trace.display()));
         told.as_object_mut().unwrap().retain(|key, _| !["seconds", "out"].contains(&key.as_str()));

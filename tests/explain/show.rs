@@ -74,7 +74,7 @@ fn recovery() {
 
 fn died() {
     let folder = tempdir().unwrap();
-    let args = "armed-exit --strategy random --seed 1 --states 4000 --depth 6";
+    let args = "armed-exit --strategy random --seed 1 --states 400 --depth 6";
     let trace = trace_of(folder.path(), args, "died-in-check");
     let said = explode(folder.path(), &format!("show {}", trace.display())).expect(0).out;
     for part in [
@@ -89,7 +89,7 @@ fn died() {
 
 fn mutate() {
     let folder = tempdir().unwrap();
-    let args = "armed-mutate --strategy random --seed 2 --states 4000 --depth 9";
+    let args = "armed-mutate --strategy random --seed 2 --states 400 --depth 9";
     let trace = trace_of(folder.path(), args, "order");
     let said = explode(folder.path(), &format!("show {}", trace.display())).expect(0).out;
     assert!(said.contains("when      without a crash: mutate itself saw it\n"), "{said}");

@@ -18,14 +18,6 @@ pub const BUGS: &str = "bugs/";
 /// Where they are in the guest.
 pub const IN_GUEST: &str = "/bugs.json";
 
-/// Those that may replay by a search over the disks of their interval: the logs of JFS and HFS have been seen to differ.
-fn may_be_by_search(name: &str) -> bool {
-    let files = ["jfs", "hfs"].map(|system| format!("bugs/sync-without-flush/{system}.json"));
-    files.iter().any(|file| file == name)
-        || name.starts_with("bugs/jfs-fsync-")
-        || name.starts_with("bugs/jfs-fsck-")
-}
-
 /// Each trace that a guest can replay and outlive: its name, and its text.
 pub fn kept() -> Vec<(String, String)> {
     let of_folder = traces().into_iter().map(|(name, text)| {
@@ -71,7 +63,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             let trace = Trace::from_json(text.as_bytes()).expect("a sound trace");
             match replay(cx.registry, &trace, cx.lab) {
                 Ok(Replay::Reproduced { violation, by_search }) => {
-                    assert!(!by_search || may_be_by_search(&name), "its log is another one");
+                    assert!(!by_search, "its log is another one");
                     assert_eq!(
                         (violation.verdict, violation.message.as_str()),
                         (trace.verdict, trace.message.as_str())

@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::panic::catch_unwind;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
@@ -49,8 +50,8 @@ pub fn main(only: Option<String>) -> ExitCode {
     };
     let tally = Tally { only: only.unwrap_or_default(), passed: 0.into(), failed: 0.into() };
     // Two guests at a time: that of the cases that share one, and those of the cases that have their own.
-    thread::scope(|scope| {
-        scope.spawn(|| apart(&tally));
+    let (found, fresh) = thread::scope(|scope| {
+        let apart = scope.spawn(|| apart(&tally));
         // This one does little but wait.
         scope.spawn(|| {
             let folder = tempfile::tempdir().expect("a temporary folder");
@@ -63,8 +64,11 @@ pub fn main(only: Option<String>) -> ExitCode {
                 matrix::tells_a_slow_fsck_from_one_that_hangs(folder.path())
             });
         });
-        together(&spec, &tally);
+        let found = in_guest(&spec, &tally);
+        (found, apart.join().expect("its cases tell how they end"))
     });
+    same_in_fresh(&tally, &found, fresh);
+    replayed(&tally, found.traces);
     let (passed, failed) = (tally.passed.into_inner(), tally.failed.into_inner());
     let word = if failed == 0 { "ok" } else { "FAILED" };
     println!(
@@ -73,38 +77,53 @@ pub fn main(only: Option<String>) -> ExitCode {
     ExitCode::from(u8::from(failed > 0))
 }
 
-/// The cases in the guest that they share, and what follows from what was found there.
-fn together(spec: &GuestSpec, tally: &Tally) {
-    let Found { traces, points, logs } = in_guest(spec, tally);
-    if POINTS.contains(&tally.only) {
-        let fresh = self::spec(POINTS).map(|spec| in_guest(&spec, tally).points);
+/// What was found in the guest that cases share is found in a fresh one, too.
+fn same_in_fresh(tally: &Tally, found: &Found, fresh: Fresh) {
+    if let Some(fresh) = fresh.points {
         tally.case("kernel choices: the same in a fresh guest", || match fresh {
-            Ok(fresh) if fresh == points && !points.is_empty() => Ok(()),
-            Ok(fresh) => Err(format!("{points:#?}\nand in a fresh guest {fresh:#?}")),
+            Ok(Found { points, .. }) if points == found.points && !points.is_empty() => Ok(()),
+            Ok(Found { points, .. }) => Err(format!("{:#?}\nand in a fresh guest {points:#?}", found.points)),
             Err(error) => Err(error.to_string()),
         });
     }
-    if LOGS.contains(&tally.only) {
-        let fresh = self::spec(LOGS).map(|spec| in_guest(&spec, tally).logs);
+    if let Some(fresh) = fresh.logs {
         tally.case(&format!("{LOGS}: the same log in a fresh guest"), || match fresh {
-            Ok(fresh) if fresh == logs && logs.len() == COMPARED => Ok(()),
-            Ok(fresh) => Err(format!("{logs:?}\nand in a fresh guest {fresh:?}")),
+            Ok(Found { logs, .. }) if logs == found.logs && logs.len() == COMPARED => Ok(()),
+            Ok(Found { logs, .. }) => Err(format!("{:?}\nand in a fresh guest {logs:?}", found.logs)),
             Err(error) => Err(error.to_string()),
-        });
-    }
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    for (name, trace) in traces {
-        tally.case(&format!("{name}: its trace replays in a fresh guest"), || {
-            std::fs::write(folder.path().join(&name), trace).map_err(|error| error.to_string())?;
-            let ran = explode_in(folder.path(), ["replay", "--format", "jsonl", &name]);
-            let by_log = ran.out.contains(r#""replayed_by":"log""#);
-            (ran.code == 1 && by_log).then_some(()).ok_or(format!("{ran:?}"))
         });
     }
 }
 
+/// Each trace in a guest of its own, two at a time.
+fn replayed(tally: &Tally, traces: Vec<(String, String)>) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let left = Mutex::new(traces.into_iter());
+    let next = || left.lock().expect("nobody panics with it").next();
+    let replay = || {
+        while let Some((name, trace)) = next() {
+            tally.case(&format!("{name}: its trace replays in a fresh guest"), || {
+                std::fs::write(folder.path().join(&name), trace).map_err(|error| error.to_string())?;
+                let ran = explode_in(folder.path(), ["replay", "--format", "jsonl", &name]);
+                let by_log = ran.out.contains(r#""replayed_by":"log""#);
+                (ran.code == 1 && by_log).then_some(()).ok_or(format!("{ran:?}"))
+            });
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(replay);
+        scope.spawn(replay);
+    });
+}
+
+/// What fresh guests have found that go through some of the shared cases; none if these are not asked for.
+struct Fresh {
+    points: Option<Result<Found, VmError>>,
+    logs: Option<Result<Found, VmError>>,
+}
+
 /// The cases that boot guests of their own.
-fn apart(tally: &Tally) {
+fn apart(tally: &Tally) -> Fresh {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for (run, least) in SAME_LOG {
         tally.case(&format!("{run}: the same log in every guest"), || same_log(folder.path(), run, least));
@@ -139,6 +158,9 @@ fn apart(tally: &Tally) {
         named_in_a_file(folder.path())
     });
     tally.case("one guest measures several targets, and restoring", || measured(folder.path()));
+    let fresh =
+        |cases: &str| cases.contains(&tally.only).then(|| spec(cases).map(|spec| in_guest(&spec, tally)));
+    Fresh { points: fresh(POINTS), logs: fresh(LOGS) }
 }
 
 /// The guest: this program as its agent, and the selftest of the modules.

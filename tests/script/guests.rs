@@ -1,9 +1,12 @@
-//! Two guests whose agent is a script of the shell: a workshop, with our modules and explode, in which findings are made and scripts
-//! are written of them; and a plain one, the kernel and the image, without modules of ours and without explode, in which they are run.
+//! Guests whose agent is a script of the shell: workshops, with our modules and explode, in which findings are made and scripts
+//! are written of them; and plain ones, the kernel and the image, without modules of ours and without explode, in which they are run.
+//!
+//! Of each kind there are two at a time, which have dealt out the work.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
+use std::thread;
 
 use explode_vm::{
     Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestSpec, Kernel, KernelSource, Silent, VmError,
@@ -172,19 +175,47 @@ mv /root/e2fsck /sbin/e2fsck
 try "left at last" left
 "#;
 
-/// What the plain guest says when it does this, with these files.
-pub fn plain(files: BTreeMap<String, String>, script: &str) -> BTreeMap<String, Said> {
+/// The parts of a script, dealt to two guests in turn.
+pub fn dealt(parts: impl IntoIterator<Item = String>) -> [String; 2] {
+    let mut scripts = [String::new(), String::new()];
+    parts.into_iter().enumerate().for_each(|(index, part)| scripts[index % 2].push_str(&part));
+    scripts
+}
+
+/// What the plain guests say when they do this, with these files.
+pub fn plain(files: &BTreeMap<String, String>, scripts: &[String; 2]) -> BTreeMap<String, Said> {
+    both(scripts, |script| heard(&of_plain(files.clone(), script)))
+}
+
+/// What the workshops say when they do this, with these files.
+pub fn workshop(files: &BTreeMap<String, String>, scripts: &[String; 2]) -> BTreeMap<String, Said> {
+    both(scripts, |script| heard(&of_workshop(files.clone(), script)))
+}
+
+/// What two guests say, one for each script.
+fn both(
+    [one, other]: &[String; 2],
+    said: impl Fn(&str) -> BTreeMap<String, Said> + Sync,
+) -> BTreeMap<String, Said> {
+    thread::scope(|scope| {
+        let other = scope.spawn(|| said(other));
+        let mut both = said(one);
+        both.extend(other.join().expect("the other guest has done its work"));
+        both
+    })
+}
+
+fn of_plain(files: BTreeMap<String, String>, script: &str) -> GuestSpec {
     let mut spec = spec(files, &format!("{TRY}{PLAIN}{script}{ALL}"));
     let program = PathBuf::from("/bin/sh").canonicalize().expect("every machine has a shell");
     spec.agent = Some(Agent { program, arguments: vec!["/root/all".to_owned()] });
     // The image has busybox's, some of which do less.
     let wanted = PROGRAMS.map(|name| Wanted { name: format!("/usr/bin/{name}"), required: true });
     spec.add_programs(&wanted).expect("every machine has these");
-    heard(&spec)
+    spec
 }
 
-/// What the workshop says when it does this, with these files.
-pub fn workshop(files: BTreeMap<String, String>, script: &str) -> BTreeMap<String, Said> {
+fn of_workshop(files: BTreeMap<String, String>, script: &str) -> GuestSpec {
     let mut spec = spec(files, &format!("{TRY}{WORKSHOP}{script}{ALL}"));
     spec.memory_mib = 2048;
     spec.modules = Some(with_builder(|builder, kernel| builder.modules(kernel)));
@@ -192,7 +223,7 @@ pub fn workshop(files: BTreeMap<String, String>, script: &str) -> BTreeMap<Strin
     // In place of the line that starts explode as the first process.
     let run = b"exec /bin/sh /root/all\n".to_vec();
     spec.files.push(GuestFile { path: "/agent/run".to_owned(), mode: 0o644, contents: run });
-    heard(&spec)
+    spec
 }
 
 /// Boots the guest, and hears what it says.

@@ -14,7 +14,7 @@ use std::process::Command;
 
 use bugs::{Disk, Fate};
 use common::{explode_in, file, files, guest, ran};
-use guests::{Said, plain, workshop};
+use guests::{Said, dealt, plain, workshop};
 
 /// Where kept findings are.
 const BUGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/bugs");
@@ -133,19 +133,18 @@ fn scripts_and_tests_of_the_suite_in_a_plain_guest() {
         let run = run.as_ref().map(|(words, args)| (args.as_str(), *words));
         guests::of_trace(name, run, suite.is_some())
     };
-    let mut script: String = findings.iter().map(of_trace).collect();
-    script.extend(refused.iter().map(|(name, _)| guests::of_trace(name, None, false)));
-    let written = workshop(files, &script);
+    let of_refused = refused.iter().map(|(name, _)| guests::of_trace(name, None, false));
+    let written = workshop(&files, &dealt(findings.iter().map(of_trace).chain(of_refused)));
     for (name, why) in refused {
         let Said { code, text } = &written[&format!("{name} sh")];
         let words = format!("no script can show this finding: {why}");
         assert!(*code == 2 && text.contains(&words), "{name}: {code} {text}");
     }
     let mut put = BTreeMap::new();
-    let mut script = String::new();
+    let mut scripts = Vec::new();
     for Finding { name, suite, .. } in &findings {
         put.insert(format!("/root/{name}.sh"), made(&written, name, "sh").to_owned());
-        script.push_str(&guests::of_script(name));
+        let mut script = guests::of_script(name);
         if let Some((system, disk)) = suite {
             let test = made(&written, name, "xfstests");
             assert_eq!(test.contains("_load_flakey_table"), *disk == Disk::Dropped, "{name}: {test}");
@@ -154,6 +153,7 @@ fn scripts_and_tests_of_the_suite_in_a_plain_guest() {
             script.push_str(&guests::of_test(name, system, control));
         }
         script.push_str(&guests::left(name));
+        scripts.push(script);
     }
     // It did crash during the recovery, and stays with what the first crash and the recovery had written.
     let twice = &put["/root/recovery-ext3.sh"];
@@ -164,12 +164,12 @@ fn scripts_and_tests_of_the_suite_in_a_plain_guest() {
     put.insert("/root/ext2.sh".to_owned(), ext2.clone());
     put.insert("/root/damaged.sh".to_owned(), damaged);
     put.insert("/root/unknown.sh".to_owned(), ext2.replace("type=ext2", "type=nosuchfs"));
-    script.push_str(guests::OTHERS);
+    scripts.push(guests::OTHERS.to_owned());
     for name in ["dmflakey", "preamble", "rc"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/script/suite/common").join(name);
         put.insert(format!("/suite/common/{name}"), std::fs::read_to_string(path).unwrap());
     }
-    let said = plain(put, &script);
+    let said = plain(&put, &dealt(scripts));
     // All of them are told, and not only the first.
     let wrong: Vec<String> = findings.iter().filter_map(|finding| judge(finding, &said).err()).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
