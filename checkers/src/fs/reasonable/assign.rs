@@ -1,9 +1,9 @@
 //! Gives each inode that was found one of the model's.
 //!
-//! Of each inode that somebody asks for all that it may be is known, and whatever follows from that is taken out before anything is
-//! tried ([`State::follow`]). Then one of those of which one must not be there is left out; then what several names lead to is given out: the
-//! rest is mostly a tree, in which what is left agrees with what is above and below it; then directories, and files last, those first
-//! that may be least.
+//! Of each inode that somebody asks for all that it may be is known, and what follows from that is taken out before anything is tried
+//! ([`State::follow`]; in the field's words: arc consistency, and a matching where no inode is found as two). What is tried first:
+//! which of some inodes is the one that must not be there; then what it is that several names lead to, since without these the rest is
+//! mostly a tree, in which all that is left agrees with what is above and below; then what directories are, and files last.
 
 use super::pairs::{Changed, Lead, Pairs, Set};
 
@@ -27,6 +27,8 @@ struct State {
     settled: Vec<bool>,
     /// Is one left that it may be, and was what that needs asked for?
     done: Vec<bool>,
+    /// What those are of which one is left.
+    there: Set,
     /// What must not be there.
     absent: Set,
     /// Of each of these one must not be there.
@@ -52,6 +54,7 @@ impl<'a> Assign<'a> {
             asked: none.clone(),
             settled: none.clone(),
             done: none,
+            there: Set::default(),
             absent: Set::default(),
             unmade: Vec::new(),
             changed: false,
@@ -107,21 +110,14 @@ impl State {
         if left.is_empty() { Err(DeadEnd) } else { Ok(()) }
     }
 
-    /// What the inodes are of which one thing is left.
-    fn there(&self) -> Set {
-        let done = self.may_be.iter().zip(&self.done).filter(|(_, done)| **done);
-        done.fold(Set::default(), |there, (may_be, _)| there.or(*may_be))
-    }
-
     /// Takes out what an inode cannot be for what that needs; what is needed whatever it is is asked for.
     fn narrow(&mut self, pairs: &Pairs, inode: usize) -> Result<(), DeadEnd> {
         if !self.asked[inode] {
             return Ok(());
         }
-        let there = self.there();
         let can_be = |id: &usize| {
             let needs = pairs.needs(inode, *id);
-            needs.unmade.iter().all(|unmade| !unmade.without(there).is_empty())
+            needs.unmade.iter().all(|unmade| !unmade.without(self.there).is_empty())
                 && needs
                     .leads
                     .iter()
@@ -130,8 +126,13 @@ impl State {
         let left = self.may_be[inode].without(self.absent).each().filter(can_be);
         let left = left.fold(Set::default(), |left, id| left.or(Set::one(id)));
         self.limit(inode, left)?;
-        if let Some(id) = left.only().filter(|_| !self.done[inode]) {
+        // What is done has asked already.
+        if self.done[inode] {
+            return Ok(());
+        }
+        if let Some(id) = left.only() {
             (self.done[inode], self.changed) = (true, true);
+            self.there = self.there.or(left);
             self.unmade.extend(&pairs.needs(inode, id).unmade);
         }
         let all: Vec<&[Lead]> = left.each().map(|id| &*pairs.needs(inode, id).leads).collect();
@@ -153,8 +154,7 @@ impl State {
 
     /// Of inodes of which one must not be there, and the others are, the last one is not.
     fn leave_out(&mut self) -> Result<(), DeadEnd> {
-        let there = self.there();
-        let absent = self.absent;
+        let (there, absent) = (self.there, self.absent);
         self.unmade.retain(|unmade| unmade.and(absent).is_empty());
         for unmade in &mut self.unmade {
             *unmade = unmade.without(there);
@@ -187,7 +187,7 @@ impl State {
         open.into_iter().try_for_each(|inode| self.limit(inode, self.may_be[inode].without(taken)))
     }
 
-    /// Two names that have changed places do not lead to the same inode.
+    /// Two names that have changed places do not lead to the same inode; of a directory that was found twice, in none of the two.
     fn exchange(&mut self, [one, other]: &[Changed; 2]) -> Result<(), DeadEnd> {
         let is =
             |state: &State, directory: usize, id| state.done[directory] && state.may_be[directory].has(id);

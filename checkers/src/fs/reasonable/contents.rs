@@ -61,10 +61,8 @@ pub fn judge_by(
             return corrupt(FLUSHED, format!("has {} bytes, not {wanted}", found.len()));
         }
         for Part { at, bytes } in &contents.parts {
-            // Equal slices are told at once, and they are hundreds of kilobytes.
             let there = &found[*at..at + bytes.len()];
-            let differ = || there.iter().zip(bytes).position(|(has, was)| has != was);
-            if let Some(first) = (there != bytes.as_slice()).then(differ).flatten() {
+            if let Some(first) = difference(there, bytes) {
                 let (has, was) = (there[first], bytes[first]);
                 let text = format!("has byte {} at {}, and {was} was forced", has, at + first);
                 return if has == 0 { lost(text) } else { corrupt(FLUSHED, text) };
@@ -87,6 +85,12 @@ pub fn judge_by(
         }
         None => Ok(()),
     }
+}
+
+/// Where two slices of the same length differ first; what is equal is told block by block.
+fn difference(one: &[u8], other: &[u8]) -> Option<usize> {
+    let block = one.chunks(BLOCK).zip(other.chunks(BLOCK)).position(|(one, other)| one != other)?;
+    (block * BLOCK..one.len()).find(|at| one[*at] != other[*at])
 }
 
 /// The first byte that is not zero, and was never written there. Blocks of zeroes, and those that are as they were written, are told as

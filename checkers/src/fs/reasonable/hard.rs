@@ -13,7 +13,9 @@ use super::search::Search;
 use super::step::Step;
 use super::tree::Tree;
 use crate::fs::topology::{Abstract, Call};
-use grown::{Dice, Grown};
+#[cfg_attr(not(test), allow(unused_imports))]
+pub(super) use grown::Dice;
+use grown::Grown;
 
 /// A way, and a tree.
 #[derive(Clone, Debug)]

@@ -54,6 +54,8 @@ mod plain;
 mod search;
 mod signature;
 mod step;
+#[cfg(test)]
+mod subsets;
 mod targets;
 #[cfg(test)]
 mod tests;

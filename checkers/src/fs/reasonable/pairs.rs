@@ -94,8 +94,8 @@ pub struct Pairs {
     pub exchanges: Vec<[Changed; 2]>,
     /// Does more than one name lead to it?
     pub shared: Vec<bool>,
-    /// Of each possible pair with a directory.
-    needs: BTreeMap<(usize, usize), Needs>,
+    /// Of each directory that was found, all that it may be, by itself and with what is below it.
+    needs: Vec<Vec<(usize, Needs)>>,
     nothing: Needs,
 }
 
@@ -118,7 +118,7 @@ impl Pairs {
             possible: vec![Set::default(); found.len()],
             shared: numbers.shared(search),
             exchanges: if search.whole { numbers.exchanges(search) } else { Vec::new() },
-            needs: BTreeMap::new(),
+            needs: vec![Vec::new(); found.len()],
             nothing: Needs::default(),
         };
         let mut seen = pairs.possible.clone();
@@ -133,7 +133,7 @@ impl Pairs {
                 if let Some(Node::Directory(names)) = search.tree.nodes.get(&found[inode]) {
                     let Some(needs) = numbers.needs(search, names, alive[id]) else { continue };
                     waiting.extend(needs.leads.iter().map(|lead| (lead.inode, lead.may_be)));
-                    pairs.needs.insert((inode, id), needs);
+                    pairs.needs[inode].push((id, needs));
                 }
                 pairs.possible[inode] = pairs.possible[inode].or(Set::one(id));
             }
@@ -145,28 +145,30 @@ impl Pairs {
 
     /// Takes out what cannot be for what is below it.
     fn prune(&mut self) {
-        let mut before = None;
-        while before != Some(self.needs.len()) {
-            before = Some(self.needs.len());
-            let possible = &mut self.possible;
-            self.needs.retain(|(inode, id), needs| {
-                let can_be = needs.leads.iter().all(|lead| !possible[lead.inode].and(lead.may_be).is_empty());
-                if !can_be {
-                    possible[*inode] = possible[*inode].without(Set::one(*id));
-                }
-                can_be
-            });
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            for (inode, needs) in self.needs.iter_mut().enumerate() {
+                needs.retain(|(id, needs)| {
+                    let is_left = |lead: &Lead| !self.possible[lead.inode].and(lead.may_be).is_empty();
+                    let can_be = self.possible[inode].has(*id) && needs.leads.iter().all(is_left);
+                    if !can_be {
+                        self.possible[inode] = self.possible[inode].without(Set::one(*id));
+                        changed = true;
+                    }
+                    can_be
+                });
+            }
         }
     }
 
     /// May it be a directory?
     pub fn is_directory(&self, inode: usize) -> bool {
-        self.possible[inode].each().any(|id| self.needs.contains_key(&(inode, id)))
+        !self.needs[inode].is_empty()
     }
 
     /// What it takes for a pair that is possible.
     pub fn needs(&self, inode: usize, id: usize) -> &Needs {
-        self.needs.get(&(inode, id)).unwrap_or(&self.nothing)
+        self.needs[inode].iter().find(|(of, _)| *of == id).map_or(&self.nothing, |(_, needs)| needs)
     }
 }
 
