@@ -1,9 +1,12 @@
 //! What it takes to say whether a recovered file system is reasonable, everything included: exploration, crash disks, mount, search.
 //! Random ways of twelve steps through trees of up to four names of files and four directories, so that many operations are volatile.
+//! And one verdict alone, of the worst ways and trees that were found at that size.
 
 use std::path::Path;
+use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use explode_checkers::fs::reasonable::hard::WORST;
 use explode_runtime::devices::Lab;
 use explode_runtime::explore::StrategyName;
 use explode_runtime::report::Message;
@@ -36,5 +39,15 @@ fn reasonable(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, reasonable);
+fn worst(c: &mut Criterion) {
+    let mut group = c.benchmark_group("fs-reasonable, the worst");
+    group.sample_size(20).warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_secs(1));
+    for worst in WORST {
+        let case = worst.case().expect("the options are there");
+        group.bench_function(format!("{} {}", worst.calls, worst.seed), |b| b.iter(|| case.is_reasonable()));
+    }
+    group.finish();
+}
+
+criterion_group!(benches, reasonable, worst);
 criterion_main!(benches);

@@ -7,7 +7,8 @@
 use explode_runtime::check::{Verdict, Violation};
 
 use super::history::Written;
-use crate::fs::sync::promise::Part;
+use crate::fs::sync::promise::{Contents, Part};
+use crate::fs::topology::BLOCK;
 
 /// What unsynced bytes may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,9 +31,26 @@ pub const UNSYNCED: &str = "unsynced-contents";
 /// # Errors
 /// Why not, without the file's name.
 pub fn judge(written: &Written, found: &[u8], garbage: Garbage) -> Result<(), Violation> {
+    judge_by(written, promised(written).as_ref(), found, garbage)
+}
+
+/// What of a file must be there; it takes a copy.
+pub fn promised(written: &Written) -> Option<Contents> {
+    written.forced.promised(true)
+}
+
+/// The same with what must be there.
+///
+/// # Errors
+/// Why not, without the file's name.
+pub fn judge_by(
+    written: &Written,
+    promised: Option<&Contents>,
+    found: &[u8],
+    garbage: Garbage,
+) -> Result<(), Violation> {
     let lost = |text: String| Err(Violation::new(Verdict::Lost, FLUSHED, text));
     let corrupt = |promise: &str, text: String| Err(Violation::new(Verdict::Corrupt, promise, text));
-    let promised = written.forced.promised(true);
     let mut most = written.largest;
     if let Some(contents) = promised {
         let wanted = contents.least;
@@ -42,9 +60,10 @@ pub fn judge(written: &Written, found: &[u8], garbage: Garbage) -> Result<(), Vi
         if contents.most.is_some_and(|most| found.len() > most) {
             return corrupt(FLUSHED, format!("has {} bytes, not {wanted}", found.len()));
         }
-        for Part { at, bytes } in contents.parts {
-            if let Some(first) = (0..bytes.len()).find(|index| found[at + index] != bytes[*index]) {
-                let (has, was) = (found[at + first], bytes[first]);
+        for Part { at, bytes } in &contents.parts {
+            let there = &found[*at..at + bytes.len()];
+            if let Some(first) = difference(there, bytes) {
+                let (has, was) = (there[first], bytes[first]);
                 let text = format!("has byte {} at {}, and {was} was forced", has, at + first);
                 return if has == 0 { lost(text) } else { corrupt(FLUSHED, text) };
             }
@@ -60,16 +79,38 @@ pub fn judge(written: &Written, found: &[u8], garbage: Garbage) -> Result<(), Vi
     if garbage == Garbage::Any {
         return Ok(());
     }
-    let mut own = vec![false; found.len()];
-    for (at, bytes) in &written.writes {
-        for (index, byte) in bytes.iter().enumerate().take(found.len().saturating_sub(*at)) {
-            own[at + index] |= found[at + index] == *byte;
-        }
-    }
-    match (0..found.len()).find(|at| found[*at] != 0 && !own[*at]) {
+    match strange(written, found) {
         Some(at) => {
             corrupt(UNSYNCED, format!("has byte {} at {at}, which was never written there", found[at]))
         }
         None => Ok(()),
     }
+}
+
+/// Where two slices of the same length differ first; what is equal is told block by block.
+fn difference(one: &[u8], other: &[u8]) -> Option<usize> {
+    let block = one.chunks(BLOCK).zip(other.chunks(BLOCK)).position(|(one, other)| one != other)?;
+    (block * BLOCK..one.len()).find(|at| one[*at] != other[*at])
+}
+
+/// The first byte that is not zero, and was never written there. Blocks of zeroes, and those that are as they were written, are told as
+/// a whole: a file is mostly these.
+fn strange(written: &Written, found: &[u8]) -> Option<usize> {
+    let is_own = |at: usize| {
+        written
+            .writes
+            .iter()
+            .any(|(from, bytes)| at.checked_sub(*from).and_then(|index| bytes.get(index)) == Some(&found[at]))
+    };
+    (0..found.len()).step_by(BLOCK).find_map(|start| {
+        let block = &found[start..found.len().min(start + BLOCK)];
+        let is_whole = |(from, bytes): &(usize, Vec<u8>)| {
+            let bytes = start.checked_sub(*from).and_then(|skipped| bytes.get(skipped..));
+            bytes.is_some_and(|bytes| bytes.starts_with(block))
+        };
+        if *block == [0; BLOCK][..block.len()] || written.writes.iter().any(is_whole) {
+            return None;
+        }
+        (start..start + block.len()).find(|at| found[*at] != 0 && !is_own(*at))
+    })
 }

@@ -39,15 +39,23 @@
 //! That unsynced contents are not somebody else's is written down for some file systems only (ext4's data=ordered), so
 //! `unsynced-contents` is the one line that asks for more than POSIX; `unsynced=any` takes it back.
 
+mod assign;
 mod attributes;
 mod contents;
 mod demands;
 mod explain;
 mod free;
+#[doc(hidden)]
+pub mod hard;
 mod history;
+mod pairs;
+#[cfg(test)]
+mod plain;
 mod search;
 mod signature;
 mod step;
+#[cfg(test)]
+mod subsets;
 mod targets;
 #[cfg(test)]
 mod tests;

@@ -57,12 +57,7 @@ impl Step {
                 checker.writes += u32::from(call.writes());
                 let bytes = call.bytes(&checker.fs, checker.writes);
                 match call.make(files, &bytes, Write::Plain) {
-                    Ok(()) => {
-                        checker.now.add(&checker.fs, call, &bytes);
-                        let before = checker.fs.clone();
-                        call.apply(&mut checker.fs, &bytes);
-                        checker.free.follow(&before, &checker.fs);
-                    }
+                    Ok(()) => checker.follow(call, &bytes),
                     // Not every file system has links.
                     Err(errno) if call.is_refused(errno) => {}
                     Err(errno) => return Err(failed(errno)),
@@ -95,5 +90,29 @@ impl Step {
             }
         }
         Ok(())
+    }
+}
+
+impl Reasonable {
+    /// A call has succeeded, and written this.
+    fn follow(&mut self, call: &Call, bytes: &[u8]) {
+        self.now.add(&self.fs, call, bytes);
+        let before = self.fs.clone();
+        call.apply(&mut self.fs, bytes);
+        self.free.follow(&before, &self.fs);
+    }
+
+    /// The same of a step that does what it should, without any files.
+    pub(super) fn imagine(&mut self, step: &Step) {
+        match step {
+            Step::Call(call) => {
+                self.writes += u32::from(call.writes());
+                let bytes = call.bytes(&self.fs, self.writes);
+                self.follow(call, &bytes);
+                self.now.end(&self.fs, call);
+            }
+            Step::Sync => self.now.sync(&self.fs),
+            Step::Fsync(_, id) => self.now.fsync(&self.fs, *id, By::Fsync),
+        }
     }
 }

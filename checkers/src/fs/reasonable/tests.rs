@@ -248,6 +248,28 @@ fn an_exchange_is_whole_where_it_is_promised_to_be() {
     assert_eq!(all.map(|leads| legal(true, leads)), [true, true, false, false]);
 }
 
+/// Two settled names of one file lead to one, whatever a third that is not settled leads to, and in whatever order they are looked at.
+#[test]
+fn settled_names_of_one_file_lead_to_one() {
+    for [first, second, third] in [["a", "b", "c"], ["a", "c", "b"], ["b", "c", "a"]] {
+        let path = |name| format!("/{name}");
+        let way = Way::new().call(&Call::Creat { path: path(first) });
+        let way = way.call(&Call::Link { from: path(first), to: path(second) }).sync();
+        let way = way.call(&Call::Link { from: path(first), to: path(third) });
+        let file = || Node::File { path: String::new(), links: 1, names: 1, bytes: Vec::new() };
+        let legal = |copies: bool, leads: [u32; 3]| {
+            let names = [first, second, third].map(str::to_owned).into_iter().zip(leads);
+            let nodes = leads.into_iter().map(|inode| (inode, file()));
+            let nodes = nodes.chain([(0, Node::Directory(names.collect()))]).collect();
+            let tree = Tree { root: 0, nodes, attributes: BTreeMap::new() };
+            Search::new(&way.fs, &way.history, &tree, Garbage::Own, (copies, false)).is_legal()
+        };
+        let all = [[1, 1, 1], [1, 1, 2], [1, 2, 1], [1, 2, 2], [1, 2, 3]];
+        assert_eq!(all.map(|leads| legal(true, leads)), [true, true, false, false, false]);
+        assert_eq!(all.map(|leads| legal(false, leads)), [true, false, false, false, false]);
+    }
+}
+
 /// The paper's example.
 #[test]
 fn two_directories_may_be_there_both_one_or_none() {

@@ -141,26 +141,90 @@ impl File {
 }
 
 impl Synced {
-    /// The bytes that nothing has touched since.
+    /// The bytes that nothing has touched since: those that were not written, nor stand in the hole that a written block has become.
     fn parts(&self) -> Vec<Part> {
-        let part = |range: Range<usize>| Part { at: range.start, bytes: self.bytes[range].to_vec() };
-        if self.written.is_empty() {
-            return (self.least > 0).then(|| part(0..self.least)).into_iter().collect();
+        let ranges = self.written.iter().flat_map(|range| [range.clone(), clusters(range)]);
+        let ends = ranges.flat_map(|range| [range.start, range.end]).map(|end| end.min(self.least));
+        let mut ends: Vec<usize> = ends.chain([0, self.least]).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        let mut parts: Vec<Range<usize>> = Vec::new();
+        let mut add = |part: Range<usize>| match parts.last_mut().filter(|last| last.end == part.start) {
+            Some(last) => last.end = part.end,
+            None => parts.push(part),
+        };
+        // Between two of these ends all bytes were written, or none; and stand in such a cluster, or do not.
+        for (start, end) in ends.iter().zip(&ends[1..]).map(|(start, end)| (*start, *end)) {
+            if self.written.iter().any(|range| range.contains(&start)) {
+                continue;
+            }
+            if !self.written.iter().any(|range| clusters(range).contains(&start)) {
+                add(start..end);
+                continue;
+            }
+            let mut at = start;
+            for run in self.bytes[start..end].chunk_by(|one, next| (*one == 0) == (*next == 0)) {
+                if run[0] != 0 {
+                    add(at..at + run.len());
+                }
+                at += run.len();
+            }
         }
-        let untouched: Vec<usize> = (0..self.least).filter(|at| !self.is_touched(*at)).collect();
-        untouched
-            .chunk_by(|one, next| one + 1 == *next)
-            .map(|run| part(run[0]..run[run.len() - 1] + 1))
-            .collect()
+        let part = |range: Range<usize>| Part { at: range.start, bytes: self.bytes[range].to_vec() };
+        parts.into_iter().map(part).collect()
     }
 
     /// Was a byte written since, or the block that its hole has become?
+    #[cfg(test)]
     fn is_touched(&self, at: usize) -> bool {
         let hole = self.bytes[at] == 0;
-        self.written.iter().any(|range| {
-            range.contains(&at)
-                || hole
-                    && (range.start / CLUSTER * CLUSTER..range.end.div_ceil(CLUSTER) * CLUSTER).contains(&at)
-        })
+        self.written.iter().any(|range| range.contains(&at) || hole && clusters(range).contains(&at))
+    }
+}
+
+/// The clusters that a range is in.
+fn clusters(range: &Range<usize>) -> Range<usize> {
+    range.start / CLUSTER * CLUSTER..range.end.div_ceil(CLUSTER) * CLUSTER
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where blocks are written before a sync, and after, and what is cut then, if anything; how many parts that leaves, and how many
+    /// bytes.
+    type Case<'a> = (&'a [usize], &'a [usize], usize, (usize, usize));
+
+    /// What is untouched byte by byte is what the parts are.
+    #[test]
+    fn parts_are_the_bytes_that_nothing_has_touched() {
+        const BLOCK: usize = 4096;
+        let far = CLUSTER + 3 * BLOCK;
+        let cases: [Case<'_>; 6] = [
+            (&[0], &[], 0, (1, BLOCK)),
+            (&[0, far], &[], 0, (1, far + BLOCK)),
+            (&[0, far], &[0], 0, (1, far + BLOCK - CLUSTER)),
+            (&[0, far], &[2 * BLOCK], 0, (2, BLOCK + far + BLOCK - CLUSTER)),
+            (&[0, far], &[2 * BLOCK, far], 0, (1, BLOCK)),
+            (&[0, 3 * BLOCK, far], &[BLOCK], far - 1000, (3, 2 * BLOCK + 3 * BLOCK - 1000)),
+        ];
+        for (before, after, least, expected) in cases {
+            let mut file = File::default();
+            before.iter().for_each(|at| file.write(*at, &[1; BLOCK]));
+            file.sync(Call::Fsync);
+            after.iter().for_each(|at| file.write(*at, &[2; BLOCK]));
+            if least > 0 {
+                file.truncate(least);
+            }
+            let synced = file.synced.as_ref().unwrap();
+            let parts = synced.parts();
+            let bytes: Vec<(usize, u8)> =
+                parts.iter().flat_map(|part| (part.at..).zip(part.bytes.iter().copied())).collect();
+            let untouched = (0..synced.least).filter(|at| !synced.is_touched(*at));
+            let untouched: Vec<(usize, u8)> = untouched.map(|at| (at, synced.bytes[at])).collect();
+            assert!(bytes == untouched, "{before:?}, then {after:?}");
+            assert!(parts.iter().zip(&parts[1..]).all(|(one, next)| one.at + one.bytes.len() < next.at));
+            assert_eq!((parts.len(), bytes.len()), expected, "{before:?}, then {after:?}");
+        }
     }
 }

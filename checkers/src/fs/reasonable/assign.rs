@@ -1,0 +1,234 @@
+//! Gives each inode that was found one of the model's.
+//!
+//! Of each inode that somebody asks for all that it may be is known, and what follows from that is taken out before anything is tried
+//! ([`State::follow`]; in the field's words: arc consistency, and a matching where no inode is found as two). What is tried first:
+//! which of some inodes is the one that must not be there; then what it is that several names lead to, since without these the rest is
+//! mostly a tree, in which all that is left agrees with what is above and below; then what directories are, and files last.
+
+use super::pairs::{Changed, Lead, Pairs, Set};
+
+/// Looks for a way to build the tree.
+#[derive(Debug)]
+pub struct Assign<'a> {
+    pairs: &'a Pairs,
+    copies: bool,
+    /// How many states it has looked at.
+    pub visited: u64,
+}
+
+/// How far it has come.
+#[derive(Clone, Debug)]
+struct State {
+    /// What each inode may still be.
+    may_be: Vec<Set>,
+    /// Is there a name that asks for it?
+    asked: Vec<bool>,
+    /// Is there one of which a crash can change nothing?
+    settled: Vec<bool>,
+    /// Is one left that it may be, and was what that needs asked for?
+    done: Vec<bool>,
+    /// What those are of which one is left.
+    there: Set,
+    /// What must not be there.
+    absent: Set,
+    /// Of each of these one must not be there.
+    unmade: Vec<Set>,
+    /// Has anything changed?
+    changed: bool,
+}
+
+/// There is no way from here.
+#[derive(Debug)]
+struct DeadEnd;
+
+impl<'a> Assign<'a> {
+    /// `copies`: may one inode be found as two, where not both have a settled name?
+    pub fn new(pairs: &'a Pairs, copies: bool) -> Assign<'a> {
+        Assign { pairs, copies, visited: 0 }
+    }
+
+    pub fn is_possible(&mut self) -> bool {
+        let none = vec![false; self.pairs.possible.len()];
+        let mut state = State {
+            may_be: self.pairs.possible.clone(),
+            asked: none.clone(),
+            settled: none.clone(),
+            done: none,
+            there: Set::default(),
+            absent: Set::default(),
+            unmade: Vec::new(),
+            changed: false,
+        };
+        (state.asked[self.pairs.root], state.settled[self.pairs.root]) = (true, true);
+        self.goes_on(state)
+    }
+
+    fn goes_on(&mut self, mut state: State) -> bool {
+        self.visited += 1;
+        if state.follow(self.pairs, self.copies).is_err() {
+            return false;
+        }
+        if let Some(unmade) = state.unmade.iter().copied().min_by_key(|unmade| unmade.len()) {
+            return unmade.each().any(|id| {
+                let absent = state.absent.or(Set::one(id));
+                self.goes_on(State { absent, ..state.clone() })
+            });
+        }
+        let open = (0..state.may_be.len()).filter(|inode| state.asked[*inode] && !state.done[*inode]);
+        let first = open.min_by_key(|inode| {
+            (!self.pairs.shared[*inode], !self.pairs.is_directory(*inode), state.may_be[*inode].len())
+        });
+        first.is_none_or(|inode| {
+            state.may_be[inode].each().any(|id| {
+                let mut next = state.clone();
+                next.may_be[inode] = Set::one(id);
+                self.goes_on(next)
+            })
+        })
+    }
+}
+
+impl State {
+    /// Takes out what cannot be any more, until nothing follows from it.
+    fn follow(&mut self, pairs: &Pairs, copies: bool) -> Result<(), DeadEnd> {
+        self.changed = true;
+        while self.changed {
+            self.changed = false;
+            (0..self.may_be.len()).try_for_each(|inode| self.narrow(pairs, inode))?;
+            self.leave_out()?;
+            self.tell_apart(copies)?;
+            pairs.exchanges.iter().try_for_each(|names| self.exchange(names))?;
+        }
+        if copies || self.are_enough() { Ok(()) } else { Err(DeadEnd) }
+    }
+
+    /// An inode is one of these.
+    fn limit(&mut self, inode: usize, to: Set) -> Result<(), DeadEnd> {
+        let left = self.may_be[inode].and(to);
+        self.changed |= left != self.may_be[inode];
+        self.may_be[inode] = left;
+        if left.is_empty() { Err(DeadEnd) } else { Ok(()) }
+    }
+
+    /// Takes out what an inode cannot be for what that needs; what is needed whatever it is is asked for.
+    fn narrow(&mut self, pairs: &Pairs, inode: usize) -> Result<(), DeadEnd> {
+        if !self.asked[inode] {
+            return Ok(());
+        }
+        let can_be = |id: &usize| {
+            let needs = pairs.needs(inode, *id);
+            needs.unmade.iter().all(|unmade| !unmade.without(self.there).is_empty())
+                && needs
+                    .leads
+                    .iter()
+                    .all(|lead| !self.may_be[lead.inode].and(lead.may_be).without(self.absent).is_empty())
+        };
+        let left = self.may_be[inode].without(self.absent).each().filter(can_be);
+        let left = left.fold(Set::default(), |left, id| left.or(Set::one(id)));
+        self.limit(inode, left)?;
+        // What is done has asked already.
+        if self.done[inode] {
+            return Ok(());
+        }
+        if let Some(id) = left.only() {
+            (self.done[inode], self.changed) = (true, true);
+            self.there = self.there.or(left);
+            self.unmade.extend(&pairs.needs(inode, id).unmade);
+        }
+        let all: Vec<&[Lead]> = left.each().map(|id| &*pairs.needs(inode, id).leads).collect();
+        let of_name = |leads: &[Lead], name| leads.iter().find(|lead| lead.name == name).copied();
+        all[0].iter().try_for_each(|lead| {
+            let same: Option<Vec<Lead>> = all.iter().map(|leads| of_name(leads, lead.name)).collect();
+            same.map_or(Ok(()), |same| self.ask(&same))
+        })
+    }
+
+    /// A name is as one of these has it.
+    fn ask(&mut self, leads: &[Lead]) -> Result<(), DeadEnd> {
+        let inode = leads[0].inode;
+        let settled = self.settled[inode] || leads.iter().all(|lead| lead.settled);
+        self.changed |= !self.asked[inode] || settled != self.settled[inode];
+        (self.asked[inode], self.settled[inode]) = (true, settled);
+        self.limit(inode, leads.iter().fold(Set::default(), |all, lead| all.or(lead.may_be)))
+    }
+
+    /// Of inodes of which one must not be there, and the others are, the last one is not.
+    fn leave_out(&mut self) -> Result<(), DeadEnd> {
+        let (there, absent) = (self.there, self.absent);
+        self.unmade.retain(|unmade| unmade.and(absent).is_empty());
+        for unmade in &mut self.unmade {
+            *unmade = unmade.without(there);
+            if unmade.is_empty() {
+                return Err(DeadEnd);
+            }
+            if let Some(last) = unmade.only() {
+                self.absent = self.absent.or(Set::one(last));
+                self.changed = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// No inode is found as two, or at least not by settled names.
+    fn tell_apart(&mut self, copies: bool) -> Result<(), DeadEnd> {
+        let done: Vec<usize> = (0..self.done.len()).filter(|inode| self.done[*inode]).collect();
+        let mut taken = Set::default();
+        for inode in done.iter().filter(|inode| !copies || self.settled[**inode]) {
+            if !taken.and(self.may_be[*inode]).is_empty() {
+                return Err(DeadEnd);
+            }
+            taken = taken.or(self.may_be[*inode]);
+        }
+        if copies {
+            return Ok(());
+        }
+        let open = |inode: &usize| self.asked[*inode] && !self.done[*inode];
+        let open: Vec<usize> = (0..self.done.len()).filter(open).collect();
+        open.into_iter().try_for_each(|inode| self.limit(inode, self.may_be[inode].without(taken)))
+    }
+
+    /// Two names that have changed places do not lead to the same inode; of a directory that was found twice, in none of the two.
+    fn exchange(&mut self, [one, other]: &[Changed; 2]) -> Result<(), DeadEnd> {
+        let is =
+            |state: &State, directory: usize, id| state.done[directory] && state.may_be[directory].has(id);
+        for (directory, first) in &one.found {
+            for (opposite, second) in &other.found {
+                let are = is(self, *directory, one.directory) && is(self, *opposite, other.directory);
+                let whole = one.directory != other.directory || directory == opposite;
+                if !are || !whole || !self.asked[*first] || !self.asked[*second] {
+                    continue;
+                }
+                if first == second {
+                    return Err(DeadEnd);
+                }
+                for (done, open) in [(*first, *second), (*second, *first)] {
+                    if self.done[done] {
+                        self.limit(open, self.may_be[open].without(self.may_be[done]))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Can each inode be another one? An augmenting path for each, as for any matching in a bipartite graph.
+    fn are_enough(&self) -> bool {
+        let mut whose = vec![None; Set::MOST];
+        let mut asked = (0..self.may_be.len()).filter(|inode| self.asked[*inode]);
+        asked.all(|inode| self.finds_one(inode, &mut whose, &mut Set::default()))
+    }
+
+    fn finds_one(&self, inode: usize, whose: &mut [Option<usize>], tried: &mut Set) -> bool {
+        self.may_be[inode].without(self.absent).each().any(|id| {
+            if tried.has(id) {
+                return false;
+            }
+            *tried = tried.or(Set::one(id));
+            let is_free = whose[id].is_none_or(|other| self.finds_one(other, whose, tried));
+            if is_free {
+                whose[id] = Some(inode);
+            }
+            is_free
+        })
+    }
+}

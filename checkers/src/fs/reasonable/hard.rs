@@ -1,0 +1,152 @@
+//! Ways and trees by seed, for tests and benches: long ways with little that is forced, so that names may lead to many inodes that are
+//! alike, and trees that a crash may leave of them, or may not.
+
+mod grown;
+
+use std::collections::BTreeSet;
+
+use explode_runtime::run::{Options, UsageError};
+
+use super::Reasonable;
+#[cfg(test)]
+use super::search::Search;
+use super::step::Step;
+use super::tree::Tree;
+use crate::fs::topology::{Abstract, Call};
+#[cfg_attr(not(test), allow(unused_imports))]
+pub(super) use grown::Dice;
+use grown::Grown;
+
+/// A way, and a tree.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub(super) checker: Reasonable,
+    pub(super) tree: Tree,
+    /// The names of the steps.
+    pub way: Vec<String>,
+}
+
+/// What kind of step it is: those of one kind are drawn alike often.
+fn kind(step: &Step) -> usize {
+    match step {
+        Step::Call(Call::Creat { .. } | Call::Tmpfile { .. } | Call::Symlink { .. }) => 0,
+        Step::Call(Call::Mkdir { .. }) => 1,
+        Step::Call(Call::Unlink { .. } | Call::UnlinkHeld { .. }) => 2,
+        Step::Call(Call::Rmdir { .. }) => 3,
+        Step::Call(Call::Link { .. }) => 4,
+        Step::Call(Call::Rename { .. } | Call::RenameNoReplace { .. }) => 5,
+        Step::Call(Call::Exchange { .. }) => 6,
+        Step::Call(_) => 7,
+        Step::Fsync(_, Abstract::ROOT) | Step::Sync => 8,
+        Step::Fsync(..) => 9,
+    }
+}
+
+impl Case {
+    /// So many steps of `fs-reasonable` with these options, and a tree; the same for the same seed.
+    ///
+    /// # Errors
+    /// Options that the checker does not have.
+    pub fn drawn(options: &Options, seed: u64, steps: usize) -> Result<Case, UsageError> {
+        let mut checker = Reasonable::of(options)?;
+        let mut dice = Dice::new(seed);
+        let mut way = Vec::new();
+        // How often each kind is taken.
+        let weights: [usize; 10] = std::array::from_fn(|kind| match kind {
+            0 | 1 => [1, 4, 16][dice.below(3)],
+            8 => [0, 0, 0, 1][dice.below(4)],
+            9 => [0, 0, 1, 2][dice.below(4)],
+            _ => [0, 1, 4, 16][dice.below(4)],
+        });
+        for _ in 0..steps {
+            let steps = Step::possible(&checker.fs, &checker.now, &checker.free, &checker.limits);
+            let kinds: BTreeSet<usize> = steps.iter().map(kind).collect();
+            let tickets: Vec<usize> =
+                kinds.into_iter().flat_map(|kind| std::iter::repeat_n(kind, weights[kind])).collect();
+            if tickets.is_empty() {
+                break;
+            }
+            let which = tickets[dice.below(tickets.len())];
+            let of_kind: Vec<&Step> = steps.iter().filter(|step| kind(step) == which).collect();
+            let step = of_kind[dice.below(of_kind.len())];
+            checker.imagine(step);
+            way.push(step.name());
+        }
+        let tree = Grown::of(&checker, &mut dice);
+        Ok(Case { checker, tree, way })
+    }
+
+    /// Is the tree reasonable?
+    #[must_use]
+    pub fn is_reasonable(&self) -> bool {
+        self.checker.judge(&self.tree, &self.checker.now).is_ok()
+    }
+
+    /// As the checker searches.
+    #[cfg(test)]
+    pub(super) fn search(&self) -> Search<'_> {
+        let Reasonable { fs, now, garbage, copies, whole, .. } = &self.checker;
+        Search::new(fs, now, &self.tree, *garbage, (*copies, *whole))
+    }
+}
+
+/// One of the worst that were found among some hundred thousand: many names to try (docs/benchmarks.md has what they took when they were
+/// tried one by one), many states to look at, or much contents.
+#[derive(Clone, Copy, Debug)]
+pub struct Worst {
+    pub calls: &'static str,
+    pub copies: bool,
+    pub exchange: &'static str,
+    pub steps: usize,
+    pub seed: u64,
+}
+
+const LONG: Worst = Worst { calls: "exchange", copies: true, exchange: "half", steps: 50, seed: 0 };
+
+pub const WORST: [Worst; 14] = [
+    Worst { calls: "names", seed: 18_960, ..LONG },
+    Worst { calls: "names", seed: 19_438, ..LONG },
+    Worst { calls: "names", seed: 12_147, ..LONG },
+    Worst { calls: "names", seed: 12_053, ..LONG },
+    Worst { calls: "names", seed: 5762, ..LONG },
+    Worst { calls: "names", seed: 10_721, ..LONG },
+    Worst { calls: "names", copies: false, seed: 1319, ..LONG },
+    Worst { steps: 32, seed: 24_881, ..LONG },
+    Worst { steps: 40, exchange: "whole", seed: 6739, ..LONG },
+    Worst { steps: 22, seed: 187_321, ..LONG },
+    Worst { calls: "all", exchange: "whole", seed: 3091, ..LONG },
+    Worst { calls: "all", exchange: "whole", copies: false, seed: 3978, ..LONG },
+    Worst { calls: "more", seed: 3121, ..LONG },
+    Worst { calls: "more", exchange: "whole", seed: 2503, ..LONG },
+];
+
+impl Worst {
+    /// The case: of four files and four directories at most.
+    ///
+    /// # Errors
+    /// Options that the checker does not have.
+    pub fn case(&self) -> Result<Case, UsageError> {
+        let options = Options::none().with("files", 4_u64).with("dirs", 4_u64).with("calls", self.calls);
+        let options = options.with("copies", self.copies).with("exchange", self.exchange);
+        Case::drawn(&options, self.seed, self.steps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many states are looked at, and whether that has found a way.
+    #[test]
+    fn the_worst_are_few_steps() {
+        let counts = WORST.map(|worst| {
+            let case = worst.case().unwrap();
+            let mut search = case.search();
+            (search.is_legal(), search.visited)
+        });
+        let (yes, no) = (|visited: u64| (true, visited), |visited: u64| (false, visited));
+        let names = [yes(1), no(1), yes(1), no(1), yes(1), yes(1), no(1)];
+        let (states, contents) = ([yes(18), yes(27), yes(28)], [no(1), no(1), no(1), yes(1)]);
+        assert_eq!(counts.to_vec(), [&names[..], &states, &contents].concat());
+    }
+}

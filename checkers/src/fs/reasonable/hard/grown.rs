@@ -1,0 +1,127 @@
+//! Trees by seed: what a crash may leave of a way, and, here and there, something else.
+
+use rand_core::{Rng as _, SeedableRng as _};
+use rand_pcg::Pcg64;
+
+use super::super::Reasonable;
+use super::super::history::History;
+use super::super::tree::{Node, Tree};
+use crate::fs::topology::{Abstract, Groups, Id, Limits, Node as Made};
+
+/// Draws.
+pub struct Dice(Pcg64);
+
+impl Dice {
+    pub fn new(seed: u64) -> Dice {
+        Dice(Pcg64::seed_from_u64(seed))
+    }
+
+    /// Less than `n`, which is not zero.
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.0.next_u64() % n as u64) as usize
+    }
+
+    pub fn percent(&mut self, n: usize) -> bool {
+        self.below(100) < n
+    }
+}
+
+/// A tree that grows: each name of the model leads where it may, or anywhere.
+pub struct Grown<'a> {
+    fs: &'a Abstract,
+    history: &'a History,
+    calls: Groups,
+    dice: &'a mut Dice,
+    tree: Tree,
+    /// How likely in percent: a name that might be missing is there, it leads to the newest, to an inode of its own, a file is full.
+    there: usize,
+    newest: usize,
+    own: usize,
+    full: usize,
+}
+
+/// A tree grows no further than that.
+const MOST: u32 = 64;
+
+impl Grown<'_> {
+    pub fn of(checker: &Reasonable, dice: &mut Dice) -> Tree {
+        let Reasonable { fs, now: history, limits: Limits { calls, .. }, .. } = checker;
+        let [there, newest, own, full] = std::array::from_fn(|_| [0, 10, 50, 90, 100][dice.below(5)]);
+        let tree = Tree { root: 0, nodes: Default::default(), attributes: Default::default() };
+        let mut grown = Grown { fs, history, calls: *calls, dice, tree, there, newest, own, full };
+        let mut inodes = vec![(Abstract::ROOT, 0)];
+        grown.add(Abstract::ROOT, 0, &mut inodes);
+        for _ in 0..grown.dice.below(3) {
+            grown.spoil();
+        }
+        grown.tree
+    }
+
+    fn add(&mut self, id: Id, inode: u32, inodes: &mut Vec<(Id, u32)>) {
+        if self.calls.are_of_attributes() && id != Abstract::ROOT && !self.fs.is_symlink(id) {
+            self.tree.attributes.insert(inode, self.fs.attributes(id).seen(self.calls));
+        }
+        if !self.fs.is_directory(id) {
+            let file =
+                |bytes: &[u8]| Node::File { path: String::new(), links: 1, names: 1, bytes: bytes.to_vec() };
+            let node = match self.fs.node(id) {
+                Made::Symlink(target) => {
+                    Node::Symlink { path: String::new(), links: 1, names: 1, target: target.clone() }
+                }
+                _ if self.dice.percent(self.full) || self.history.is_made(id) => file(self.fs.bytes(id)),
+                _ => file(&[]),
+            };
+            self.tree.nodes.insert(inode, node);
+            return;
+        }
+        self.tree.nodes.insert(inode, Node::Directory(Default::default()));
+        let names: Vec<String> = self.history.names(id).map(str::to_owned).collect();
+        for name in names {
+            let leads = self.history.leads(id, &name);
+            let may_be: Vec<Id> = leads.iter().copied().flatten().collect();
+            if may_be.is_empty() || leads.contains(&None) && !self.dice.percent(self.there) {
+                continue;
+            }
+            let to = if self.dice.percent(self.newest) {
+                may_be[0]
+            } else {
+                may_be[self.dice.below(may_be.len())]
+            };
+            let known: Vec<u32> =
+                inodes.iter().filter(|(id, _)| *id == to).map(|(_, inode)| *inode).collect();
+            let next = inodes.len() as u32;
+            let own = known.is_empty() || next < MOST && self.dice.percent(self.own);
+            let below = if own { next } else { known[self.dice.below(known.len())] };
+            let Some(Node::Directory(here)) = self.tree.nodes.get_mut(&inode) else { return };
+            here.insert(name, below);
+            if own {
+                inodes.push((to, below));
+                self.add(to, below, inodes);
+            }
+        }
+    }
+
+    /// Changes something.
+    fn spoil(&mut self) {
+        let all: Vec<u32> = self.tree.nodes.keys().copied().collect();
+        let (inode, other) = (all[self.dice.below(all.len())], all[self.dice.below(all.len())]);
+        let which = self.dice.below(4);
+        match self.tree.nodes.get_mut(&inode) {
+            Some(Node::Directory(names)) if !names.is_empty() => {
+                let name = names.keys().nth(self.dice.below(names.len())).cloned().unwrap_or_default();
+                match which {
+                    0 => drop(names.remove(&name)),
+                    1 => drop(names.insert("z".to_owned(), other)),
+                    _ => drop(names.insert(name, other)),
+                }
+            }
+            Some(Node::File { bytes, .. }) => match which {
+                0 => *bytes = b"his!".to_vec(),
+                1 => bytes.clear(),
+                2 => *bytes = self.fs.bytes(self.dice.below(self.fs.next())).to_vec(),
+                _ => drop(self.tree.nodes.insert(inode, Node::Directory(Default::default()))),
+            },
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Of random ways, with all calls: what any subset of the volatile operations leaves is reasonable, and the same with one thing that no
+//! subset leaves is not. The operations are told from the trees before and after each step, apart from [`History`](super::history).
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use explode_runtime::run::Options;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use super::hard::Dice;
+use super::step::Step;
+use super::tree::{Node, Tree};
+use super::{Reasonable, words};
+use crate::fs::topology::{Abstract, Attributes, Call, Id, Node as Made};
+
+/// A name in a directory.
+type Place = (Id, String);
+
+/// What was done to the file system, and what of it is stable.
+struct World {
+    checker: Reasonable,
+    made: BTreeSet<Id>,
+    /// Of each name where it was led, oldest first: the first is stable.
+    leads: BTreeMap<Place, Vec<Option<Id>>>,
+    /// Of each inode what it held and had since it was forced.
+    contents: BTreeMap<Id, Vec<Vec<u8>>>,
+    attributes: BTreeMap<Id, Vec<Attributes>>,
+}
+
+impl World {
+    fn new() -> World {
+        let options = Options::none().with("files", 3_u64).with("dirs", 3_u64).with("calls", "more");
+        let checker = Reasonable::of(&options.with("far", 8192_u64)).unwrap();
+        let (leads, contents, attributes) = Default::default();
+        World { checker, made: [Abstract::ROOT].into(), leads, contents, attributes }
+    }
+
+    /// Takes one of the steps that are possible.
+    fn step(&mut self, draw: usize) {
+        let Reasonable { fs, now, free, limits, .. } = &self.checker;
+        let steps = Step::possible(fs, now, free, limits);
+        let step = &steps[draw % steps.len()];
+        let before = fs.clone();
+        self.checker.imagine(step);
+        let after = self.checker.fs.clone();
+        let names = |fs: &Abstract, id: Id| -> BTreeMap<String, Id> {
+            let names = (id < fs.next()).then(|| fs.names(id));
+            names.into_iter().flatten().map(|(name, id)| (name.to_owned(), id)).collect()
+        };
+        for id in 0..after.next() {
+            let (old, new) = (names(&before, id), names(&after, id));
+            for name in old.keys().chain(new.keys()).filter(|name| old.get(*name) != new.get(*name)) {
+                let leads = self.leads.entry((id, name.clone())).or_insert_with(|| vec![None]);
+                // A name that is changed is in both.
+                if leads.last() != Some(&new.get(name).copied()) {
+                    leads.push(new.get(name).copied());
+                }
+            }
+            let contents = self.contents.entry(id).or_insert_with(|| vec![Vec::new()]);
+            if contents.last().is_some_and(|last| last != after.bytes(id)) {
+                contents.push(after.bytes(id).to_vec());
+            }
+            let attributes = self.attributes.entry(id);
+            let attributes = attributes.or_insert_with(|| vec![Attributes::new(after.is_directory(id))]);
+            if attributes.last() != Some(after.attributes(id)) {
+                attributes.push(after.attributes(id).clone());
+            }
+        }
+        match step {
+            Step::Sync => (0..after.next()).for_each(|id| self.force(id)),
+            Step::Fsync(_, id) => self.force(*id),
+            Step::Call(Call::Store { path }) => {
+                last(self.contents.get_mut(&after.find(path).unwrap()).unwrap());
+            }
+            Step::Call(_) => {}
+        }
+    }
+
+    fn force(&mut self, id: Id) {
+        self.made.insert(id);
+        self.contents.get_mut(&id).into_iter().for_each(last);
+        self.attributes.get_mut(&id).into_iter().for_each(last);
+        self.leads
+            .iter_mut()
+            .filter(|((directory, _), _)| *directory == id)
+            .for_each(|(_, leads)| last(leads));
+    }
+
+    /// What one subset leaves.
+    fn subset(&self, dice: &mut Dice) -> Tree {
+        let fs = &self.checker.fs;
+        let made = |id: &Id, dice: &mut Dice| self.made.contains(id) || dice.percent(70);
+        let made: BTreeSet<Id> = (0..fs.next()).filter(|id| made(id, dice)).collect();
+        let lead = |leads: &Vec<Option<Id>>, dice: &mut Dice| leads[dice.below(leads.len())];
+        let names: BTreeMap<&Place, Id> = self
+            .leads
+            .iter()
+            .filter_map(|(place, leads)| {
+                lead(leads, dice).filter(|id| made.contains(id)).map(|id| (place, id))
+            })
+            .collect();
+        let mut tree = Tree { root: 0, nodes: BTreeMap::new(), attributes: BTreeMap::new() };
+        let mut waiting = vec![Abstract::ROOT];
+        let mut links: BTreeMap<Id, u32> = BTreeMap::new();
+        while let Some(id) = waiting.pop() {
+            *links.entry(id).or_default() += 1;
+            if tree.nodes.contains_key(&(id as u32)) {
+                continue;
+            }
+            let node = match fs.node(id) {
+                Made::Directory(_) => {
+                    let here: Vec<_> = names.iter().filter(|((directory, _), _)| *directory == id).collect();
+                    waiting.extend(here.iter().map(|(_, id)| **id));
+                    Node::Directory(here.iter().map(|((_, name), id)| (name.clone(), **id as u32)).collect())
+                }
+                Made::File(_) => {
+                    let all = &self.contents[&id];
+                    let bytes = all[dice.below(all.len())].clone();
+                    Node::File { path: String::new(), links: 0, names: 0, bytes }
+                }
+                Made::Symlink(target) => {
+                    let target = if self.made.contains(&id) || dice.percent(50) { target } else { "" };
+                    Node::Symlink { path: String::new(), links: 0, names: 0, target: target.to_owned() }
+                }
+            };
+            tree.nodes.insert(id as u32, node);
+            let all = self.attributes.get(&id).filter(|_| id != Abstract::ROOT && !fs.is_symlink(id));
+            let seen = all.map(|all| all[dice.below(all.len())].seen(self.checker.limits.calls));
+            tree.attributes.extend(seen.map(|seen| (id as u32, seen)));
+        }
+        for (inode, node) in &mut tree.nodes {
+            if let Node::File { links: say, names, .. } | Node::Symlink { links: say, names, .. } = node {
+                (*say, *names) = (links[&(*inode as usize)], links[&(*inode as usize)]);
+            }
+        }
+        tree
+    }
+
+    /// The names in directories of which a crash can change nothing: where each leads, whatever is lost.
+    fn forced(&self, directory: Id) -> Vec<(Place, Option<Id>)> {
+        let alive: BTreeSet<Id> = self.checker.fs.paths().into_iter().map(|(_, id)| id).collect();
+        let mut all = Vec::new();
+        for (place, leads) in
+            self.leads.iter().filter(|((of, _), leads)| *of == directory && leads.len() == 1)
+        {
+            match leads[0] {
+                Some(id) if alive.contains(&id) && self.made.contains(&id) => {
+                    all.push((place.clone(), Some(id)));
+                    all.extend(self.forced(id));
+                }
+                Some(_) => {}
+                None => all.push((place.clone(), None)),
+            }
+        }
+        all
+    }
+
+    fn judge(&self, tree: &Tree) -> Option<String> {
+        self.checker.judge(tree, &self.checker.now).err().map(|violation| violation.promise)
+    }
+}
+
+/// Only the last is left.
+fn last<T>(all: &mut Vec<T>) {
+    all.drain(..all.len() - 1);
+}
+
+/// The names in a directory that was found.
+fn names(tree: &mut Tree, inode: Id) -> &mut BTreeMap<String, u32> {
+    match tree.nodes.get_mut(&(inode as u32)) {
+        Some(Node::Directory(names)) => names,
+        other => panic!("{other:?} is no directory"),
+    }
+}
+
+#[test]
+fn a_subset_is_reasonable_and_what_is_in_none_is_not() {
+    let counts = RefCell::new(BTreeMap::<&str, usize>::new());
+    let count = |what| *counts.borrow_mut().entry(what).or_default() += 1;
+    let mut runner =
+        TestRunner::new_with_rng(Config::with_cases(5000), TestRunner::deterministic().new_rng());
+    let ways = (proptest::collection::vec(any::<usize>(), 1..=6), any::<u64>());
+    let held = runner.run(&ways, |(draws, seed)| {
+        let mut world = World::new();
+        draws.iter().for_each(|draw| world.step(*draw));
+        let mut dice = Dice::new(seed);
+        let tree = world.subset(&mut dice);
+        prop_assert_eq!(world.judge(&tree), None, "{:?}", tree);
+        count("legal");
+
+        let mut other = tree.clone();
+        names(&mut other, Abstract::ROOT).insert("nobody".to_owned(), 1000);
+        other.nodes.insert(1000, Node::Directory(BTreeMap::new()));
+        prop_assert_eq!(world.judge(&other), Some(words::CREATED_NAME.to_owned()));
+        count("a name that no call has made");
+
+        let forced = world.forced(Abstract::ROOT);
+        if forced.is_empty() {
+            return Ok(());
+        }
+        let ((directory, name), id) = &forced[dice.below(forced.len())];
+        let mut other = tree.clone();
+        let Some(id) = id else {
+            names(&mut other, *directory).insert(name.clone(), 1000);
+            other.nodes.insert(1000, Node::Directory(BTreeMap::new()));
+            prop_assert_eq!(world.judge(&other), Some(words::DELETED_NAME.to_owned()));
+            count("a name that was taken away");
+            return Ok(());
+        };
+        prop_assert!(names(&mut other, *directory).remove(name).is_some());
+        prop_assert_eq!(world.judge(&other), Some(words::FLUSHED_NAME.to_owned()));
+        count("a name that was forced");
+
+        let mut other = tree.clone();
+        let Some(Node::File { bytes, .. }) = other.nodes.get_mut(&(*id as u32)) else { return Ok(()) };
+        // No pattern has this byte.
+        bytes.resize(bytes.len().max(1), 0);
+        bytes[0] = 0xff;
+        let said = world.judge(&other);
+        prop_assert!(
+            said.as_deref().is_some_and(|said| ["flushed-contents", "unsynced-contents"].contains(&said)),
+            "{:?}",
+            said
+        );
+        count("contents that nobody has written");
+        Ok(())
+    });
+    held.unwrap();
+    let counts: Vec<(&str, usize)> = counts.into_inner().into_iter().collect();
+    let expected = [
+        ("a name that no call has made", 5000),
+        ("a name that was forced", 430),
+        ("a name that was taken away", 157),
+        ("contents that nobody has written", 163),
+        ("legal", 5000),
+    ];
+    assert_eq!(counts, expected);
+}
