@@ -8,6 +8,7 @@ use super::probe::{PromiseLine, Standing};
 use super::reach::{Failure, Reached, reach};
 use crate::check::Violation;
 use crate::choose::Choice;
+use crate::devices::IMAGE;
 use crate::run::{Remote, RunError};
 use crate::script::FailedStep;
 use crate::trace::Trace;
@@ -91,12 +92,13 @@ pub fn story(remote: &mut Remote<'_>, trace: &Trace, bounds: Bounds) -> Result<S
     Ok(Story { trace: trace.clone(), retold: Ok(retold) })
 }
 
+/// The image is told apart by its packages: it has many more than those that the stack uses.
 fn differences(
     recorded: &BTreeMap<String, String>,
     now: &BTreeMap<String, String>,
 ) -> Vec<(String, String, String)> {
     let differs = |(name, version): (&String, &String)| {
-        let now = now.get(name).filter(|now| *now != version)?;
+        let now = now.get(name).filter(|now| *now != version && name != IMAGE)?;
         Some((name.clone(), version.clone(), now.clone()))
     };
     recorded.iter().filter_map(differs).collect()

@@ -25,19 +25,48 @@ use crate::writeset::Rules;
 
 /// One component of a stack, as a user names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(from = "Written", into = "Written")]
 pub struct Layer {
     /// Its name in this stack.
     pub name: String,
     /// Which component it is.
-    #[serde(rename = "use")]
     pub component: String,
     /// The names of the layers that it stands on.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<String>,
     /// Its options.
-    #[serde(default, skip_serializing_if = "Options::is_empty")]
     pub options: Options,
+}
+
+/// The same as it is written, in traces too.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    name: String,
+    #[serde(rename = "use")]
+    component: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    children: Vec<String>,
+    /// Those that were given.
+    #[serde(default, skip_serializing_if = "Options::is_empty")]
+    options: Options,
+    /// What holds for the others.
+    #[serde(default, skip_serializing_if = "Options::is_empty")]
+    defaults: Options,
+}
+
+impl From<Written> for Layer {
+    fn from(written: Written) -> Layer {
+        let Written { name, component, children, options, defaults } = written;
+        Layer { name, component, children, options: options.with_defaults(defaults) }
+    }
+}
+
+impl From<Layer> for Written {
+    fn from(layer: Layer) -> Written {
+        let Layer { name, component, children, options } = layer;
+        let defaults = options.defaults();
+        Written { name, component, children, options, defaults }
+    }
 }
 
 /// Of an option whose text has more bytes a line shows only that it is there.
@@ -324,6 +353,11 @@ impl Stack {
     /// The names and versions of its systems.
     pub fn versions(&self) -> Vec<(&'static str, String)> {
         self.levels.iter().filter_map(|level| level.component.version()).collect()
+    }
+
+    /// The programs that its layers run, by path.
+    pub(crate) fn programs(&self) -> Vec<PathBuf> {
+        self.levels.iter().flat_map(|level| level.component.programs()).collect()
     }
 
     /// Has it a leaf that may go bad?

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::RunError;
-use super::options::{Options, UsageError};
+use super::options::{Options, UsageError, with_defaults};
 use super::registry::{Registry, Target};
 use crate::explore::{Dfs, Exhaust, FromPrefix, Pct, Prefix, Random, Strategy, StrategyName, Weighted};
 use crate::recover::StackSpec;
@@ -140,6 +140,7 @@ pub struct Plan {
     /// The checker's name.
     pub checker: String,
     /// The checker's options.
+    #[serde(with = "with_defaults")]
     pub checker_options: Options,
     /// How.
     pub settings: Settings,
@@ -273,6 +274,19 @@ impl Plan {
             });
         }
         missing.map_or(Ok(()), |what| Err(RunError::Missing(what)))
+    }
+
+    /// The same, with the effective values of all options of its components and its checker.
+    ///
+    /// # Errors
+    /// A name that is not there.
+    pub fn completed(&self, registry: &Registry) -> Result<Plan, UsageError> {
+        let mut plan = self.clone();
+        for layer in &mut plan.stack.0 {
+            layer.options = registry.component(&layer.component)?.completed(&layer.options);
+        }
+        plan.checker_options = registry.checker_of(self)?.completed(&self.checker_options);
+        Ok(plan)
     }
 
     /// Is its checker made of shell commands? Then they are the checker's options.

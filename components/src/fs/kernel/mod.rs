@@ -320,6 +320,12 @@ impl Component for KernelFs {
         Some(("linux", release))
     }
 
+    fn programs(&self) -> Vec<PathBuf> {
+        let System { make, repair, strict, .. } = &self.system;
+        let repair = repair.as_ref().map(|repair| &repair.tool);
+        [&make()].into_iter().chain(repair).chain(strict).map(Tool::path).collect()
+    }
+
     fn floor(&self) -> Option<Floor> {
         Some(floor::floor(&self.system))
     }
