@@ -103,3 +103,21 @@ fn differences(
     };
     recorded.iter().filter_map(differs).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_that_differ_are_told_and_the_image_is_not() {
+        let versions = |tools: &str, image: &str| {
+            let all = [("e2fsprogs", tools), ("image", image), ("linux", "6.12")];
+            all.map(|(name, version)| (name.to_owned(), version.to_owned())).into()
+        };
+        assert!(differences(&versions("1.47", "a"), &versions("1.47", "b")).is_empty());
+        let [name, then, now] = ["e2fsprogs", "1.47", "1.48"].map(str::to_owned);
+        assert_eq!(differences(&versions(&then, "a"), &versions(&now, "b")), [(name, then, now)]);
+        // An older trace says less.
+        assert!(differences(&BTreeMap::new(), &versions("1.47", "a")).is_empty());
+    }
+}
