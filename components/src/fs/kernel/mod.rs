@@ -8,6 +8,7 @@ mod common;
 pub mod exfat;
 pub mod ext;
 pub mod f2fs;
+pub mod fat;
 mod floor;
 pub mod hfs;
 pub mod jfs;
@@ -20,7 +21,6 @@ pub mod reiserfs;
 mod still;
 mod tool;
 pub mod udf;
-pub mod vfat;
 pub mod xfs;
 
 use std::io;
@@ -44,6 +44,7 @@ use super::mounted::MountedFiles;
 use between::BetweenCalls;
 use common::Common;
 use ext::{ext2, ext3, ext4};
+use fat::{msdos, vfat};
 use tool::Tool;
 
 /// Where these can run.
@@ -170,7 +171,7 @@ pub fn systems() -> Vec<Row> {
         plain(xfs::DEF.name),
         large(btrfs::DEF.name),
         large(f2fs::DEF.name),
-        plain(vfat::MSDOS.name),
+        plain(msdos::DEF.name),
         plain(vfat::DEF.name),
         plain(exfat::DEF.name),
         plain(hfs::DEF.name),
