@@ -44,7 +44,7 @@ pub use tell::{Audience, Local};
 pub use unit::{Early, Ended, ErrorFound, Place, Runner, SoFar, Way, Work};
 pub(crate) use worker::as_json;
 pub use worker::{
-    Body, Crew, Death, Ended as WorkerEnded, Failed, FrameReader, InThread, Known, Listener, Order, Outcome,
-    Page, Past, Remote, Said, Scouted, Snapshot, Spawn, Stage, StartError, Started, Step, StepName, ToWorker,
-    UnitEnd, encode, serve, spawn_thread,
+    Body, Crew, Death, Failed, FrameReader, InThread, Known, Listener, Order, Outcome, Page, Past, Remote,
+    Said, Scouted, Snapshot, Spawn, Stage, StartError, Started, Step, StepName, ToWorker, UnitEnd,
+    WorkerEnded, encode, serve, spawn_thread,
 };
