@@ -3,7 +3,6 @@
 //! The supervisor waits for what a worker says, and now and then looks at what it was about to do. A step that takes longer than
 //! the deadline hangs, and its worker is ended. The deadline is looked at so often that a step may take a quarter longer. Time in
 //! which others had the processor does not count: a busy machine makes no step hang.
-
 //!
 //! | file | what |
 //! | --- | --- |

@@ -20,17 +20,17 @@ const LOOK: Duration = Duration::from_millis(250);
 /// The worker of the moment.
 pub(super) struct Worker<'a> {
     pub body: Box<dyn Body>,
-    pub reader: FrameReader,
+    reader: FrameReader,
     /// What it is about to do, since when it is known, and the number of its announcement.
     pub step: Step,
     pub since: Instant,
     /// How long it had been kept from running when it was first waited for in this step, and when it last was.
     pub kept: Option<(Duration, Duration)>,
-    pub count: u64,
-    pub checked: u64,
+    count: u64,
+    checked: u64,
     pub deadline: Duration,
-    pub stopping: bool,
-    pub given_up: &'a dyn Fn() -> bool,
+    stopping: bool,
+    given_up: &'a dyn Fn() -> bool,
 }
 
 impl<'a> Worker<'a> {
