@@ -1,5 +1,6 @@
 //! What an option can be set to.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -22,6 +23,16 @@ pub enum OptionValue {
     List(Vec<OptionValue>),
     /// Several, by name.
     Table(BTreeMap<String, OptionValue>),
+}
+
+impl OptionValue {
+    /// As it is written, without a copy where it is a word: stacks are built for each crash disk.
+    pub(super) fn as_word(&self) -> Cow<'_, str> {
+        match self {
+            OptionValue::Text(word) => Cow::Borrowed(word),
+            other => Cow::Owned(other.to_string()),
+        }
+    }
 }
 
 impl fmt::Display for OptionValue {

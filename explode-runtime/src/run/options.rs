@@ -137,11 +137,10 @@ impl Options {
         self.given.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// Every name must be one of `known`; `what` has them.
+    /// Every name that was given must be one of `known`; `what` has them.
     pub fn check(&self, what: &str, known: &[OptionDef]) -> Result<(), UsageError> {
         let names = || known.iter().map(|def| def.name);
-        let wrong =
-            self.given.keys().chain(self.defaults.keys()).find(|name| !names().any(|known| known == *name));
+        let wrong = self.given.keys().find(|name| !names().any(|known| known == name.as_str()));
         wrong.map_or(Ok(()), |name| Err(UsageError::unknown(&format!("option of {what}"), name, names())))
     }
 
@@ -179,9 +178,10 @@ impl Options {
         match self.get(name) {
             None => Ok(words[0].1),
             Some(given) => {
-                let found = words.iter().find(|(word, _)| *word == given.to_string());
+                let given = given.as_word();
+                let found = words.iter().find(|(word, _)| *word == given);
                 let known = words.iter().map(|(word, _)| *word);
-                let unknown = || UsageError::unknown(&format!("{name} setting"), &given.to_string(), known);
+                let unknown = || UsageError::unknown(&format!("{name} setting"), &given, known);
                 found.map(|(_, value)| *value).ok_or_else(unknown)
             }
         }

@@ -239,6 +239,7 @@ impl Plan {
         let mut missing = None;
         for (index, layer) in self.stack.0.iter().enumerate() {
             let def = registry.component(&layer.component)?;
+            layer.options.defaults().check(def.name, def.options)?;
             def.make(&layer.options)?;
             let is_commands = def.name == shell::COMPONENT.name;
             let on_folder = is_commands && self.mode == Mode::Mem && self.stack.is_on_folder();
@@ -259,7 +260,9 @@ impl Plan {
                 );
             }
         }
-        registry.checker_of(self)?.make(&self.checker_options)?;
+        let def = registry.checker_of(self)?;
+        self.checker_options.defaults().check(def.name, def.options)?;
+        def.make(&self.checker_options)?;
         let name = &self.checker;
         if self.stack.is_on_folder() && !self.has_command_checker() {
             let text = format!("checker '{name}' cannot run on 'folder', where only shell commands do");
