@@ -4,6 +4,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
+use explode::runtime::run::Options;
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
@@ -38,6 +39,22 @@ fn each_line_has_its_keys() {
         let found = names(&of_type(&lines, kind));
         assert_eq!(found.iter().collect::<BTreeSet<_>>().len(), found.len(), "each {kind} once");
         assert_eq!(names(&list(&format!("{kind}s")).iter().collect::<Vec<_>>()), found);
+    }
+}
+
+/// A trace says each of them, and its replay gives it.
+#[test]
+fn each_default_is_a_value_that_can_be_given() {
+    let registry = explode::registry();
+    let components =
+        registry.components.iter().map(|def| (def.name, def.options, def.completed(&Options::none())));
+    let checkers =
+        registry.checkers.iter().map(|def| (def.name, def.options, def.completed(&Options::none())));
+    for (name, options, completed) in components.chain(checkers) {
+        for option in options {
+            let value = completed.get(option.name).map(ToString::to_string).unwrap_or_default();
+            assert_eq!(value, option.default, "{name}.{}", option.name);
+        }
     }
 }
 

@@ -18,7 +18,8 @@ pub const BLOCK_BYTES: usize = 4096;
 /// A sector of zeroes.
 pub const ZERO_SECTOR: [u8; SECTOR_BYTES] = [0; SECTOR_BYTES];
 pub(crate) const ZERO_BLOCK: [u8; BLOCK_BYTES] = [0; BLOCK_BYTES];
-const SECTORS_PER_BLOCK: u64 = (BLOCK_BYTES / SECTOR_BYTES) as u64;
+/// Sectors of a block.
+pub const SECTORS_PER_BLOCK: u64 = (BLOCK_BYTES / SECTOR_BYTES) as u64;
 
 /// The bytes of one block, which disks may share.
 pub type Block = Arc<[u8; BLOCK_BYTES]>;

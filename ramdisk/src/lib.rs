@@ -15,7 +15,7 @@ mod ramdisk;
 mod reads;
 mod storage;
 
-pub use disk::{BLOCK_BYTES, Block, Disk, SECTOR_BYTES, ZERO_SECTOR};
+pub use disk::{BLOCK_BYTES, Block, Disk, SECTOR_BYTES, SECTORS_PER_BLOCK, ZERO_SECTOR};
 pub use event::{DecodeError, Event, Flags, Payload};
 pub use fault::ReadFault;
 pub use files::{Files, SimFiles};

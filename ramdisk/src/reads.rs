@@ -11,9 +11,8 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 
 use crate::disk::ZERO_BLOCK;
-use crate::{BLOCK_BYTES, Block, Disk, Image, SECTOR_BYTES, ZERO_SECTOR};
+use crate::{BLOCK_BYTES, Block, Disk, Image, SECTOR_BYTES, SECTORS_PER_BLOCK, ZERO_SECTOR};
 
-const SECTORS: u64 = (BLOCK_BYTES / SECTOR_BYTES) as u64;
 /// Shared blocks whose values are remembered.
 const VALUES_MAX: usize = 1 << 12;
 /// The sectors of a write that is remembered.
@@ -160,10 +159,10 @@ impl Reads {
 /// The blocks of a range of sectors, with the sectors of each.
 fn blocks(sectors: Range<u64>) -> impl Iterator<Item = (u64, u8)> {
     let Range { start, end } = sectors;
-    let last = if start < end { end.div_ceil(SECTORS) } else { start / SECTORS };
-    (start / SECTORS..last).map(move |block| {
-        let first = start.saturating_sub(block * SECTORS).min(SECTORS);
-        let behind = (end - block * SECTORS).min(SECTORS);
+    let last = if start < end { end.div_ceil(SECTORS_PER_BLOCK) } else { start / SECTORS_PER_BLOCK };
+    (start / SECTORS_PER_BLOCK..last).map(move |block| {
+        let first = start.saturating_sub(block * SECTORS_PER_BLOCK).min(SECTORS_PER_BLOCK);
+        let behind = (end - block * SECTORS_PER_BLOCK).min(SECTORS_PER_BLOCK);
         (block, (u16::MAX << first & !(u16::MAX << behind)) as u8)
     })
 }

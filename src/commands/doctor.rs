@@ -1,5 +1,6 @@
 //! `explode doctor`: what this machine has, and what to do about what it has not. Exit code 3 when something is missing.
 
+use explode_runtime::report::status_line;
 use explode_runtime::run::Exit;
 use explode_vm::{BuildOptions, Builder, Cache, Silent, State, VmError, doctor as look};
 use serde_json::json;
@@ -43,7 +44,7 @@ fn checks(args: &DoctorArgs) -> Result<bool, VmError> {
                 output::line(&line.to_string());
             }
             Format::Human => {
-                output::line(&format!("{word:>12} {:<14} {}", check.name, check.detail));
+                output::line(&status_line(word, &format!("{:<14} {}", check.name, check.detail)));
                 if !check.remedy.is_empty() {
                     output::line(&format!("{:27} {}", "", check.remedy));
                 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use explode_runtime::check::Verdict;
 use explode_runtime::explain::Bounds;
 use explode_runtime::minimise::{Minimised, Size, Smaller};
-use explode_runtime::report::quoted;
+use explode_runtime::report::{detail_line, quoted, status_line};
 use explode_runtime::run::{Exit, Registry, durable_write};
 use explode_runtime::trace::{Replay, Trace};
 use serde_json::{Value, json};
@@ -83,9 +83,9 @@ fn not_there(args: &MinimiseArgs, trace: &Trace, verdict: Verdict, why: &str) ->
     match args.format {
         Format::Human => {
             let word = if verdict == Verdict::Diverged { "DIVERGED" } else { "NOT SEEN" };
-            output::line(&format!("{word:>12} {}", why.replace('\n', "\n             ")));
+            output::line(&status_line(word, why));
             let recorded = format!("{}: {}", trace.verdict, trace.message);
-            output::line(&format!("{:>12} {}", "recorded", recorded.replace('\n', "\n             ")));
+            output::line(&status_line("recorded", &recorded));
         }
         Format::Jsonl => {
             let line = json!({
@@ -113,18 +113,18 @@ fn text(smaller: &Smaller, out: &Path) -> Vec<String> {
             before.pending, before.kept, before.lost
         );
     }
-    let detail = |word: &str, text: &str| {
-        format!("{:12} {word:<9} {}", "", text.replace('\n', &format!("\n{:23}", "")))
-    };
     let ended = if *cut { "; a bound has ended it, there may be a smaller one" } else { "" };
     let path = out.display().to_string();
     vec![
-        format!("{:>12} {head}", "Minimised"),
-        detail("fails", &format!("{}: {}", trace.verdict, trace.message)),
-        detail("tests", &format!("{tests} made, {remembered} answered from memory, {seconds:.1}s{ended}")),
-        detail("trace", &path),
-        detail("story", &format!("{} show {}", quoted(&output::program()), quoted(&path))),
-        detail("replay", &format!("{} replay {}", quoted(&output::program()), quoted(&path))),
+        status_line("Minimised", &head),
+        detail_line("fails", &format!("{}: {}", trace.verdict, trace.message)),
+        detail_line(
+            "tests",
+            &format!("{tests} made, {remembered} answered from memory, {seconds:.1}s{ended}"),
+        ),
+        detail_line("trace", &path),
+        detail_line("story", &format!("{} show {}", quoted(&output::program()), quoted(&path))),
+        detail_line("replay", &format!("{} replay {}", quoted(&output::program()), quoted(&path))),
     ]
 }
 

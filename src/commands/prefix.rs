@@ -1,19 +1,22 @@
 //! The trace that a run begins with (`--strategy prefix:TRACE.json`).
 
 use explode_runtime::explore::Prefix;
-use explode_runtime::run::{Plan, UsageError};
+use explode_runtime::run::{Plan, Registry, UsageError};
 use explode_runtime::trace::Trace;
 
 /// Reads its way, which must be one of the plan's system.
-pub fn read(path: &str, plan: &Plan) -> Result<Prefix, UsageError> {
+pub fn read(registry: &Registry, path: &str, plan: &Plan) -> Result<Prefix, UsageError> {
     let wrong = |what: &dyn std::fmt::Display| UsageError(format!("{path}: {what}"));
     let text = std::fs::read(path).map_err(|error| wrong(&error))?;
     let trace = Trace::from_json(&text).map_err(|error| wrong(&error))?;
     let (seed, chop) = (trace.options.seed, trace.options.chop);
+    // What a default was then is what counts.
+    let then = trace.plan().completed(registry).map_err(|error| wrong(&error))?;
+    let now = plan.completed(registry)?;
     let different = [
-        ("its stack", trace.stack != plan.stack),
-        ("its checker", trace.checker != plan.checker),
-        ("the checker's options", trace.checker_options != plan.checker_options),
+        ("its stack", then.stack != now.stack),
+        ("its checker", then.checker != now.checker),
+        ("the checker's options", then.checker_options != now.checker_options),
         ("its seed", seed != plan.settings.seed),
         ("its chop", chop != plan.settings.chop),
     ];

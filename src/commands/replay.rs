@@ -1,6 +1,7 @@
 //! `explode replay`: exit code 1 when the finding is reproduced, 5 when it is not.
 
 use explode_runtime::check::Verdict;
+use explode_runtime::report::status_line;
 use explode_runtime::run::{Exit, Registry, check_deadline};
 use explode_runtime::trace::{Replay, Trace};
 use serde_json::json;
@@ -44,29 +45,28 @@ pub fn replay(registry: &Registry, args: &ReplayArgs) -> Exit {
 }
 
 fn as_text(trace: &Trace, outcome: &Replay) -> Vec<String> {
-    let word = |word: &str, text: &str| format!("{word:>12} {}", text.replace('\n', "\n             "));
     let recorded = format!("{}: {}", trace.verdict, trace.message);
     match outcome {
         Replay::Reproduced { violation, by_search } => {
             let head = if trace.by_design { "by design" } else { "FAIL" };
-            let mut lines = vec![word(head, &format!("{}: {}", violation.verdict, violation.message))];
-            lines.push(word("reproduced", &trace.signature));
+            let mut lines = vec![status_line(head, &format!("{}: {}", violation.verdict, violation.message))];
+            lines.push(status_line("reproduced", &trace.signature));
             if *by_search {
                 let text = "the event log was another one than recorded; found by a search over the interval's disks";
-                lines.push(word("by search", text));
+                lines.push(status_line("by search", text));
             }
             lines
         }
         Replay::NotReproduced(why) => vec![
-            word("NOT SEEN", "the recorded error did not show itself"),
-            word("recorded", &recorded),
-            word("now", why),
-            word("causes", &format!("what was wrong is mended; {CAUSES}")),
+            status_line("NOT SEEN", "the recorded error did not show itself"),
+            status_line("recorded", &recorded),
+            status_line("now", why),
+            status_line("causes", &format!("what was wrong is mended; {CAUSES}")),
         ],
         Replay::Diverged(divergence) => vec![
-            word("DIVERGED", &divergence.to_string()),
-            word("recorded", &recorded),
-            word("causes", CAUSES),
+            status_line("DIVERGED", &divergence.to_string()),
+            status_line("recorded", &recorded),
+            status_line("causes", CAUSES),
         ],
     }
 }

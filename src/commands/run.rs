@@ -167,7 +167,7 @@ fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError> {
     settings.skip = !args.no_skip;
     settings.rules = super::rules(&args.device);
     if let StrategyName::Prefix(path) = &args.strategy {
-        let prefix = super::prefix::read(path, &plan)?;
+        let prefix = super::prefix::read(registry, path, &plan)?;
         let depth = plan.settings.depth.max(prefix.mutates);
         plan.settings.depth = args.depth.unwrap_or(depth);
         plan.settings.prefix = Some(prefix);

@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use explode_runtime::explain::Bounds;
+use explode_runtime::report::status_line;
 use explode_runtime::run::{Exit, Registry, durable_file};
 use explode_runtime::script::{Case, Refused};
 
@@ -50,7 +51,7 @@ pub fn script(registry: &Registry, args: &ShowArgs) -> Exit {
         if let Err(error) = write(&file, &text, mode) {
             return output::fail(Exit::Broken, format!("cannot write {}: {error}", file.display()));
         }
-        output::line(&format!("{:>12} {}", "Written", file.display()));
+        output::line(&status_line("Written", &file.display().to_string()));
     }
     Exit::Clean
 }

@@ -1,5 +1,6 @@
 //! `explode vm`: the guest's parts, and a shell in it.
 
+use explode_runtime::report::status_line;
 use explode_runtime::run::Exit;
 use explode_vm::{Agent, GuestSpec, KernelSource, VmError, shell};
 
@@ -31,15 +32,11 @@ fn source(args: &VmArgs) -> Result<GuestSpec, VmError> {
 }
 
 fn built(spec: &GuestSpec) {
-    output::line(&format!(
-        "{:>12} {}  {}",
-        "Kernel",
-        spec.kernel.release(),
-        spec.kernel.boot_image().display()
-    ));
+    let say = |word: &str, text: String| output::line(&status_line(word, &text));
+    say("Kernel", format!("{}  {}", spec.kernel.release(), spec.kernel.boot_image().display()));
     for module in spec.modules.iter().flat_map(|modules| [&modules.rdd, &modules.ekm]) {
-        output::line(&format!("{:>12} {}", "Module", module.display()));
+        say("Module", module.display().to_string());
     }
-    output::line(&format!("{:>12} {}", "Image", spec.image.display()));
-    output::line(&format!("{:>12} by {}", "Guests run", spec.accelerator.name()));
+    say("Image", spec.image.display().to_string());
+    say("Guests run", format!("by {}", spec.accelerator.name()));
 }

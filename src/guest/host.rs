@@ -4,10 +4,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::ExitStatusExt as _;
 use std::time::Duration;
 
+use explode_runtime::devices::{IMAGE, IMAGE_FILE};
 use explode_runtime::run::{Body, Page, RunError, UsageError, WorkerEnded};
 use explode_vm::{
-    Agent, BuildOptions, Builder, Cache, Guest, GuestReader, GuestSpec, GuestWriter, KernelSource, VmError,
-    Wanted, qemu,
+    Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestReader, GuestSpec, GuestWriter, Image,
+    KernelSource, VmError, Wanted, qemu,
 };
 use nix::libc::SIGKILL;
 
@@ -113,13 +114,23 @@ pub fn spec(source: &KernelSource, drivers: &[&str]) -> Result<GuestSpec, VmErro
     // Before a kernel is built that nothing could run.
     qemu()?;
     let kernel = builder.kernel(source)?;
-    let mut spec = GuestSpec::new(&kernel, &builder.image()?);
+    let image = builder.image()?;
+    let mut spec = GuestSpec::new(&kernel, &image.file);
+    spec.files.push(described(&image));
     spec.modules = Some(builder.modules(&kernel)?);
     for driver in drivers {
         spec.drivers.extend(builder.driver(&kernel, driver)?);
     }
     spec.accelerator = builder.accelerator(&kernel, &spec.image)?;
     Ok(spec)
+}
+
+/// What the agent reads of the image.
+fn described(image: &Image) -> GuestFile {
+    let programs =
+        image.programs.iter().map(|(path, package, version)| format!("{path} {package} {version}\n"));
+    let contents = format!("{IMAGE} {}\n{}", image.hash, programs.collect::<String>());
+    GuestFile { path: IMAGE_FILE.to_owned(), mode: 0o644, contents: contents.into_bytes() }
 }
 
 /// An error of the guest's parts, as one of a run.

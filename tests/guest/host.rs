@@ -170,7 +170,7 @@ fn spec(only: &str) -> Result<GuestSpec, VmError> {
     let tree = std::env::var_os("EXPLODE_KERNEL").filter(|tree| !tree.is_empty());
     let kernel =
         builder.kernel(&tree.map_or(KernelSource::Debian, |tree| KernelSource::Tree(tree.into())))?;
-    let mut spec = GuestSpec::new(&kernel, &builder.image()?);
+    let mut spec = GuestSpec::new(&kernel, &builder.image()?.file);
     spec.modules = Some(builder.modules(&kernel)?);
     let breadth = ["btrfs", "exfat", "f2fs", "hfs", "jfs", "nilfs2", "ntfs3", "overlay", "reiserfs", "udf"];
     for driver in ["raid0", "dm-log-writes", "xfs"].into_iter().chain(breadth) {

@@ -17,8 +17,8 @@ fn read(folder: &Path) -> Vec<Value> {
     files(folder).iter().map(read).collect()
 }
 
-/// Real traces: of crashes, of a crash during recovery, of a run that began with one of them, of a way with a chop, of a step that
-/// hangs.
+/// Real traces: of crashes, of a crash during recovery, of a run that began with one of them, of a checker with options, of a way with
+/// a chop, of a step that hangs.
 fn traces() -> Vec<Value> {
     let folder = tempdir().unwrap();
     let args = "run sqlite+fsync-lies --depth 1 --limit 500 --samples 60 --out crashes";
@@ -28,10 +28,12 @@ fn traces() -> Vec<Value> {
         "run sqlite+fsync-lies --depth 1 --limit 500 --samples 60 --states 3 --out prefix --strategy prefix:crashes/traces/{prefix}"
     );
     explode_in(folder.path(), args.split_whitespace()).expect(1);
+    let args = "run rename-kv+in-place --depth 1 --limit 500 --samples 60 --out store";
+    explode_in(folder.path(), args.split_whitespace()).expect(1);
     let twice = ["mkdir {path}/one 2>/dev/null || touch {path}/two"];
     run_commands(folder.path(), "chops", "! test -e {path}/two", &twice, "--depth 2 --chop 1").expect(1);
     run_commands(folder.path(), "hangs", "true", &["sleep 600"], "--deadline 500ms").expect(1);
-    ["crashes", "prefix", "chops", "hangs"]
+    ["crashes", "prefix", "store", "chops", "hangs"]
         .iter()
         .flat_map(|run| read(&folder.path().join(run).join("traces")))
         .collect()

@@ -266,7 +266,7 @@ fn with_builder<T>(ask: impl FnOnce(&Builder<'_>, &Kernel) -> Result<T, VmError>
 /// A guest with these files that runs this script.
 fn spec(files: BTreeMap<String, String>, script: &str) -> GuestSpec {
     let mut spec = with_builder(|builder, kernel| {
-        let mut spec = GuestSpec::new(kernel, &builder.image()?);
+        let mut spec = GuestSpec::new(kernel, &builder.image()?.file);
         for driver in DRIVERS {
             spec.drivers.extend(builder.driver(kernel, driver)?);
         }

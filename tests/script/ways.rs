@@ -179,6 +179,7 @@ impl Ordered {
             stack: plan.stack,
             checker: plan.checker,
             checker_options: plan.checker_options,
+            checker_defaults: Options::none(),
             options: plan.settings,
             pristine: unknown(),
             choices,

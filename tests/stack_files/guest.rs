@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use explode_vm::{BuildOptions, Builder, Cache, KernelSource, Silent};
+use serde_json::{Value, json};
+
 use crate::Desk;
 use crate::common::{guest, of_type};
 use crate::page::examples;
@@ -35,6 +38,20 @@ name = "notes"
 init = "notes create {child}/db"
 "#;
 
+/// The versions of a run of file systems in a guest whose layers run programs of the packages of these two, and no others of its image.
+fn versions(programs: [&str; 2]) -> Value {
+    let (cache, options) = (Cache::of_user().unwrap(), BuildOptions::of_environment().unwrap());
+    let builder = Builder { cache: &cache, options: &options, progress: &Silent };
+    let (image, kernel) = (builder.image().unwrap(), builder.kernel(&KernelSource::Debian).unwrap());
+    let mut versions =
+        json!({ "explode": env!("CARGO_PKG_VERSION"), "linux": kernel.release(), "image": image.hash });
+    for (_, package, version) in image.programs.iter().filter(|(path, ..)| programs.contains(&&**path)) {
+        versions[package] = json!(version);
+    }
+    assert_eq!(versions.as_object().unwrap().len(), 5, "{versions}");
+    versions
+}
+
 /// One boot for the run; `notes` is no program of the guest, so it comes along with its libraries.
 #[test]
 fn a_program_that_syncs_keeps_its_promise_on_ext4() {
@@ -51,6 +68,7 @@ fn a_program_that_syncs_keeps_its_promise_on_ext4() {
     let lines = ran.json();
     let summary = lines.last().unwrap();
     assert_eq!((&lines[0]["in"], &summary["broken"]), (&"vm".into(), &0.into()), "{ran:?}");
+    assert_eq!(lines[0]["versions"], versions(["/sbin/mke2fs", "/bin/mount"]), "{ran:?}");
     // "add" twice, "nothing" that leads nowhere, and the two after the first "add".
     assert_eq!((&summary["states"], &summary["operations"]), (&3.into(), &4.into()), "{ran:?}");
 }

@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     let kernel = builder.kernel(&source)?;
-    let mut spec = GuestSpec::new(&kernel, &builder.image()?);
+    let mut spec = GuestSpec::new(&kernel, &builder.image()?.file);
     for option in arguments.iter().filter_map(|word| word.strip_prefix("--driver=")) {
         spec.drivers.extend(builder.driver(&kernel, option)?);
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::cache::Cache;
 use crate::error::Result;
 use crate::guest::{self, Accelerator};
+use crate::image::Image;
 use crate::kernel::{self, Kernel, KernelSource};
 use crate::modules::{self, Modules};
 use crate::options::BuildOptions;
@@ -60,11 +61,11 @@ impl Builder<'_> {
         drivers::get(self, kernel, name)
     }
 
-    /// The base image: an archive that the kernel unpacks into its first file system.
+    /// The base image.
     ///
     /// # Errors
     /// As [`Builder::kernel`].
-    pub fn image(&self) -> Result<PathBuf> {
+    pub fn image(&self) -> Result<Image> {
         image::get(self)
     }
 

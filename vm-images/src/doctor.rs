@@ -179,7 +179,7 @@ fn kvm(builder: &Builder<'_>, kernel: Option<Kernel>) -> Check {
     let known = guest::accelerator_remembered(builder, &kernel).map_or_else(
         || {
             if image::is_cached(builder) {
-                builder.accelerator(&kernel, &builder.image()?).map(Some)
+                builder.accelerator(&kernel, &builder.image()?.file).map(Some)
             } else {
                 Ok(None)
             }

@@ -10,7 +10,7 @@
 //! let (cache, options) = (Cache::of_user()?, BuildOptions::of_environment()?);
 //! let builder = Builder { cache: &cache, options: &options, progress: &Silent };
 //! let kernel = builder.kernel(&KernelSource::Debian)?;
-//! let mut spec = GuestSpec::new(&kernel, &builder.image()?);
+//! let mut spec = GuestSpec::new(&kernel, &builder.image()?.file);
 //! spec.modules = Some(builder.modules(&kernel)?);
 //! spec.accelerator = builder.accelerator(&kernel, &spec.image)?;
 //! spec.agent = Some(Agent::this_program(["agent"]));
@@ -51,6 +51,7 @@ pub use guest::{
     AGENT_FOLDER, Accelerator, Agent, Guest, GuestFile, GuestReader, GuestSpec, GuestWriter, MemoryFile,
     Wanted, find_program, qemu, shell, this_program,
 };
+pub use image::Image;
 pub use kernel::{Kernel, KernelSource};
 pub use key::Key;
 pub use modules::Modules;

@@ -15,7 +15,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use explode_ramdisk::{Flags, RamDisk, Storage};
+use explode_ramdisk::{BLOCK_BYTES, Flags, RamDisk, SECTOR_BYTES, SECTORS_PER_BLOCK, Storage};
 use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation, digest};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Fault, Stack};
@@ -40,10 +40,6 @@ const READABLE: &str = "readable";
 /// With one disk pulled out the blocks hold the same.
 const REDUNDANT: &str = "redundant";
 
-const SECTORS: u64 = 8;
-const SECTOR: usize = 512;
-const BLOCK: usize = 4096;
-
 /// The versions that a block may hold, oldest first: the number of the mutate that has written it.
 type Versions = Vec<u32>;
 
@@ -67,7 +63,7 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 
 /// What a block of this version holds: its number, all over.
 fn contents(version: u32) -> Vec<u8> {
-    version.to_le_bytes().repeat(BLOCK / 4)
+    version.to_le_bytes().repeat(BLOCK_BYTES / 4)
 }
 
 /// The version that bytes begin with.
@@ -76,8 +72,8 @@ fn version(bytes: &[u8]) -> u32 {
 }
 
 fn read(disk: &RamDisk, block: usize) -> Option<Vec<u8>> {
-    let mut bytes = vec![0; BLOCK];
-    disk.try_read(block as u64 * SECTORS, &mut bytes).ok().map(|()| bytes)
+    let mut bytes = vec![0; BLOCK_BYTES];
+    disk.try_read(block as u64 * SECTORS_PER_BLOCK, &mut bytes).ok().map(|()| bytes)
 }
 
 /// What cannot be read of the devices below.
@@ -94,8 +90,10 @@ fn bad(storage: &Storage, devices: u32) -> Bad {
     (0..devices)
         .flat_map(|dev| storage.unreadable(dev))
         .for_each(|sector| *disks.entry(sector).or_default() += 1);
-    let lost =
-        disks.iter().filter(|(_, disks)| **disks >= devices.min(2)).map(|(sector, _)| sector / SECTORS);
+    let lost = disks
+        .iter()
+        .filter(|(_, disks)| **disks >= devices.min(2))
+        .map(|(sector, _)| sector / SECTORS_PER_BLOCK);
     let places = lost.collect::<BTreeSet<u64>>().len();
     Bad { any: !disks.is_empty(), most_lost: places * devices.saturating_sub(1).max(1) as usize }
 }
@@ -109,8 +107,8 @@ fn read_twice(disk: &RamDisk, block: usize, versions: &Versions) -> Result<Optio
         return Err(Violation::new(Verdict::Corrupt, AGREE, message));
     }
     let is_version =
-        |sector: &[u8]| sector[4..] == sector[..SECTOR - 4] && versions.contains(&version(sector));
-    match first.chunks(SECTOR).find(|sector| !is_version(sector)) {
+        |sector: &[u8]| sector[4..] == sector[..SECTOR_BYTES - 4] && versions.contains(&version(sector));
+    match first.chunks(SECTOR_BYTES).find(|sector| !is_version(sector)) {
         None => Ok(Some(first)),
         Some(sector) => {
             let found = version(sector);
@@ -139,7 +137,7 @@ impl Checker for Blocks {
     fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
         let disk = stack.disk()?;
         let blocks = self.after.len() as u64;
-        if disk.sectors() < blocks * SECTORS {
+        if disk.sectors() < blocks * SECTORS_PER_BLOCK {
             return Err(Fault::new(format!(
                 "{blocks} blocks do not fit; the disk has {} sectors",
                 disk.sectors()
@@ -161,7 +159,7 @@ impl Checker for Blocks {
         match step.checked_sub(blocks) {
             None => {
                 self.after[step].push(self.steps);
-                disk.write(step as u64 * SECTORS, &contents(self.steps), Flags::NONE);
+                disk.write(step as u64 * SECTORS_PER_BLOCK, &contents(self.steps), Flags::NONE);
             }
             Some(0) => {
                 self.after.iter_mut().for_each(|versions| drop(versions.drain(..versions.len() - 1)));
@@ -203,7 +201,7 @@ impl Checker for Blocks {
         }
         if bad.any {
             for (block, bytes) in found.iter().enumerate() {
-                disk.write(block as u64 * SECTORS, bytes, Flags::NONE);
+                disk.write(block as u64 * SECTORS_PER_BLOCK, bytes, Flags::NONE);
             }
         }
         storage.pull_out(self.fails);

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use explode_ramdisk::{Flags, Payload, RamDisk};
+use explode_ramdisk::{Flags, Payload, RamDisk, SECTOR_BYTES};
 use explode_runtime::recover::Fault;
 use nix::errno::Errno;
 
@@ -20,8 +20,7 @@ use crate::engine::{Durability, EngineError};
 /// Bytes of a block.
 pub const BLOCK: usize = 4096;
 /// Sectors of a block.
-pub const SECTORS: u64 = 8;
-const SECTOR: usize = 512;
+pub const SECTORS: u64 = (BLOCK / SECTOR_BYTES) as u64;
 const COMMIT: &[u8] = b"commit";
 
 /// The contents of a block.
@@ -175,9 +174,9 @@ impl PageJournal {
         match self.moved.get(&block) {
             Some(page) => buf.copy_from_slice(&page[at..at + buf.len()]),
             None => {
-                let mut sector = [0; SECTOR];
-                self.disk.try_read(block * SECTORS + (at / SECTOR) as u64, &mut sector)?;
-                buf.copy_from_slice(&sector[at % SECTOR..at % SECTOR + buf.len()]);
+                let mut sector = [0; SECTOR_BYTES];
+                self.disk.try_read(block * SECTORS + (at / SECTOR_BYTES) as u64, &mut sector)?;
+                buf.copy_from_slice(&sector[at % SECTOR_BYTES..at % SECTOR_BYTES + buf.len()]);
             }
         }
         Ok(())
@@ -205,7 +204,7 @@ impl PageJournal {
             preflush: !matches!(self.bug, Bug::NoPreflush | Bug::NoWait),
         };
         let mut sector = frame(self.sequence + 1, COMMIT);
-        sector.resize(SECTOR, 0);
+        sector.resize(SECTOR_BYTES, 0);
         self.disk.write((self.head + 1 + pages.len() as u64) * SECTORS, &sector, flags);
         self.head += pages.len() as u64 + 2;
         self.sequence += 1;
@@ -312,7 +311,7 @@ impl PageJournal {
 
     fn write_header(&self) {
         let mut header = frame(self.sequence, &self.note.to_le_bytes());
-        header.resize(SECTOR, 0);
+        header.resize(SECTOR_BYTES, 0);
         if self.bug == Bug::TornHeader {
             header.resize(BLOCK, 0);
             header = header.repeat(2);

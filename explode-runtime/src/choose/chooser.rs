@@ -115,13 +115,7 @@ impl Chooser {
             None => fallback(point),
         };
         assert!(value < point.options, "answer {value} of {} options at {}", point.options, point.label);
-        self.made.push(Choice {
-            kind: point.kind,
-            options: point.options,
-            value,
-            name: point.names.get(value as usize).cloned(),
-            label: point.label.clone(),
-        });
+        self.made.push(Choice::of(point, value));
         value
     }
 

@@ -187,6 +187,19 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// The answer to a point.
+    pub fn of(point: &Point<'_>, value: u32) -> Choice {
+        let Point { kind, options, names, label, .. } = point;
+        let name = names.get(value as usize).cloned();
+        Choice { kind: *kind, options: *options, value, name, label: label.clone() }
+    }
+
+    /// Its point, as far as it says what that was.
+    pub fn point(&self) -> Point<'static> {
+        let Choice { kind, options, label, .. } = self;
+        Point { kind: *kind, options: *options, names: &[], weights: &[], label: label.clone() }
+    }
+
     /// The place of its value among those of its point, in the order in which they are tried: 0 is what happens if nobody wants
     /// anything else. Of a function of the kernel that is to run normally, not to fail.
     pub fn rank(&self) -> u32 {

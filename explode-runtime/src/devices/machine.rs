@@ -23,6 +23,7 @@ use super::issuers::Issuers;
 use super::kernel::{Completes, DiskModel};
 use super::left::Left;
 use super::log::{Reader, Record};
+use super::packages::{IMAGE_FILE, Packages};
 use super::rdd::RddDisk;
 use super::write_back;
 use crate::calls::{self, Call, Stores};
@@ -48,6 +49,8 @@ pub struct Machine {
     turns: bool,
     /// The disks that are to be taken out of the kernel; none in a guest, which is thrown away.
     left: Option<RefCell<Left>>,
+    /// What its programs are from.
+    packages: Packages,
     /// What makes this machine unfit for further runs: something that could not be unmounted.
     stuck: RefCell<Option<String>>,
 }
@@ -103,6 +106,8 @@ impl Machine {
         let ekm = Ekm::open().map_err(|error| missing(ekm::PATH, error))?;
         let set_up = ekm.freeze_clock(NOW).and_then(|()| ekm.record(true));
         set_up.map_err(|fault| RunError::Broken(fault.to_string()))?;
+        let packages = Packages::here()
+            .map_err(|error| RunError::Broken(format!("{IMAGE_FILE} cannot be read: {error}")))?;
         let left = if turns { None } else { Some(RefCell::new(cleared(&control)?)) };
         Ok(Machine {
             control,
@@ -111,6 +116,7 @@ impl Machine {
             crash: RefCell::default(),
             turns,
             left,
+            packages,
             stuck: RefCell::default(),
         })
     }
@@ -118,6 +124,11 @@ impl Machine {
     /// Do its tasks take turns?
     pub(super) fn takes_turns(&self) -> bool {
         self.turns
+    }
+
+    /// What its programs are from.
+    pub(super) fn packages(&self) -> &Packages {
+        &self.packages
     }
 
     /// Something could not be put to rest: its disks must not be touched any more.

@@ -15,6 +15,7 @@ mod left;
 mod log;
 mod machine;
 mod map;
+mod packages;
 mod plain;
 mod probes;
 mod rdd;
@@ -23,6 +24,7 @@ mod turns;
 mod write_back;
 
 use std::ops::Range;
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use explode_ramdisk::{Event, Image, Read, ReadFault, Recording, Storage};
@@ -34,6 +36,7 @@ use crate::run::{Mode, RunError};
 pub use kernel::{Completes, DiskModel, KernelDisks};
 pub use left::remove_left;
 pub use machine::{Machine, NOW};
+pub use packages::{IMAGE, IMAGE_FILE};
 pub use plain::PlainDisk;
 pub use threads::find_thread;
 pub use turns::let_others_finish;
@@ -104,6 +107,14 @@ impl Lab {
             let checked = turns::check_thread(*pid, takes_turns);
             checked.map_err(|why| Fault::new(why).blame(Blame::Tool).of(layer))
         })
+    }
+
+    /// The versions of what these programs are from, as far as they are known here, and of the guest's image; by name.
+    pub(crate) fn versions(&self, programs: &[PathBuf]) -> Vec<(String, String)> {
+        match self {
+            Lab::Mem => Vec::new(),
+            Lab::Kernel(machine) => machine.packages().versions(programs),
+        }
     }
 
     /// Devices that hold `image`, with an empty log. `seed` decides what the kernel's random numbers are.

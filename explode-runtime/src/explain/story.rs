@@ -8,6 +8,7 @@ use super::probe::{PromiseLine, Standing};
 use super::reach::{Failure, Reached, reach};
 use crate::check::Violation;
 use crate::choose::Choice;
+use crate::devices::IMAGE;
 use crate::run::{Remote, RunError};
 use crate::script::FailedStep;
 use crate::trace::Trace;
@@ -91,13 +92,32 @@ pub fn story(remote: &mut Remote<'_>, trace: &Trace, bounds: Bounds) -> Result<S
     Ok(Story { trace: trace.clone(), retold: Ok(retold) })
 }
 
+/// The image is told apart by its packages: it has many more than those that the stack uses.
 fn differences(
     recorded: &BTreeMap<String, String>,
     now: &BTreeMap<String, String>,
 ) -> Vec<(String, String, String)> {
     let differs = |(name, version): (&String, &String)| {
-        let now = now.get(name).filter(|now| *now != version)?;
+        let now = now.get(name).filter(|now| *now != version && name != IMAGE)?;
         Some((name.clone(), version.clone(), now.clone()))
     };
     recorded.iter().filter_map(differs).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_that_differ_are_told_and_the_image_is_not() {
+        let versions = |tools: &str, image: &str| {
+            let all = [("e2fsprogs", tools), ("image", image), ("linux", "6.12")];
+            all.map(|(name, version)| (name.to_owned(), version.to_owned())).into()
+        };
+        assert!(differences(&versions("1.47", "a"), &versions("1.47", "b")).is_empty());
+        let [name, then, now] = ["e2fsprogs", "1.47", "1.48"].map(str::to_owned);
+        assert_eq!(differences(&versions(&then, "a"), &versions(&now, "b")), [(name, then, now)]);
+        // An older trace says less.
+        assert!(differences(&BTreeMap::new(), &versions("1.47", "a")).is_empty());
+    }
 }

@@ -8,12 +8,9 @@ use super::probe::{Happened, Moment, Pending};
 use super::story::{Retold, Story};
 use crate::choose::Choice;
 use crate::recover::Layer;
+use crate::report::{detail_line, status_line};
 use crate::script::FailedStep;
 
-/// Columns of the status word.
-const WORD: usize = 12;
-/// Columns before the text of a detail.
-const DETAIL: usize = WORD + 11;
 /// Of more events the first are left out.
 const EVENTS: usize = 40;
 
@@ -128,13 +125,11 @@ struct Text(Vec<String>);
 
 impl Text {
     fn word(&mut self, word: &str, text: &str) {
-        let text = text.replace('\n', &format!("\n{:WORD$} ", ""));
-        self.0.push(format!("{word:>WORD$} {text}"));
+        self.0.push(status_line(word, text));
     }
 
     fn detail(&mut self, word: &str, text: &str) {
-        let text = text.replace('\n', &format!("\n{:DETAIL$}", ""));
-        self.0.push(format!("{:WORD$} {word:<9} {text}", ""));
+        self.0.push(detail_line(word, text));
     }
 
     /// Each mutate with what was chosen, and the step of it that has failed; or all choices, if it is not known which belong together.

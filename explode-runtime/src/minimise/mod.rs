@@ -117,6 +117,8 @@ fn smaller(bench: &Bench<'_, '_>, old: &Trace, failure: &Failure) -> Trace {
     if let Some(started) = bench.started() {
         trace.versions.clone_from(&started.origin.versions);
         trace.pristine.clone_from(&started.origin.pristine);
+        trace.stack.clone_from(&started.origin.stack);
+        trace.checker_defaults.clone_from(&started.origin.checker_defaults);
     }
     let failing = &failure.failing;
     trace.choices = failing.choices.concat();

@@ -285,6 +285,11 @@ pub trait Component {
         None
     }
 
+    /// The programs of others that it runs, by path. A guest's image knows of which package they are, and a run tells its version.
+    fn programs(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
     /// What a check of its system costs without us, if it can be said.
     fn floor(&self) -> Option<Floor> {
         None

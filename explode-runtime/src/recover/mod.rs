@@ -8,10 +8,12 @@ mod component;
 mod panics;
 mod plain;
 pub mod simfiles;
+mod spec;
 mod stack;
 
 pub use component::{Below, Blame, Component, Fault, Floor, Paths, Recovery, Surface};
 pub use panics::caught;
 pub(crate) use panics::words as panic_words;
 pub use plain::{Plain, PlainFileSystem};
-pub use stack::{Layer, Stack, StackSpec};
+pub use spec::{Layer, StackSpec};
+pub use stack::Stack;

@@ -9,84 +9,18 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use explode_ramdisk::{Files, Image, RamDisk};
-use serde::{Deserialize, Serialize};
 
 use super::component::{Below, Blame, Component, Fault, Floor, Paths, Recovery, Surface};
 use super::plain::{Plain, PlainFileSystem};
+use super::spec::StackSpec;
 use crate::between::Between;
 use crate::check::{Failure, Profile, Verdict, Violation};
 use crate::devices::{Devices, Side};
 use crate::failures::Failures;
 use crate::media::{Media, Medium, Site};
-use crate::run::{Options, Registry, Stage, UsageError};
+use crate::run::{Registry, Stage, UsageError};
 use crate::script::CallLog;
-use crate::shell;
 use crate::writeset::Rules;
-
-/// One component of a stack, as a user names it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Layer {
-    /// Its name in this stack.
-    pub name: String,
-    /// Which component it is.
-    #[serde(rename = "use")]
-    pub component: String,
-    /// The names of the layers that it stands on.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub children: Vec<String>,
-    /// Its options.
-    #[serde(default, skip_serializing_if = "Options::is_empty")]
-    pub options: Options,
-}
-
-/// Of an option whose text has more bytes a line shows only that it is there.
-const LONG: usize = 32;
-
-impl Layer {
-    /// Its name with its options, for a line that a person reads: of long texts only that they are there, and of a layer made of
-    /// commands the name alone, for they stand in the stack file, and in each trace.
-    pub fn shown(&self) -> String {
-        if self.component == shell::COMPONENT.name || self.options.is_empty() {
-            return self.name.clone();
-        }
-        let short = |text: String| if text.len() > LONG { "...".to_owned() } else { text };
-        let options: Vec<String> =
-            self.options.iter().map(|(name, value)| format!("{name}={}", short(value.to_string()))).collect();
-        format!("{}({})", self.name, options.join(", "))
-    }
-}
-
-/// A stack's description, bottom first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct StackSpec(pub Vec<Layer>);
-
-impl StackSpec {
-    /// Puts a component on top of what is there.
-    #[must_use = "this returns the taller stack"]
-    pub fn plug(mut self, component: &str, options: Options) -> StackSpec {
-        let children = self.0.last().map(|below| below.name.clone()).into_iter().collect();
-        let component = component.to_owned();
-        self.0.push(Layer { name: component.clone(), component, children, options });
-        self
-    }
-
-    /// Does it stand on a private folder, where shell commands run in process?
-    pub fn is_on_folder(&self) -> bool {
-        self.0.iter().any(|layer| layer.component == shell::FOLDER.name)
-    }
-
-    /// The names of the layers, bottom first.
-    pub fn names(&self) -> Vec<&str> {
-        self.0.iter().map(|layer| layer.name.as_str()).collect()
-    }
-
-    /// Which components they are, bottom first.
-    pub fn components(&self) -> Vec<&str> {
-        self.0.iter().map(|layer| layer.component.as_str()).collect()
-    }
-}
 
 /// A stack on some devices.
 pub struct Stack {
@@ -329,6 +263,11 @@ impl Stack {
         self.levels.iter().filter_map(|level| level.component.version()).collect()
     }
 
+    /// The programs that its layers run, by path.
+    pub(crate) fn programs(&self) -> Vec<PathBuf> {
+        self.levels.iter().flat_map(|level| level.component.programs()).collect()
+    }
+
     /// Has it a leaf that may go bad?
     pub(crate) fn may_go_bad(&self) -> bool {
         self.levels.iter().any(|level| !level.component.media().is_sound())
@@ -544,24 +483,7 @@ fn last_segment(name: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{Layer, last_segment};
-    use crate::run::Options;
-    use crate::shell;
-
-    #[test]
-    fn a_layer_is_shown_with_its_short_options() {
-        let layer = |component: &str, options: Options| Layer {
-            name: "db".to_owned(),
-            component: component.to_owned(),
-            children: Vec::new(),
-            options,
-        };
-        assert_eq!(layer("sqlite", Options::none()).shown(), "db");
-        let (long, short) = ("x".repeat(33), "x".repeat(32));
-        let options = Options::none().with("schema", long.as_str()).with("mode", short.as_str());
-        assert_eq!(layer("sqlite", options.clone()).shown(), format!("db(mode={short}, schema=...)"));
-        assert_eq!(layer(shell::COMPONENT.name, options).shown(), "db");
-    }
+    use super::last_segment;
 
     #[test]
     fn a_type_is_told_without_its_modules() {

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::layout::{WORD, detail_line, status_line};
 use super::message::{Finding, Message, RunInfo, Summary};
 use super::progress::{Sparse, plural, progress_text};
 use crate::recover::Layer;
@@ -21,11 +22,6 @@ pub struct Human<W> {
     /// When progress is told.
     sparse: Sparse,
 }
-
-/// Columns of the status word.
-const WORD: usize = 12;
-/// Columns before the text of a detail.
-const DETAIL: usize = WORD + 11;
 
 #[derive(Clone, Copy)]
 enum Colour {
@@ -185,16 +181,16 @@ impl<W: Write> Human<W> {
     }
 
     fn detail(&mut self, word: &str, text: &str) -> io::Result<()> {
-        let text = text.replace('\n', &format!("\n{:DETAIL$}", ""));
-        writeln!(self.out, "{:WORD$} {word:<9} {text}", "")
+        writeln!(self.out, "{}", detail_line(word, text))
     }
 
     fn line(&mut self, word: &str, colour: Colour, text: &str) -> io::Result<()> {
-        let text = text.replace('\n', &format!("\n{:WORD$} ", ""));
+        let line = status_line(word, text);
         if self.colour && !matches!(colour, Colour::Plain) {
-            writeln!(self.out, "\x1b[1;{}m{word:>WORD$}\x1b[0m {text}", colour as u8)
+            let (word, text) = line.split_at(WORD.max(word.len()));
+            writeln!(self.out, "\x1b[1;{}m{word}\x1b[0m{text}", colour as u8)
         } else {
-            writeln!(self.out, "{word:>WORD$} {text}")
+            writeln!(self.out, "{line}")
         }
     }
 }

@@ -39,12 +39,15 @@ pub struct RunInfo {
     pub mode: Mode,
     /// The seed, which is in `options` too.
     pub seed: u64,
-    /// The stack, bottom first.
+    /// The stack, bottom first, with what holds for the options that were not given.
     pub stack: StackSpec,
     /// The checker's name.
     pub checker: String,
-    /// The checker's options.
+    /// The checker's options, as they were given.
     pub checker_options: Options,
+    /// What holds for those that were not.
+    #[serde(default, skip_serializing_if = "Options::is_empty")]
+    pub checker_defaults: Options,
     /// The effective options.
     pub options: Settings,
     /// Versions of what decides the result.

@@ -1,6 +1,7 @@
 //! The rows and columns of `explode matrix`: systems by name, and what is asked of each.
 
-use super::options::{OptionValue, Options};
+use super::option_value::OptionValue;
+use super::options::Options;
 use super::plan::Bounds;
 use crate::recover::StackSpec;
 

@@ -78,7 +78,7 @@ impl<'a, 'p> Hearing<'a, 'p> {
 
 impl Listener for Hearing<'_, '_> {
     fn fallback(&mut self, point: &Point<'_>) -> u32 {
-        let Point { kind, options, names, label, .. } = point;
+        let Point { kind, options, label, .. } = point;
         let index = self.answered;
         self.answered += 1;
         if let Some(known) = self.answers.get(index)
@@ -93,8 +93,7 @@ impl Listener for Hearing<'_, '_> {
             _ if kind.is_made_elsewhere() => 0,
             _ => self.strategy.fallback(point),
         };
-        let name = names.get(value as usize).cloned();
-        self.answers.push(Choice { kind: *kind, options: *options, value, name, label: label.clone() });
+        self.answers.push(Choice::of(point, value));
         value
     }
 

@@ -12,6 +12,7 @@ mod grid;
 mod hearing;
 mod journal;
 mod memory;
+mod option_value;
 mod options;
 mod plan;
 mod registry;
@@ -32,7 +33,8 @@ pub use explore::{explore, explore_by};
 pub use folder::{Claim, RunFolder, durable_file, durable_write, fresh_folder, make_folder};
 pub use grid::{Question, System};
 pub use journal::{History, JournalError};
-pub use options::{OptionDef, OptionValue, Options, UsageError};
+pub use option_value::OptionValue;
+pub use options::{OptionDef, Options, UsageError, with_defaults};
 pub use plan::{Bounds, Mode, Plan, Settings, check_budget, check_deadline};
 pub use registry::{Absent, CheckerDef, ComponentDef, Registry, Target};
 pub use scouts::{Scouts, WithCrew};
@@ -40,8 +42,9 @@ pub(crate) use seen::ByKey;
 pub use supervise::{Keep, Supervisor};
 pub use tell::{Audience, Local};
 pub use unit::{Early, Ended, ErrorFound, Place, Runner, SoFar, Way, Work};
+pub(crate) use worker::as_json;
 pub use worker::{
-    Body, Crew, Death, Ended as WorkerEnded, Failed, FrameReader, InThread, Known, Listener, Order, Outcome,
-    Page, Past, Remote, Said, Scouted, Snapshot, Spawn, Stage, StartError, Started, Step, StepName, ToWorker,
-    UnitEnd, encode, serve, spawn_thread,
+    Body, Crew, Death, Failed, FrameReader, InThread, Known, Listener, Order, Outcome, Page, Past, Remote,
+    Said, Scouted, Snapshot, Spawn, Stage, StartError, Started, Step, StepName, ToWorker, UnitEnd,
+    WorkerEnded, encode, serve, spawn_thread,
 };

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::RunError;
-use super::options::{Options, UsageError};
+use super::options::{Options, UsageError, with_defaults};
 use super::registry::{Registry, Target};
 use crate::explore::{Dfs, Exhaust, FromPrefix, Pct, Prefix, Random, Strategy, StrategyName, Weighted};
 use crate::recover::StackSpec;
@@ -140,6 +140,7 @@ pub struct Plan {
     /// The checker's name.
     pub checker: String,
     /// The checker's options.
+    #[serde(with = "with_defaults")]
     pub checker_options: Options,
     /// How.
     pub settings: Settings,
@@ -238,6 +239,7 @@ impl Plan {
         let mut missing = None;
         for (index, layer) in self.stack.0.iter().enumerate() {
             let def = registry.component(&layer.component)?;
+            layer.options.defaults().check(def.name, def.options)?;
             def.make(&layer.options)?;
             let is_commands = def.name == shell::COMPONENT.name;
             let on_folder = is_commands && self.mode == Mode::Mem && self.stack.is_on_folder();
@@ -258,7 +260,9 @@ impl Plan {
                 );
             }
         }
-        registry.checker_of(self)?.make(&self.checker_options)?;
+        let def = registry.checker_of(self)?;
+        self.checker_options.defaults().check(def.name, def.options)?;
+        def.make(&self.checker_options)?;
         let name = &self.checker;
         if self.stack.is_on_folder() && !self.has_command_checker() {
             let text = format!("checker '{name}' cannot run on 'folder', where only shell commands do");
@@ -273,6 +277,19 @@ impl Plan {
             });
         }
         missing.map_or(Ok(()), |what| Err(RunError::Missing(what)))
+    }
+
+    /// The same, with the effective values of all options of its components and its checker.
+    ///
+    /// # Errors
+    /// A name that is not there.
+    pub fn completed(&self, registry: &Registry) -> Result<Plan, UsageError> {
+        let mut plan = self.clone();
+        for layer in &mut plan.stack.0 {
+            layer.options = registry.component(&layer.component)?.completed(&layer.options);
+        }
+        plan.checker_options = registry.checker_of(self)?.completed(&self.checker_options);
+        Ok(plan)
     }
 
     /// Is its checker made of shell commands? Then they are the checker's options.

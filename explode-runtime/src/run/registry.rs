@@ -165,6 +165,11 @@ impl ComponentDef {
         options.check(self.name, self.options)?;
         (self.build)(options)
     }
+
+    /// These options, and the effective values of all others.
+    pub fn completed(&self, options: &Options) -> Options {
+        options.completed(self.options, |options| (self.build)(options).is_ok())
+    }
 }
 
 impl CheckerDef {
@@ -172,6 +177,11 @@ impl CheckerDef {
     pub fn make(&self, options: &Options) -> Result<Box<dyn Checker>, UsageError> {
         options.check(self.name, self.options)?;
         (self.build)(options)
+    }
+
+    /// These options, and the effective values of all others.
+    pub fn completed(&self, options: &Options) -> Options {
+        options.completed(self.options, |options| (self.build)(options).is_ok())
     }
 }
 

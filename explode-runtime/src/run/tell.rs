@@ -1,6 +1,5 @@
 //! Who hears of a run: every message goes to whoever listens, and to the run folder; traces are kept, and confirmed.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
@@ -176,9 +175,10 @@ pub(super) fn run_info(plan: &Plan, started: &Started, out: &Path) -> RunInfo {
         target: plan.target.clone(),
         mode: plan.mode,
         seed: plan.settings.seed,
-        stack: plan.stack.clone(),
+        stack: started.origin.stack.clone(),
         checker: plan.checker.clone(),
         checker_options: plan.checker_options.clone(),
+        checker_defaults: started.origin.checker_defaults.clone(),
         options: plan.settings.clone(),
         versions: started.origin.versions.clone(),
         hides: started.hides.clone(),
@@ -187,10 +187,4 @@ pub(super) fn run_info(plan: &Plan, started: &Started, out: &Path) -> RunInfo {
         not_skipping: started.not_skipping.clone(),
         out: out.display().to_string(),
     }
-}
-
-/// Versions of what decides a result: this program, and what the components say of theirs.
-pub(super) fn versions(components: Vec<(&'static str, String)>) -> BTreeMap<String, String> {
-    let ours = ("explode", env!("CARGO_PKG_VERSION").to_owned());
-    components.into_iter().chain([ours]).map(|(name, version)| (name.to_owned(), version)).collect()
 }

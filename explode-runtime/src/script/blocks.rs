@@ -5,13 +5,12 @@ use std::io::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use explode_ramdisk::SECTOR_BYTES;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::evidence::Block;
 
-/// Bytes of a sector.
-const SECTOR: usize = 512;
 /// So many equal bytes are worth a place of their own.
 const GAP: u64 = 48;
 /// Places on a line.
@@ -36,12 +35,12 @@ pub(super) fn lines(blocks: &[Block], before: &dyn Fn(u64) -> Option<Vec<u8>>) -
     let mut runs: Vec<Run> = Vec::new();
     for (number, bytes) in blocks {
         let before = before(*number).unwrap_or_else(|| vec![0; bytes.len()]);
-        let sectors = bytes.chunks(SECTOR).zip(before.chunks(SECTOR));
-        for (sector, (now, before)) in (number * (bytes.len() / SECTOR) as u64..).zip(sectors) {
+        let sectors = bytes.chunks(SECTOR_BYTES).zip(before.chunks(SECTOR_BYTES));
+        for (sector, (now, before)) in (number * (bytes.len() / SECTOR_BYTES) as u64..).zip(sectors) {
             if now != before && now.iter().all(|byte| *byte == now[0]) {
                 fill(&mut filled, now[0], sector);
             } else {
-                differing(now, before, sector * SECTOR as u64, &mut runs);
+                differing(now, before, sector * SECTOR_BYTES as u64, &mut runs);
             }
         }
     }

@@ -1,10 +1,9 @@
 //! What is said of each block of the crash disk: which writes it is, and what became of them.
 
+use explode_ramdisk::SECTORS_PER_BLOCK;
+
 use super::evidence::Block;
 use crate::explain::probe::{Moment, Pending};
-
-/// Sectors of a block.
-const SECTORS: u64 = 8;
 
 /// The pending writes at the last crash.
 pub(super) struct Notes<'a> {
@@ -29,7 +28,8 @@ impl Notes<'_> {
     pub fn lost_elsewhere(&self, crash: &[Block], other: &[Block]) -> Vec<String> {
         let told = |range: &Pending| {
             let blocks = crash.iter().chain(other);
-            let mut blocks = blocks.map(|block| (block.0 * SECTORS, (block.0 + 1) * SECTORS));
+            let mut blocks =
+                blocks.map(|block| (block.0 * SECTORS_PER_BLOCK, (block.0 + 1) * SECTORS_PER_BLOCK));
             range.sectors.iter().all(|(at, len)| blocks.any(|(first, end)| *at < end && at + len > first))
         };
         let ranges = self.moments.last().into_iter().flat_map(|moment| &moment.ranges);
@@ -39,7 +39,7 @@ impl Notes<'_> {
     }
 
     fn ranges(&self, block: u64) -> Vec<&Pending> {
-        let (first, end) = (block * SECTORS, (block + 1) * SECTORS);
+        let (first, end) = (block * SECTORS_PER_BLOCK, (block + 1) * SECTORS_PER_BLOCK);
         let touches = |range: &&Pending| range.sectors.iter().any(|(at, len)| *at < end && at + len > first);
         self.moments.last().into_iter().flat_map(|moment| &moment.ranges).filter(touches).collect()
     }
@@ -54,7 +54,7 @@ impl Notes<'_> {
 
 /// The sectors of some blocks in a row.
 pub(super) fn sectors(first: u64, count: u64) -> String {
-    format!("Sectors {} to {}", first * SECTORS, (first + count) * SECTORS - 1)
+    format!("Sectors {} to {}", first * SECTORS_PER_BLOCK, (first + count) * SECTORS_PER_BLOCK - 1)
 }
 
 fn state(range: &Pending) -> String {

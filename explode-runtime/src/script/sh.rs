@@ -5,6 +5,7 @@ use super::data::Data;
 use super::steps::comment;
 use super::{demands, steps, word};
 use crate::crash::Epoch;
+use crate::devices::IMAGE;
 use crate::recover::PlainFileSystem;
 use crate::report::quoted;
 
@@ -83,7 +84,9 @@ impl Case {
     /// What it shows.
     pub(super) fn head(&self) -> String {
         let Case { trace, violation, promise, .. } = self;
-        let found = trace.versions.iter().map(|(name, version)| format!("{name} {version}"));
+        // The hash of an image says nothing without explode.
+        let found = trace.versions.iter().filter(|(name, _)| *name != IMAGE);
+        let found = found.map(|(name, version)| format!("{name} {version}"));
         let found: Vec<String> = found.collect();
         let mut text = format!(
             "{}: {}: {}\nFound by {} on {} ({}).",

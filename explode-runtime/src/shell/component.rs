@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::command::{Out, run};
 use super::placeholders::fill_component;
 use super::private::Private;
+use super::programs::of_text;
 use crate::recover::{Below, Blame, Component, Fault, Paths, Recovery};
 use crate::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 
@@ -95,6 +96,12 @@ impl CommandComponent {
     }
 }
 
+/// Where a program is, if the shell finds it.
+fn found(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.exists())
+}
+
 /// An empty folder.
 fn new_home(below: &Below<'_>) -> std::io::Result<Home> {
     if below.devices.kernel().is_none() {
@@ -167,6 +174,12 @@ impl Component for CommandComponent {
 
     fn path(&self) -> Option<PathBuf> {
         self.home.as_ref().filter(|_| self.mounted).map(|home| home.path().to_owned())
+    }
+
+    fn programs(&self) -> Vec<PathBuf> {
+        let Commands { init, mount, unmount, recover, threads, recover_ok: _ } = &self.commands;
+        let commands = [init, mount, unmount, recover, threads].into_iter().flatten();
+        commands.flat_map(|command| of_text(command)).filter_map(|program| found(&program.name)).collect()
     }
 
     /// Who knows what its commands look at.

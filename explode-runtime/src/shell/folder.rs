@@ -2,7 +2,7 @@
 //!
 //! It knows soft crashes only: a crash disk is a copy of the folder at that instant. The folder is kept as an archive on a simulated
 //! disk, which is brought up to date when the stack settles and when it is unmounted, so a restart, a crash disk and a trace are what
-//! they are everywhere else. Modes, names, links and contents count; times and owners do not.
+//! they are everywhere else. What differs is written block by block; the length of the archive stands in the first block. Modes, names, links and contents count; times and owners do not.
 
 use std::cell::RefCell;
 use std::fs;
@@ -10,7 +10,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use explode_ramdisk::{Flags, RamDisk};
+use explode_ramdisk::{BLOCK_BYTES, Flags, RamDisk, SECTORS_PER_BLOCK};
 
 use super::private::Private;
 use crate::recover::{Below, Blame, Component, Fault};
@@ -26,9 +26,6 @@ pub const DEF: ComponentDef = ComponentDef {
     build,
 };
 
-/// What is compared and written as a whole; the length of the archive stands in the first of these.
-const BLOCK_BYTES: usize = 4096;
-const SECTORS_PER_BLOCK: u64 = 8;
 /// The simulated disk has room for this much, in bytes; an archive needs a little more than what is in the folder.
 const ROOM_BYTES: u64 = 1 << 30;
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::origin::Origin;
 use crate::check::Verdict;
 use crate::choose::Choice;
 use crate::crash::{Epoch, Kept, names};
@@ -28,12 +29,15 @@ pub struct Trace {
     /// Where it ran.
     #[serde(rename = "in")]
     pub mode: Mode,
-    /// The stack, bottom first.
+    /// The stack, bottom first, with what holds for the options that were not given.
     pub stack: StackSpec,
     /// The checker's name.
     pub checker: String,
-    /// The checker's options.
+    /// The checker's options, as they were given.
     pub checker_options: Options,
+    /// What holds for those that were not.
+    #[serde(default, skip_serializing_if = "Options::is_empty")]
+    pub checker_defaults: Options,
     /// The effective options of the run, its seed included.
     pub options: Settings,
     /// The identity of the pristine disks, 32 hexadecimal digits; the stack's description makes them anew.
@@ -69,15 +73,6 @@ pub struct Trace {
     pub by_design: bool,
     /// What was expected and what was found.
     pub message: String,
-}
-
-/// What a run began with, as far as its plan does not say it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
-    /// Versions of the systems checked, by name, and this program's.
-    pub versions: BTreeMap<String, String>,
-    /// The identity of the pristine disks.
-    pub pristine: String,
 }
 
 /// A crash disk, as what it has kept of the write set.
@@ -119,9 +114,10 @@ impl Trace {
             versions: origin.versions.clone(),
             target: plan.target.clone(),
             mode: plan.mode,
-            stack: plan.stack.clone(),
+            stack: origin.stack.clone(),
             checker: plan.checker.clone(),
             checker_options: plan.checker_options.clone(),
+            checker_defaults: origin.checker_defaults.clone(),
             options: plan.settings.clone(),
             pristine: origin.pristine.clone(),
             choices: way.choices.clone(),
@@ -208,14 +204,14 @@ impl Trace {
         text
     }
 
-    /// The plan that it was found with.
+    /// The plan that it was found with; a default is what it was then.
     pub fn plan(&self) -> Plan {
         Plan {
             target: self.target.clone(),
             mode: self.mode,
             stack: self.stack.clone(),
             checker: self.checker.clone(),
-            checker_options: self.checker_options.clone(),
+            checker_options: self.checker_options.clone().with_defaults(self.checker_defaults.clone()),
             settings: self.options.clone(),
         }
     }

@@ -5,12 +5,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use explode_ramdisk::{BLOCK_BYTES, Block, Identity, Payload, SECTOR_BYTES, sector_identity};
+use explode_ramdisk::{
+    BLOCK_BYTES, Block, Identity, Payload, SECTOR_BYTES, SECTORS_PER_BLOCK, sector_identity,
+};
 use rangemap::RangeSet;
 
 use super::{Atom, Rules};
-
-const SECTORS_PER_BLOCK: u64 = (BLOCK_BYTES / SECTOR_BYTES) as u64;
 
 /// One pending piece of a device, and what has happened to it.
 #[derive(Clone, Debug)]

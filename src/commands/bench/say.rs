@@ -1,5 +1,6 @@
 //! How measurements are told.
 
+use explode_runtime::report::status_line;
 use explode_runtime::run::{BenchReport, Restore, Tracing};
 use serde_json::{Value, json};
 
@@ -38,7 +39,7 @@ pub fn text(measured: &Measured<'_>) -> Vec<String> {
         Measured::Checks(variant, report, host_seconds) => checks(variant, report, *host_seconds),
         Measured::Restore(Restore { mib, blocks, restore_us }) => {
             let text = format!("{restore_us:>8.1} us for {blocks} blocks on {mib} MiB");
-            vec![word("restore", &text)]
+            vec![status_line("restore", &text)]
         }
         Measured::Tracing(tracing) => self::tracing(tracing),
     }
@@ -48,10 +49,13 @@ fn tracing(tracing: &Tracing) -> Vec<String> {
     let Tracing { calls, points, rounds, off_us, on_us, probed_us, armed_us, read_us } = tracing;
     let more = |us: f64| format!("{us:>8.1} us, {:+.1} percent", (us / off_us - 1.0) * 100.0);
     vec![
-        word("untraced", &format!("{off_us:>8.1} us a call, {calls} on names of ext4; {rounds} rounds")),
-        word("traced", &more(*on_us)),
-        word("probed", &more(*probed_us)),
-        word("armed", &format!("{}; {points} choices, {read_us:.1} us to read one", more(*armed_us))),
+        status_line(
+            "untraced",
+            &format!("{off_us:>8.1} us a call, {calls} on names of ext4; {rounds} rounds"),
+        ),
+        status_line("traced", &more(*on_us)),
+        status_line("probed", &more(*probed_us)),
+        status_line("armed", &format!("{}; {points} choices, {read_us:.1} us to read one", more(*armed_us))),
     ]
 }
 
@@ -61,30 +65,29 @@ fn checks(variant: &Variant, report: &BenchReport, host_seconds: Option<f64>) ->
     let version = env!("CARGO_PKG_VERSION");
     let set: String = variant.set.iter().map(|setting| format!("  {setting}")).collect();
     let mut lines = vec![
-        word("Explode", &format!("{version}  bench {target} in {}{set}", mode.as_str())),
-        word("Stack", &format!("{} < {}", variant.plan.stack.names().join(" < "), variant.plan.checker)),
-        word("Disks", &format!("{disks}, {violations} with an error; {rounds} rounds")),
-        word("explode", &rate(report.explode_us)),
+        status_line("Explode", &format!("{version}  bench {target} in {}{set}", mode.as_str())),
+        status_line(
+            "Stack",
+            &format!("{} < {}", variant.plan.stack.names().join(" < "), variant.plan.checker),
+        ),
+        status_line("Disks", &format!("{disks}, {violations} with an error; {rounds} rounds")),
+        status_line("explode", &rate(report.explode_us)),
     ];
     match (report.floor_us, report.blocks, report.share) {
         (Some(floor), Some(blocks), Some(share)) => {
-            lines.push(word("floor", &format!("{}; {blocks:.1} blocks restored", rate(floor))));
-            lines.push(word("share", &format!("{share:>8.3}")));
+            lines.push(status_line("floor", &format!("{}; {blocks:.1} blocks restored", rate(floor))));
+            lines.push(status_line("share", &format!("{share:>8.3}")));
         }
-        _ => lines.push(word("floor", "no component has said what a plain loop does for this stack")),
+        _ => lines.push(status_line("floor", "no component has said what a plain loop does for this stack")),
     }
     let BenchReport { recovery_us, recovery_disks, recovery_crash_crash_disks, .. } = report;
     let more =
         format!("; {recovery_disks}, and {recovery_crash_crash_disks} of crashes during their recovery");
-    lines.push(word("crash-depth", &(rate(*recovery_us) + &more)));
+    lines.push(status_line("crash-depth", &(rate(*recovery_us) + &more)));
     if let Some(host) = host_seconds.filter(|host| (host - report.seconds).abs() > CLOCKS * host + 1.0) {
         let text =
             format!("{:.1} s by the guest, {host:.1} s by the host: do not trust these", report.seconds);
-        lines.push(word("CLOCKS", &text));
+        lines.push(status_line("CLOCKS", &text));
     }
     lines
-}
-
-fn word(word: &str, text: &str) -> String {
-    format!("{word:>12} {text}")
 }

@@ -33,16 +33,40 @@ const OWN: &[(&str, &str)] = &[("init", include_str!("../../image/init"))];
 /// The name of the archive in its entry.
 const FILE: &str = "image.cpio";
 
+/// The guest's base image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// The archive that the kernel unpacks into its first file system.
+    pub file: PathBuf,
+    /// The hash of everything that it was made from, 32 hexadecimal digits.
+    pub hash: String,
+    /// The programs and other files that were taken out of packages: path, package, version.
+    pub programs: Vec<(String, String, String)>,
+}
+
 /// The packages that the image is made from.
 pub(crate) fn package_names() -> Vec<String> {
     lines().iter().filter_map(package_of).map(str::to_owned).collect()
 }
 
-pub(crate) fn get(builder: &Builder<'_>) -> Result<PathBuf> {
+pub(crate) fn get(builder: &Builder<'_>) -> Result<Image> {
     let (key, packages) = key(builder)?;
     let entry =
         builder.cache.entry("image", &key, builder.progress, |building| build(building, &packages))?;
-    Ok(entry.join(FILE))
+    Ok(Image { file: entry.join(FILE), hash: key.hash(), programs: programs(&packages) })
+}
+
+/// What the recipe takes out of these packages.
+fn programs(packages: &[Package]) -> Vec<(String, String, String)> {
+    let mut programs = Vec::new();
+    for line in lines() {
+        let Line::Package { name, files } = line else { continue };
+        let Some(Package { version, .. }) = packages.iter().find(|package| package.name == name) else {
+            continue;
+        };
+        programs.extend(files.iter().map(|file| ((*file).to_owned(), name.to_owned(), version.clone())));
+    }
+    programs
 }
 
 /// Whether the image is in the cache.
@@ -144,6 +168,22 @@ fn add_applets(archive: &mut Archive, root: &Path, program: &str) -> Result<()> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn programs_are_told_with_their_packages() {
+        let package =
+            |name: &str, version: &str| Package { name: name.to_owned(), version: version.to_owned() };
+        let programs =
+            programs(&[package("e2fsprogs", "1.47"), package("libc6", "2.36"), package("mount", "2.38")]);
+        let has = |path: &str, package: &str, version: &str| {
+            programs.contains(&(path.to_owned(), package.to_owned(), version.to_owned()))
+        };
+        assert!(
+            has("/sbin/mke2fs", "e2fsprogs", "1.47") && has("/bin/mount", "mount", "2.38"),
+            "{programs:?}"
+        );
+        assert!(programs.iter().all(|(_, package, _)| package != "libc6"), "{programs:?}");
+    }
 
     #[test]
     fn the_recipe_is_understood_and_its_own_files_are_there() {

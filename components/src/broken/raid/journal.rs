@@ -7,14 +7,14 @@
 use std::cell::Cell;
 
 use bytes::Bytes;
-use explode_ramdisk::{Flags, RamDisk, SECTOR_BYTES};
+use explode_ramdisk::{Flags, RamDisk, SECTOR_BYTES, SECTORS_PER_BLOCK};
 
-use super::{Bug, SECTORS};
+use super::Bug;
 use crate::broken::record::{Frame, frame};
 
 /// The blocks that it takes of each disk, behind the bitmap.
 pub(super) const BLOCKS: u64 = 3;
-const BYTES: usize = BLOCKS as usize * SECTORS as usize * SECTOR_BYTES;
+const BYTES: usize = BLOCKS as usize * SECTORS_PER_BLOCK as usize * SECTOR_BYTES;
 
 #[derive(Debug)]
 pub(super) struct Journal {
@@ -45,14 +45,14 @@ impl Journal {
         self.sequence.set(self.sequence.get() + 1);
         let mut record = frame(self.sequence.get(), &body);
         record.resize(BYTES, 0);
-        self.disks.iter().for_each(|disk| disk.write(SECTORS, &record, Flags::FUA));
+        self.disks.iter().for_each(|disk| disk.write(SECTORS_PER_BLOCK, &record, Flags::FUA));
     }
 
     /// The newest record: its number, where its writes go, and what they are.
     fn newest(&self) -> Option<(u64, (u64, Vec<Write>))> {
         let read = |disk: &RamDisk| {
             let mut bytes = vec![0; BYTES];
-            disk.try_read(SECTORS, &mut bytes).ok()?;
+            disk.try_read(SECTORS_PER_BLOCK, &mut bytes).ok()?;
             let frame = Frame::read(&bytes).filter(|frame| frame.sound || self.bug == Bug::TornRecord)?;
             Some((frame.sequence, decode(frame.body)?))
         };

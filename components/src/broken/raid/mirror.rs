@@ -7,13 +7,13 @@
 use std::cell::Cell;
 
 use bytes::Bytes;
-use explode_ramdisk::{Device, Flags, Payload, RamDisk, SECTOR_BYTES};
+use explode_ramdisk::{Device, Flags, Payload, RamDisk, SECTOR_BYTES, SECTORS_PER_BLOCK};
 use explode_runtime::recover::{Component, Recovery};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 use nix::errno::Errno;
 
 use super::intent::Intent;
-use super::{Array, ArrayComponent, Bug, Part, SECTORS, blocks_of, each_as_it_can, parts};
+use super::{Array, ArrayComponent, Bug, Part, blocks_of, each_as_it_can, parts};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -56,7 +56,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
 
 /// Where row `row` begins on each disk, in sectors.
 fn row_start(row: u64) -> u64 {
-    (row + 1) * SECTORS
+    (row + 1) * SECTORS_PER_BLOCK
 }
 
 #[derive(Debug)]
@@ -100,7 +100,7 @@ impl Mirror {
     /// Gives all disks what the first has of a row; did they differ? A row that no disk can read is lost, and left alone.
     fn resync_row(&self, row: u64) -> Result<bool, Errno> {
         let sector = row_start(row);
-        let mut block = vec![0; SECTORS as usize * SECTOR_BYTES];
+        let mut block = vec![0; SECTORS_PER_BLOCK as usize * SECTOR_BYTES];
         each_as_it_can(sector, &mut block, |sector, buf| match self.bug {
             Bug::ResyncIgnoresErrors => self.disks[0].try_read(sector, buf).or(Ok(())),
             _ => self.read_from(0, sector, buf),
@@ -150,7 +150,7 @@ impl Device for Mirror {
 
 impl Array for Mirror {
     fn sectors(&self) -> u64 {
-        (blocks_of(&self.disks) - 1) * SECTORS
+        (blocks_of(&self.disks) - 1) * SECTORS_PER_BLOCK
     }
 
     fn resync(&self) -> Recovery {

@@ -19,14 +19,11 @@ pub mod parity;
 use std::ops::Range;
 use std::rc::Rc;
 
-use explode_ramdisk::{Device, RamDisk, SECTOR_BYTES};
+use explode_ramdisk::{Device, RamDisk, SECTOR_BYTES, SECTORS_PER_BLOCK};
 use explode_runtime::recover::{Below, Component, Fault, Recovery, Surface};
 use nix::errno::Errno;
 
 use intent::Intent;
-
-/// Sectors of a block.
-const SECTORS: u64 = 8;
 
 /// What is wrong with an array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,7 +78,7 @@ impl<A: Array> ArrayComponent<A> {
             return Err(Fault::new(format!("needs {least} disks below it, and has {has}; {hint}")));
         }
         if blocks_of(&disks) <= self.head {
-            let least = (self.head + 1) * SECTORS;
+            let least = (self.head + 1) * SECTORS_PER_BLOCK;
             return Err(Fault::new(format!("needs disks of {least} sectors at least")));
         }
         Ok(disks)
@@ -137,8 +134,8 @@ fn parts(sector: u64, bytes: usize) -> impl Iterator<Item = Part> {
     let mut done = 0;
     std::iter::from_fn(move || {
         let at = sector + (done / SECTOR_BYTES) as u64;
-        let (block, first) = (at / SECTORS, at % SECTORS);
-        let len = ((SECTORS - first) as usize * SECTOR_BYTES).min(bytes - done);
+        let (block, first) = (at / SECTORS_PER_BLOCK, at % SECTORS_PER_BLOCK);
+        let len = ((SECTORS_PER_BLOCK - first) as usize * SECTOR_BYTES).min(bytes - done);
         let part = Part { block, first, bytes: done..done + len };
         done += len;
         (len > 0).then_some(part)
@@ -157,5 +154,5 @@ fn each_as_it_can(
 
 /// How many blocks each of some disks has.
 fn blocks_of(disks: &[RamDisk]) -> u64 {
-    disks.iter().map(|disk| disk.sectors() / SECTORS).min().unwrap_or(0)
+    disks.iter().map(|disk| disk.sectors() / SECTORS_PER_BLOCK).min().unwrap_or(0)
 }

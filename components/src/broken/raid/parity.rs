@@ -9,14 +9,14 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
-use explode_ramdisk::{Device, Flags, Payload, RamDisk, SECTOR_BYTES};
+use explode_ramdisk::{Device, Flags, Payload, RamDisk, SECTOR_BYTES, SECTORS_PER_BLOCK};
 use explode_runtime::recover::{Component, Recovery};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 use nix::errno::Errno;
 
 use super::intent::Intent;
 use super::journal::{self, Journal};
-use super::{Array, ArrayComponent, Bug, Part, SECTORS, blocks_of, each_as_it_can, parts};
+use super::{Array, ArrayComponent, Bug, Part, blocks_of, each_as_it_can, parts};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -98,7 +98,7 @@ impl Parity {
 
     /// Where a row begins on each disk, in sectors.
     fn row_start(&self, row: u64) -> u64 {
-        (self.first + row) * SECTORS
+        (self.first + row) * SECTORS_PER_BLOCK
     }
 
     fn parity_of(&self, row: u64) -> usize {
@@ -170,7 +170,7 @@ impl Parity {
     /// Computes the parity of a row anew; was it another? If a block cannot be read it is left as it is.
     fn resync_row(&self, row: u64) -> Result<bool, Errno> {
         let (parity, sector) = (self.parity_of(row), self.row_start(row));
-        let mut right = vec![0; SECTORS as usize * SECTOR_BYTES];
+        let mut right = vec![0; SECTORS_PER_BLOCK as usize * SECTOR_BYTES];
         self.sum_without(&[parity], sector, &mut right)?;
         let mut found = vec![0; right.len()];
         let differed = self.disks[parity].try_read(sector, &mut found).is_err() || found != right;
@@ -208,7 +208,7 @@ impl Device for Parity {
             let new = data.slice(bytes);
             let parity = self.parity_with(place, sector, &new);
             match parity {
-                Some(_) if new.len() as u64 == SECTORS * SECTOR_BYTES as u64 => {
+                Some(_) if new.len() as u64 == SECTORS_PER_BLOCK * SECTOR_BYTES as u64 => {
                     self.stale.borrow_mut().remove(&place.row)
                 }
                 Some(_) => false,
@@ -240,7 +240,7 @@ impl Device for Parity {
 
 impl Array for Parity {
     fn sectors(&self) -> u64 {
-        (blocks_of(&self.disks) - self.first) * (self.disks.len() as u64 - 1) * SECTORS
+        (blocks_of(&self.disks) - self.first) * (self.disks.len() as u64 - 1) * SECTORS_PER_BLOCK
     }
 
     fn resync(&self) -> Recovery {

@@ -8,6 +8,7 @@ mod common;
 pub mod exfat;
 pub mod ext;
 pub mod f2fs;
+pub mod fat;
 mod floor;
 pub mod hfs;
 pub mod jfs;
@@ -20,7 +21,6 @@ pub mod reiserfs;
 mod still;
 mod tool;
 pub mod udf;
-pub mod vfat;
 pub mod xfs;
 
 use std::io;
@@ -43,6 +43,7 @@ use super::mounted::MountedFiles;
 use between::BetweenCalls;
 use common::Common;
 use ext::{ext2, ext3, ext4};
+use fat::{msdos, vfat};
 use tool::Tool;
 
 /// Where these can run.
@@ -169,7 +170,7 @@ pub fn systems() -> Vec<Row> {
         plain(xfs::DEF.name),
         large(btrfs::DEF.name),
         large(f2fs::DEF.name),
-        plain(vfat::MSDOS.name),
+        plain(msdos::DEF.name),
         plain(vfat::DEF.name),
         plain(exfat::DEF.name),
         plain(hfs::DEF.name),
@@ -312,6 +313,12 @@ impl Component for KernelFs {
     fn version(&self) -> Option<(&'static str, String)> {
         let release = nix::sys::utsname::uname().ok()?.release().to_string_lossy().into_owned();
         Some(("linux", release))
+    }
+
+    fn programs(&self) -> Vec<PathBuf> {
+        let System { make, repair, strict, .. } = &self.system;
+        let repair = repair.as_ref().map(|repair| &repair.tool);
+        [&make()].into_iter().chain(repair).chain(strict).map(Tool::path).collect()
     }
 
     fn floor(&self) -> Option<Floor> {

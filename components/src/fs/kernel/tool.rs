@@ -5,7 +5,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use explode_runtime::devices::NOW;
@@ -64,12 +64,16 @@ impl Tool {
         format!("{} {}", name.strip_suffix(".static").unwrap_or(name), self.arguments)
     }
 
+    /// Where the program is; its name if that is nowhere.
+    pub fn path(&self) -> PathBuf {
+        let mut paths = FOLDERS.iter().map(|folder| Path::new(folder).join(self.program));
+        paths.find(|path| path.exists()).unwrap_or_else(|| self.program.into())
+    }
+
     /// What is to be started.
     pub fn command(&self, device: &Path) -> Command {
         // By its path: one that is looked for while it is started needs a real fork.
-        let paths = FOLDERS.iter().map(|folder| Path::new(folder).join(self.program));
-        let path = paths.into_iter().find(|path| path.exists());
-        let mut command = Command::new(path.unwrap_or_else(|| self.program.into()));
+        let mut command = Command::new(self.path());
         command
             .args(self.arguments.split_whitespace())
             .arg(device)

@@ -18,9 +18,7 @@ impl Prober<'_> {
 
     /// The kernel has chosen; where only the recorded answers will do and this is none of them, that is noted.
     pub(super) fn note(&mut self, choice: &Choice) {
-        let Choice { kind, options, value, label, .. } = choice;
-        let point = Point { kind: *kind, options: *options, names: &[], weights: &[], label: label.clone() };
-        let is_other = self.answer(&point) != *value;
+        let is_other = self.answer(&choice.point()) != choice.value;
         if is_other && self.past_end.is_none() && matches!(self.order.answers, Answers::Exactly(_)) {
             // What stands there in the order was just used.
             let index = self.used.saturating_sub(1);

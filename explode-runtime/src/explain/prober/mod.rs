@@ -141,10 +141,7 @@ impl Work for Prober<'_> {
     fn fallback(&mut self, point: &Point<'_>) -> u32 {
         let value = self.answer(point);
         if self.order.wary {
-            let Point { kind, options, names, label, .. } = point;
-            let name = names.get(value as usize).cloned();
-            let choice = Choice { kind: *kind, options: *options, value, name, label: label.clone() };
-            self.tell(ProbeSaid::Chose(self.mutate, choice));
+            self.tell(ProbeSaid::Chose(self.mutate, Choice::of(point, value)));
         }
         value
     }

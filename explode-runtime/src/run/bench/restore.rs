@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use explode_ramdisk::{BLOCK_BYTES, Disk, Image, Recording};
+use explode_ramdisk::{BLOCK_BYTES, Disk, Image, Recording, SECTOR_BYTES, SECTORS_PER_BLOCK};
 use serde::{Deserialize, Serialize};
 
 use super::rounds::median_us;
@@ -20,7 +20,7 @@ pub const RESTORE_MIB: [u64; 4] = [16, 64, 256, 1024];
 const TIMES: usize = 101;
 /// Blocks that are written before each time, all over the disk.
 const BLOCKS: u64 = 20;
-const SECTORS_PER_MIB: u64 = (1 << 20) / 512;
+const SECTORS_PER_MIB: u64 = (1 << 20) / SECTOR_BYTES as u64;
 
 /// What restoring a disk costs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,11 +44,11 @@ pub fn bench_restore(lab: &Lab) -> Result<Vec<Restore>, RunError> {
 
 /// Nothing where the disks are not a kernel's.
 fn measure(lab: &Lab, mib: u64) -> Result<Option<Restore>, Fault> {
-    let blocks = mib * SECTORS_PER_MIB / 8;
+    let blocks = mib * SECTORS_PER_MIB / SECTORS_PER_BLOCK;
     let at: Vec<u64> = (0..BLOCKS).map(|index| blocks / BLOCKS * index).collect();
     let mut disk = Disk::new();
     for block in &at {
-        disk.write(block * 8, &[1; BLOCK_BYTES]);
+        disk.write(block * SECTORS_PER_BLOCK, &[1; BLOCK_BYTES]);
     }
     let image = Image::from_iter([(0, disk)]);
     let restore = || {

@@ -81,13 +81,11 @@ impl History {
 
     /// Does the run begin with the same as then?
     pub(in crate::run) fn fits(&self, origin: &Origin) -> Result<(), UsageError> {
-        let then = &self.header.origin;
-        if then == origin {
+        if self.header.origin == *origin {
             return Ok(());
         }
-        Err(UsageError(format!(
-            "the run cannot be resumed: it began with {then:?}, and now that is {origin:?}; begin it anew"
-        )))
+        let changes = self.header.origin.changes(origin).join("; ");
+        Err(UsageError(format!("the run cannot be resumed: {changes}; begin it anew")))
     }
 
     /// Gives each record to `visit`, cuts off what is torn, and goes on writing.

@@ -25,7 +25,7 @@ use record::Header;
 pub(super) use record::{Record, identity};
 
 const NAME: &str = "journal";
-const MAGIC: &[u8] = b"explode journal 2\n";
+const MAGIC: &[u8] = b"explode journal 3\n";
 /// What was written waits for the disk no longer than this.
 const SYNC: Duration = Duration::from_secs(1);
 

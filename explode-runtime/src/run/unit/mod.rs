@@ -35,7 +35,8 @@ pub use work::{Place, SoFar, Work};
 #[derive(Debug)]
 pub struct Runner<'a> {
     registry: &'a Registry,
-    plan: &'a Plan,
+    /// With the effective values of all options.
+    plan: Plan,
     lab: &'a Lab,
     pristine: Image,
     profile: Option<Profile>,
@@ -95,7 +96,7 @@ impl Runner<'_> {
         script.extend(unit.script.iter().cloned());
         let mut chooser = Chooser::new(script);
         let mut operations = 0;
-        let mut pipeline = Pipeline::new(self.registry, self.plan, self.lab, self.pristine.clone());
+        let mut pipeline = Pipeline::new(self.registry, &self.plan, self.lab, self.pristine.clone());
         if self.keep_events {
             pipeline.keep_events();
         }

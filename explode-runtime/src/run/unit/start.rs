@@ -1,6 +1,7 @@
 //! The first start of a stack: makes the system, puts it to rest, and keeps its disks.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use explode_ramdisk::{Image, Recording};
 
@@ -13,7 +14,6 @@ use crate::run::error::RunError;
 use crate::run::options::UsageError;
 use crate::run::plan::{Mode, Plan};
 use crate::run::registry::Registry;
-use crate::run::tell::versions;
 use crate::trace::Origin;
 
 impl<'a> Runner<'a> {
@@ -21,8 +21,9 @@ impl<'a> Runner<'a> {
     ///
     /// # Errors
     /// Wrong names and options, or a component that cannot even start.
-    pub fn start(registry: &'a Registry, plan: &'a Plan, lab: &'a Lab) -> Result<Runner<'a>, RunError> {
+    pub fn start(registry: &'a Registry, plan: &Plan, lab: &'a Lab) -> Result<Runner<'a>, RunError> {
         plan.check(registry)?;
+        let plan = &plan.completed(registry)?;
         let mut stack = build(registry, plan, lab, Image::new(), Recording::Off)?;
         let broken = |fault| RunError::Broken(format!("the first start failed: {fault}"));
         stack.start_first().map_err(broken)?;
@@ -49,7 +50,7 @@ impl<'a> Runner<'a> {
         if let Some(what) = unsupported {
             return Err(RunError::Missing(format!("unsupported: {what}")));
         }
-        let versions = versions(stack.versions());
+        let versions = versions(&stack, lab);
         let pristine = stack.devices().image().map_err(broken)?;
         drop(stack);
         let leaves_out = if checker.probes() {
@@ -61,11 +62,16 @@ impl<'a> Runner<'a> {
         } else {
             Vec::new()
         };
-        let origin = Origin { versions, pristine: pristine.identity().to_string() };
+        let origin = Origin {
+            versions,
+            pristine: pristine.identity().to_string(),
+            stack: plan.stack.clone(),
+            checker_defaults: plan.checker_options.defaults(),
+        };
         let (chops, chopped) = (Chops::of(plan.settings.chop), RefCell::default());
         Ok(Runner {
             registry,
-            plan,
+            plan: plan.clone(),
             lab,
             pristine,
             profile,
@@ -92,6 +98,14 @@ fn may_crash_softly(stack: &Stack) -> Result<(), UsageError> {
         _ => return Ok(()),
     };
     Err(UsageError(format!("soft crashes in a guest or on this machine's kernel {why}")))
+}
+
+/// Versions of what decides a result: this program, what the components say of theirs, and what the lab knows of their programs.
+fn versions(stack: &Stack, lab: &Lab) -> BTreeMap<String, String> {
+    let ours = ("explode", env!("CARGO_PKG_VERSION").to_owned());
+    let systems = stack.versions().into_iter().chain([ours]);
+    let systems = systems.map(|(name, version)| (name.to_owned(), version));
+    systems.chain(lab.versions(&stack.programs())).collect()
 }
 
 /// Why no check can stand for another, if that is so.

@@ -349,10 +349,7 @@ impl Work for Examiner<'_> {
 
     fn chosen(&mut self, choice: &Choice) {
         if self.order.ask {
-            let Choice { kind, options, label, .. } = choice;
-            let point =
-                Point { kind: *kind, options: *options, names: &[], weights: &[], label: label.clone() };
-            self.listener.get_mut().fallback(&point);
+            self.listener.get_mut().fallback(&choice.point());
         }
     }
 

@@ -34,7 +34,7 @@ pub use in_thread::InThread;
 pub use keys::Known;
 pub use own_thread::spawn_thread;
 pub use page::Page;
-pub use remote::{Body, Ended, Remote, Spawn};
+pub use remote::{Body, Remote, Spawn, WorkerEnded};
 pub use scouted::Scouted;
 pub use serve::serve;
 pub use step::{Stage, Step, StepName};

@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::page::Page;
-use super::remote::{Body, Ended};
+use super::remote::{Body, WorkerEnded};
 use super::serve::serve;
 use crate::recover::panic_words;
 use crate::run::error::RunError;
@@ -56,7 +56,7 @@ struct OwnThread {
     stream: UnixStream,
     page: Page,
     thread: Option<JoinHandle<io::Result<()>>>,
-    ended: Option<Ended>,
+    ended: Option<WorkerEnded>,
 }
 
 impl OwnThread {
@@ -98,10 +98,10 @@ impl Body for OwnThread {
         Duration::ZERO
     }
 
-    fn end(&mut self, patience: Duration) -> Ended {
+    fn end(&mut self, patience: Duration) -> WorkerEnded {
         if self.ended.is_none() {
             let message = self.finish(patience.max(LAST_WORDS));
-            self.ended = Some(Ended { verdict: None, message, from_outside: false });
+            self.ended = Some(WorkerEnded { verdict: None, message, from_outside: false });
         }
         self.ended.clone().expect("it was just set")
     }

@@ -1,0 +1,38 @@
+//! e2fsck, which repairs all of them, and judges them where it is to be strict.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use explode_runtime::run::{OptionDef, Options, UsageError};
+
+use super::super::tool::Tool;
+use super::super::{Repair, STRICT, System};
+
+pub(super) const E2FSCK: OptionDef = OptionDef {
+    name: "e2fsck",
+    about: "which e2fsck: static, where there is one; shared",
+    default: "static",
+};
+
+impl System {
+    /// Checked by e2fsck: where it repairs, even what looks clean, and all that it can; and to be `strict`.
+    pub(super) fn checked(self, options: &Options, repaired: bool) -> Result<System, UsageError> {
+        // 1: errors corrected; 2: corrected, and the system should be rebooted (e2fsck(8)).
+        let repair = |program| Repair { tool: Tool::new(program, "-f -y"), repaired: &[1, 2, 3] };
+        let program = program(options)?;
+        let strict = options.bool(STRICT.name, false)?.then(|| Tool::new("e2fsck", "-f -n"));
+        Ok(System { repair: repaired.then(|| repair(program)), strict, ..self })
+    }
+}
+
+/// Which e2fsck repairs. The static one starts faster.
+fn program(options: &Options) -> Result<&'static str, UsageError> {
+    static QUICK: LazyLock<&str> = LazyLock::new(|| {
+        let quick = ["/sbin/e2fsck.static", "/usr/sbin/e2fsck.static"];
+        quick.into_iter().find(|path| Path::new(path).exists()).unwrap_or("e2fsck")
+    });
+    options.one_of(E2FSCK.name, &[("static", true), ("shared", false)]).map(|quick| match quick {
+        true => *QUICK,
+        false => "e2fsck",
+    })
+}

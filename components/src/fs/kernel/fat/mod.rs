@@ -1,0 +1,53 @@
+//! The FAT family: what VFAT and MSDOS share, made by mkfs.fat and repaired by fsck.fat. One file each says the rest.
+
+pub mod msdos;
+pub mod vfat;
+
+use explode_runtime::recover::Component;
+use explode_runtime::run::{OptionDef, Options, UsageError};
+
+use super::tool::Tool;
+use super::{Between, FSCK, KernelFs, OWN, Repair, STRICT, System, profiles};
+
+const BITS: OptionDef =
+    OptionDef { name: "fat", about: "bits of an entry: auto (by its size), 12, 16, 32", default: "auto" };
+
+const CLUSTER: OptionDef = OptionDef {
+    name: "cluster",
+    about: "sectors of a cluster, a power of two up to 128; 0: by the size of the disk",
+    default: "0",
+};
+
+const FLUSH: OptionDef =
+    OptionDef { name: "flush", about: "mount with -o flush: true, false", default: "false" };
+
+/// What fsck.fat says of what it has looked at, and not of what it has found; the last begins with the device.
+const PROGRESS: &[&str] = &["fsck.fat ", "Leaving filesystem unchanged", "/dev/"];
+
+/// One of this kind, with the options of its mount.
+fn fat(driver: &'static str, mount: &str, options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let bits =
+        options.one_of(BITS.name, &[("auto", ""), ("12", " -F 12"), ("16", " -F 16"), ("32", " -F 32")])?;
+    let sectors = match options.int(CLUSTER.name, 0)? {
+        0 => String::new(),
+        sectors if sectors.is_power_of_two() && sectors <= 128 => format!(" -s {sectors}"),
+        other => {
+            let text = format!("a cluster of {other} sectors; use 1, 2, 4 and so on, up to 128");
+            return Err(UsageError(text));
+        }
+    };
+    let make = move || Tool::new("mkfs.fat", format!("--invariant{bits}{sectors}"));
+    let flush = if options.bool(FLUSH.name, false)? { ",flush" } else { "" };
+    let fsck = options.bool(FSCK.name, true)?;
+    // 1: recoverable errors, which -a has repaired (fsck.fat(8)).
+    let repair = || Repair { tool: Tool::new("fsck.fat", "-a"), repaired: &[1] };
+    Ok(KernelFs::component(System {
+        options: format!("{mount}{flush}"),
+        repair: fsck.then(repair),
+        unrepaired: !fsck,
+        // Ends with 1 if it would change something, if only the mark of what was not unmounted.
+        strict: options.bool(STRICT.name, false)?.then(|| Tool::new("fsck.fat", "-n").without(PROGRESS)),
+        between: Between::of(options, OWN)?,
+        ..System::new(driver, profiles::fat, options, make)?
+    }))
+}

@@ -1,0 +1,71 @@
+//! overlay as a layer of a stack.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use explode_runtime::check::Profile;
+use explode_runtime::failures::Failures;
+use explode_runtime::recover::{Below, Component, Fault, Surface};
+
+use super::super::super::mounted::MountedFiles;
+use super::super::common::Common;
+use super::super::{mount_on, profiles, unmount_from};
+use super::{DEF, folders};
+
+pub(super) struct Overlay {
+    common: Common,
+    /// Is anything in the lower folder?
+    lower: bool,
+    mounted: Option<(Rc<MountedFiles>, PathBuf)>,
+}
+
+impl Overlay {
+    /// One that is not mounted.
+    pub fn new(common: Common, lower: bool) -> Overlay {
+        Overlay { common, lower, mounted: None }
+    }
+}
+
+impl Component for Overlay {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        folders::make(folders::base(below)?, self.lower)
+            .map_err(|error| Fault::new(format!("its folders cannot be made: {error}")))
+    }
+
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        let base = folders::base(below)?;
+        let at = below.place.to_owned();
+        mount_on(Path::new(DEF.name), &at, DEF.name, self.common.flags, &folders::options(base))?;
+        folders::write_over_names(base);
+        let files = MountedFiles::new(&at)
+            .map_err(|errno| Fault::new(format!("the root directory cannot be opened: {}", errno.desc())))?;
+        self.mounted = Some((Rc::new(files), at));
+        Ok(())
+    }
+
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+        let Some((files, at)) = self.mounted.take() else { return Ok(()) };
+        files.close_all();
+        unmount_from(&at)
+    }
+
+    fn surface(&self) -> Surface {
+        self.mounted.as_ref().map_or(Surface::Child, |(files, _)| Surface::Files(Rc::clone(files) as _))
+    }
+
+    fn path(&self) -> Option<PathBuf> {
+        self.mounted.as_ref().map(|(_, at)| at.clone())
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        Some(Profile { system: "overlay in Linux".to_owned(), promises: profiles::overlay() })
+    }
+
+    fn begins_with_files(&self) -> bool {
+        self.lower
+    }
+
+    fn failures(&self) -> Failures {
+        self.common.failures.clone()
+    }
+}

@@ -1,0 +1,179 @@
+//! Workers on the other side of a wire, with deadlines: child processes and guests.
+//!
+//! The supervisor waits for what a worker says, and now and then looks at what it was about to do. A step that takes longer than
+//! the deadline hangs, and its worker is ended. The deadline is looked at so often that a step may take a quarter longer. Time in
+//! which others had the processor does not count: a busy machine makes no step hang.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `mod.rs` | the crew: one worker after the other |
+//! | `body.rs` | what a worker runs in |
+//! | `worker.rs` | what it is told, and what it says |
+//! | `death.rs` | its deadline, and how it died |
+
+mod body;
+mod death;
+mod worker;
+
+use std::time::Duration;
+
+use super::keys::Known;
+use super::scouted::Scouted;
+use super::step::Step;
+use super::unit_end::UnitEnd;
+use super::wire::{Said, ToWorker};
+use super::{Crew, Death, Listener, Order, StartError, Started};
+use crate::run::error::RunError;
+use crate::run::plan::{Mode, Plan};
+use crate::trace::{Replay, Trace};
+use worker::{Nobody, Worker};
+
+pub use body::{Body, Spawn, WorkerEnded};
+
+/// A replay whose worker is ended from outside is tried so often.
+const TRIES: u32 = 5;
+/// So many keys go into one message.
+const KEYS: usize = 1 << 16;
+
+/// A crew of workers that are somewhere else.
+pub struct Remote<'a> {
+    plan: &'a Plan,
+    spawn: &'a mut Spawn<'a>,
+    worker: Option<Worker<'a>>,
+    /// Says when nobody waits for its workers any more, and one is ended wherever it is; by default that never is so.
+    pub given_up: &'a dyn Fn() -> bool,
+}
+
+impl<'a> Remote<'a> {
+    /// Workers for a plan.
+    pub fn new(plan: &'a Plan, spawn: &'a mut Spawn<'a>) -> Remote<'a> {
+        Remote { plan, spawn, worker: None, given_up: &|| false }
+    }
+
+    /// Replays a trace in a fresh worker. A trace of a step that hangs or ends its worker is reproduced when that step does.
+    ///
+    /// # Errors
+    /// Those of the replay; the worker cannot be started.
+    pub fn replay(&mut self, trace: &Trace) -> Result<Replay, RunError> {
+        let mut tries = 1;
+        loop {
+            match self.replay_once(trace)? {
+                Err(death) if death.from_outside && tries < TRIES => tries += 1,
+                Err(death) => return Ok(trace.replay_of(&death)),
+                Ok(replay) => return Ok(replay),
+            }
+        }
+    }
+
+    fn replay_once(&mut self, trace: &Trace) -> Result<Result<Replay, Death>, RunError> {
+        let mut worker = match self.hire() {
+            Err(StartError::Died(death)) if death.from_outside => return Ok(Err(death)),
+            hired => hired.map_err(RunError::from)?,
+        };
+        let said =
+            worker.send(&ToWorker::Replay(Box::new(trace.clone()))).and_then(|()| worker.hear(&mut Nobody));
+        match said {
+            Ok(Said::Replayed(replay)) => Ok(Ok(replay)),
+            Ok(Said::Failed(failed)) => Err(failed.into()),
+            Ok(other) => Err(RunError::from(StartError::Died(worker.nonsense(&other)))),
+            Err(death) => Ok(Err(death)),
+        }
+    }
+
+    /// Says something to the worker, if there is something to say, and hears what it says next.
+    ///
+    /// # Errors
+    /// The worker is gone, and is to be started again.
+    ///
+    /// # Panics
+    /// Before it was started.
+    pub(crate) fn exchange(&mut self, word: Option<&ToWorker>) -> Result<Said, Death> {
+        let worker = self.worker.as_mut().expect("a worker is started before it is asked");
+        word.map_or(Ok(()), |word| worker.send(word)).and_then(|()| worker.hear(&mut Nobody))
+    }
+
+    /// Ends the worker, so that another can be started.
+    pub(crate) fn dismiss(&mut self) {
+        self.worker = None;
+    }
+
+    fn worker(&mut self) -> &mut Worker<'a> {
+        self.worker.as_mut().expect("a worker is started before it runs units")
+    }
+
+    fn hire(&mut self) -> Result<Worker<'a>, StartError> {
+        // Its disks and its page are wanted by the next.
+        self.worker = None;
+        if (self.given_up)() {
+            let message = "nobody waits for it any more".to_owned();
+            return Err(StartError::Died(Death {
+                step: Step::Between,
+                verdict: None,
+                message,
+                from_outside: false,
+            }));
+        }
+        let body = (self.spawn)().map_err(|error| match error {
+            RunError::Broken(message) => {
+                StartError::Died(Death { step: Step::Between, verdict: None, message, from_outside: false })
+            }
+            other => StartError::Said(other),
+        })?;
+        let deadline = Duration::from_millis(self.plan.settings.deadline_ms);
+        let mut worker = Worker::new(body, deadline, self.given_up);
+        // Nothing of the stack's has run yet, whatever has ended it.
+        let ready = worker.hear(&mut Nobody).map_err(|death| Death { step: Step::Between, ..death });
+        match ready.map_err(StartError::Died)? {
+            Said::Ready(version) if version == env!("CARGO_PKG_VERSION") => Ok(worker),
+            other => Err(StartError::Died(worker.nonsense(&other))),
+        }
+    }
+}
+
+impl Crew for Remote<'_> {
+    fn start(&mut self, keep_events: bool) -> Result<Started, StartError> {
+        let mut worker = self.hire()?;
+        let plan = ToWorker::Start(Box::new(self.plan.clone()), keep_events);
+        worker.send(&plan).map_err(StartError::Died)?;
+        let started = match worker.hear(&mut Nobody).map_err(StartError::Died)? {
+            Said::Started(started) => started,
+            Said::Failed(failed) => return Err(StartError::Said(failed.into())),
+            other => return Err(StartError::Died(worker.nonsense(&other))),
+        };
+        self.worker = Some(worker);
+        Ok(started)
+    }
+
+    fn know(&mut self, known: &Known) -> Result<(), Death> {
+        known.parts(KEYS).try_for_each(|part| self.worker().send(&ToWorker::Know(part)))
+    }
+
+    fn run(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<UnitEnd, Death> {
+        match self.worker().run(&ToWorker::Run(Box::new(order.clone())), listener)? {
+            Said::End(end) => Ok(*end),
+            other => Err(self.worker().nonsense(&other)),
+        }
+    }
+
+    fn run_ahead(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<Scouted, Death> {
+        match self.worker().run(&ToWorker::Ahead(Box::new(order.clone())), listener)? {
+            Said::Scouted(scouted) => Ok(*scouted),
+            other => Err(self.worker().nonsense(&other)),
+        }
+    }
+
+    fn account(&mut self, scouted: Scouted, exact: Vec<bool>) -> Result<Option<UnitEnd>, Death> {
+        match self.worker().run(&ToWorker::Account(Box::new(scouted), exact), &mut Nobody)? {
+            Said::Accounted(end) => Ok(end.map(|end| *end)),
+            other => Err(self.worker().nonsense(&other)),
+        }
+    }
+
+    /// EKM serves one process of a machine at a time.
+    fn rest(&mut self) -> bool {
+        if self.plan.mode == Mode::Here {
+            self.worker = None;
+        }
+        self.plan.mode == Mode::Here
+    }
+}

@@ -1,0 +1,180 @@
+//! A trace says what its defaults were, and its replay goes by that: a default that is changed later changes no trace's meaning.
+
+mod common;
+
+use common::run;
+use explode_ramdisk::{Flags, Flushes, RamDisk, SECTOR_BYTES};
+use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::crash::Epoch;
+use explode_runtime::devices::Lab;
+use explode_runtime::recover::{Below, Component, Fault, Stack, StackSpec, Surface};
+use explode_runtime::report::Message;
+use explode_runtime::run::{
+    Bounds, CheckerDef, ComponentDef, Mode, OptionDef, Options, Plan, Registry, Target,
+};
+use explode_runtime::trace::{Replay, Trace, replay};
+use serde_json::{Value, json};
+
+/// A disk that keeps flushes or drops them.
+struct Disk {
+    flushes: Flushes,
+    disk: Option<RamDisk>,
+}
+
+impl Component for Disk {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        let disk = RamDisk::new(below.devices.storage()?.clone(), below.first_device, 64);
+        self.disk = Some(disk.with_flushes(self.flushes));
+        Ok(())
+    }
+    fn surface(&self) -> Surface {
+        self.disk.clone().map_or(Surface::Child, Surface::Disk)
+    }
+    fn devices(&self) -> u32 {
+        1
+    }
+}
+
+/// A sector that was flushed must be there, if it looks.
+struct Flushed {
+    looks: bool,
+}
+
+impl Checker for Flushed {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        let disk = cx.stack().disk()?;
+        disk.write(0, &[7; SECTOR_BYTES], Flags::NONE);
+        disk.flush();
+        cx.check_crashes_now(self, &[])
+    }
+    fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        let mut found = [0; SECTOR_BYTES];
+        stack.disk()?.read(0, &mut found);
+        let lost = self.looks && found != [7; SECTOR_BYTES];
+        if lost { Err(Violation::new(Verdict::Lost, "flushed", "it is gone").into()) } else { Ok(()) }
+    }
+}
+
+/// What can be named, where the defaults of `flushes` and `looks` are these. `blocks` and `sectors` are in place of each other.
+fn registry(flushes: &'static str, looks: &'static str) -> Registry {
+    let option = |name, default| OptionDef { name, about: "for the test", default };
+    let of_disk =
+        [option("flushes", flushes), option("blocks", "8"), option("sectors", "64"), option("note", "")];
+    let disk = ComponentDef {
+        name: "disk",
+        about: "a disk for the test",
+        modes: &[Mode::Mem],
+        on: None,
+        options: of_disk.to_vec().leak(),
+        build: |options| {
+            let flushes = [("kept", Flushes::Kept), ("dropped", Flushes::Dropped)];
+            if options.contains("blocks") && options.contains("sectors") {
+                return Err(explode_runtime::run::UsageError("one of both".to_owned()));
+            }
+            Ok(Box::new(Disk { flushes: options.one_of("flushes", &flushes)?, disk: None }))
+        },
+    };
+    let checker = CheckerDef {
+        name: "test",
+        about: "a checker for the test",
+        options: vec![option("looks", looks)].leak(),
+        build: |options| Ok(Box::new(Flushed { looks: options.bool("looks", true)? })),
+    };
+    Registry { components: vec![disk], checkers: vec![checker], ..Registry::default() }
+}
+
+fn plan(registry: &Registry, options: Options) -> Plan {
+    let target = Target {
+        name: "test",
+        about: "a target for the test",
+        stack: StackSpec::default().plug("disk", options),
+        checker: "test",
+        checker_options: Options::none(),
+        bounds: Bounds { depth: 1, limit: 100, samples: 20, crash_depth: 0 },
+        seeded: false,
+        expect: "lost",
+    };
+    Plan::of(registry, &target).expect("its parts are there")
+}
+
+/// The trace of the loss where flushes are dropped by default.
+fn trace() -> Trace {
+    let registry = registry("dropped", "true");
+    let said = run(&registry, &plan(&registry, Options::none()));
+    assert_eq!(said.summary().findings, 1.into());
+    said.traces.into_iter().next().expect("a finding has a trace")
+}
+
+fn as_json(trace: &Trace) -> Value {
+    serde_json::from_str(&trace.to_json()).expect("a trace is JSON")
+}
+
+fn reproduced(registry: &Registry, trace: &Value) -> bool {
+    let trace = Trace::from_json(trace.to_string().as_bytes()).expect("a sound trace");
+    matches!(
+        replay(registry, &trace, &Lab::Mem).expect("it runs"),
+        Replay::Reproduced { by_search: false, .. }
+    )
+}
+
+#[test]
+fn a_changed_default_does_not_change_what_a_trace_means() {
+    let trace = as_json(&trace());
+    // What has no value unless it is set is left out.
+    let defaults = json!({ "flushes": "dropped", "blocks": 8, "sectors": 64 });
+    assert_eq!(trace["stack"], json!([{ "name": "disk", "use": "disk", "defaults": defaults }]));
+    assert_eq!(
+        (&trace["checker_options"], &trace["checker_defaults"]),
+        (&json!({}), &json!({ "looks": true }))
+    );
+    // As an older version has written it: the defaults of now hold.
+    let mut older = trace.clone();
+    older["stack"][0].as_object_mut().unwrap().remove("defaults");
+    older.as_object_mut().unwrap().remove("checker_defaults");
+    for (flushes, looks) in [("dropped", "true"), ("kept", "true"), ("dropped", "false"), ("kept", "false")] {
+        let registry = registry(flushes, looks);
+        assert!(reproduced(&registry, &trace), "{flushes}, {looks}");
+        assert_eq!(
+            reproduced(&registry, &older),
+            (flushes, looks) == ("dropped", "true"),
+            "{flushes}, {looks}"
+        );
+    }
+}
+
+#[test]
+fn a_trace_is_written_as_it_was_read() {
+    let new = trace().to_json();
+    let mut older = as_json(&trace());
+    older["stack"][0].as_object_mut().unwrap().remove("defaults");
+    older.as_object_mut().unwrap().remove("checker_defaults");
+    let older = Trace::from_json(older.to_string().as_bytes()).expect("a sound trace").to_json();
+    assert!(!older.contains("defaults"), "{older}");
+    for text in [new, older] {
+        assert_eq!(Trace::from_json(text.as_bytes()).expect("a sound trace").to_json(), text);
+    }
+}
+
+#[test]
+fn what_has_no_effect_beside_what_was_given_is_no_default() {
+    let registry = registry("dropped", "true");
+    for (given, left_out) in [("blocks", "sectors"), ("sectors", "blocks")] {
+        let said = run(&registry, &plan(&registry, Options::none().with(given, 8_u64)));
+        let Some(Message::Run(info)) = said.messages.first() else { panic!("no first message") };
+        let layer = serde_json::to_value(&info.stack.0[0]).expect("plain data");
+        assert_eq!(
+            (&layer["options"], &layer["defaults"]),
+            (&json!({ given: 8 }), &json!({ "flushes": "dropped" }))
+        );
+        assert!(layer["defaults"].get(left_out).is_none());
+    }
+}
+
+#[test]
+fn a_default_that_is_not_there_any_more_is_named() {
+    let mut trace = as_json(&trace());
+    trace["stack"][0]["defaults"]["colour"] = json!("red");
+    let trace = Trace::from_json(trace.to_string().as_bytes()).expect("a sound trace");
+    let error = replay(&registry("dropped", "true"), &trace, &Lab::Mem).expect_err("there is no such option");
+    assert!(error.to_string().starts_with("unknown option of disk 'colour'"), "{error}");
+}
