@@ -32,8 +32,13 @@ const SYSTEMS: &[(&str, bool)] = &[
 /// write is durable is there, and is gone where it is not.
 const NEVER_FLUSH: [&str; 2] = ["jfs", "hfs"];
 
-/// So many logs are compared.
-pub const COMPARED: usize = SYSTEMS.len();
+/// What JFS writes depends on what the guest has done before (docs/file-systems.md).
+const NOT_COMPARED: [&str; 1] = ["jfs"];
+
+/// Those whose log is the same in every guest.
+pub fn same_everywhere() -> impl Iterator<Item = &'static str> {
+    SYSTEMS.iter().map(|(system, _)| *system).filter(|system| !NOT_COMPARED.contains(system))
+}
 
 /// Every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
@@ -63,12 +68,12 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
 /// One workload on each, for the host to compare with that in another guest.
 fn logs(cx: Cx<'_>, report: &mut Report) {
     report.case(LOGS, |report| {
-        for (system, _) in SYSTEMS {
+        for system in same_everywhere() {
             let way = ["write /a behind a hole; fsync /a, /", "mkdir /d; write /d/c", "sync"];
             let seen = some(cx, &format!("fs-sync-{system}"), &way);
             let mut hasher = DefaultHasher::new();
             seen.events.iter().for_each(|event| format!("{event:?}").hash(&mut hasher));
-            report.say(&Line::Log((*system).to_owned(), seen.events.len() as u64, hasher.finish()));
+            report.say(&Line::Log(system.to_owned(), seen.events.len() as u64, hasher.finish()));
         }
     });
 }
