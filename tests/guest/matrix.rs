@@ -44,7 +44,7 @@ pub fn tells_a_slow_fsck_from_one_that_hangs(folder: &Path) -> Result<(), String
     let disk = "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"ext2\"\nfsck = false\n";
     let fsck = "[[component]]\nname = \"fsck\"\nrecover = \"sleep 12\"\n";
     file(folder, "slow.toml", format!("{disk}{fsck}"));
-    let args = "matrix slow.toml --check fsync --in vm --cell 30s --deadline 6s --format jsonl --out m";
+    let args = "matrix slow.toml --check fsync --in vm --cell 60s --deadline 6s --format jsonl --out m";
     let ran = explode_in(folder, args.split_whitespace());
     let lines = ran.json();
     let why = "slow: in step recover: no end within the deadline of 6 s (it runs sleep 12); tried again with a deadline of 60 s it \
