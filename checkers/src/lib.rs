@@ -21,6 +21,7 @@ pub fn register(registry: &mut Registry) {
         fs::ways::DEF,
         fs::reasonable::DEF,
         fs::replaced::DEF,
+        fs::moved::DEF,
         kv::commits::DEF,
         vcs::merge::DEF,
         vdisk::blocks::DEF,
@@ -33,6 +34,7 @@ pub fn register(registry: &mut Registry) {
     registry.targets.extend(fs::ways::targets());
     registry.targets.extend(fs::reasonable::targets());
     registry.targets.extend(fs::replaced::targets());
+    registry.targets.extend(fs::moved::targets());
     registry.targets.extend(fs::more::targets());
     registry.targets.extend(fs::toyfs::targets());
     registry.targets.extend(vdisk::targets::targets());

@@ -6,6 +6,7 @@ mod endless;
 pub mod failures;
 pub(crate) mod kernel;
 pub(crate) mod more;
+pub mod moved;
 pub(crate) mod questions;
 pub mod reasonable;
 pub mod replaced;

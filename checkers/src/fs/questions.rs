@@ -2,7 +2,7 @@
 
 use explode_runtime::run::{Bounds, Options, Question};
 
-use super::{failures, reasonable, replaced, sync, ways};
+use super::{failures, moved, reasonable, replaced, sync, ways};
 
 /// Crashes during recovery are a question of their own.
 const BOUNDS: Bounds = Bounds { depth: 2, limit: 200, samples: 40, crash_depth: 0 };
@@ -74,6 +74,12 @@ pub(crate) fn questions() -> Vec<Question> {
             "replaced",
             "a file that a rename replaces is the old one whole or the new one whole",
             replaced::DEF.name,
+            BOUNDS,
+        ),
+        question(
+            "moved",
+            "what a rename moves to another directory is there, under one of its names",
+            moved::DEF.name,
             BOUNDS,
         ),
         question(

@@ -8,7 +8,7 @@ use explode_runtime::recover::StackSpec;
 use explode_runtime::run::{Options, Registry};
 
 use super::reasonable::words::{EXCLUDABLE, STRUCTURE, all};
-use super::{failures, questions, reasonable, replaced, sync, ways};
+use super::{failures, moved, questions, reasonable, replaced, sync, ways};
 
 const WITHOUT_A_CRASH: &str = "call-has-its-effect";
 
@@ -24,6 +24,7 @@ fn words(checker: &str) -> Vec<String> {
         name if name == ways::DEF.name => owned(&mut every_sync().chain([WITHOUT_A_CRASH])),
         name if name == reasonable::DEF.name => owned(&mut all().chain([WITHOUT_A_CRASH])),
         name if name == replaced::DEF.name => owned(&mut replaced::words()),
+        name if name == moved::DEF.name => owned(&mut moved::WORDS.into_iter()),
         name if name == failures::DEF.name => failures::words(),
         name => panic!("what are the words of {name}?"),
     }

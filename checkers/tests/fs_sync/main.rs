@@ -6,6 +6,7 @@ mod counts;
 mod excluded;
 mod more;
 mod mounted_directory;
+mod moved;
 mod reasonable;
 mod replaced;
 mod ways;

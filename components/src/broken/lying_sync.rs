@@ -46,7 +46,7 @@ pub const DEF: ComponentDef = ComponentDef {
         OptionDef {
             name: "excludes",
             about: "which promises its profile excludes, so that breaking them is by design: none, or synced-by-sync and the others that \
-                    fs-ways has, or those that fs-reasonable and fs-replaced have but for what was flushed, one or more with commas",
+                    fs-ways has, or those that fs-reasonable, fs-replaced and fs-moved have but for what was flushed, one or more with commas",
             default: "none",
         },
     ],
@@ -54,7 +54,7 @@ pub const DEF: ComponentDef = ComponentDef {
 };
 
 /// What a profile can exclude here.
-const EXCLUDABLE: [&str; 20] = [
+const EXCLUDABLE: [&str; 21] = [
     "none",
     "synced-by-sync",
     "synced-by-syncfs",
@@ -74,6 +74,7 @@ const EXCLUDABLE: [&str; 20] = [
     "one-sequence",
     "link-count",
     "replaced-name",
+    "moved-name",
     "replaced-by-rename",
 ];
 

@@ -4,8 +4,8 @@ use explode_runtime::check::Promise;
 
 use super::mounted::{EXT2, NAMED};
 use super::{
-    Line, METADATA, NO_ATTRIBUTES, RENAME, RENAME_OF_NAMES, REPLACED, REPLACED_NAME, STRUCTURE, UNSYNCED,
-    excluded, kept, with_posix,
+    Line, METADATA, NAMES, NO_ATTRIBUTES, RENAME, RENAME_OF_NAMES, REPLACED, STRUCTURE, UNSYNCED, excluded,
+    kept, with_posix,
 };
 
 const DATA_MODE: &str = "Linux 6.12, Documentation/admin-guide/ext4.rst, Data Mode";
@@ -42,7 +42,7 @@ const JOURNAL: Line = kept(
 
 /// A rename is one transaction of it.
 const ATOMIC: Line = kept(
-    REPLACED_NAME,
+    NAMES,
     "the journal can be replayed all the way to the latest commit record, guaranteeing the atomicity of whatever gets written through the \
      journal to the disk. The effect of this is to guarantee that the filesystem does not become stuck midway through a metadata update",
     "Linux, Documentation/filesystems/ext4/journal.rst",

@@ -4,7 +4,7 @@ use explode_runtime::check::Promise;
 
 use super::mounted::NOT_NAMED;
 use super::posix::FSYNCED;
-use super::{Line, METADATA, REPLACED, REPLACED_NAME, UNSYNCED, but, excluded, kept, with_posix};
+use super::{Line, METADATA, NAMES, REPLACED, UNSYNCED, but, excluded, kept, with_posix};
 
 const BTRFS: &str = "btrfs-progs, btrfs(5), HARDWARE CONSIDERATIONS";
 
@@ -17,7 +17,7 @@ pub fn btrfs() -> Vec<Promise> {
             "btrfs-progs, btrfs(5), MOUNT OPTIONS, flushoncommit, which is off by default",
         ),
         kept(
-            REPLACED_NAME,
+            NAMES,
             "All logical links among metadata comprising a consistent view of the data may not cross the generation boundary",
             BTRFS,
         ),
@@ -62,7 +62,7 @@ pub fn f2fs() -> Vec<Promise> {
             "Linux 6.12, Documentation/filesystems/f2fs.rst, File System Metadata Structure",
         ),
         kept(
-            REPLACED_NAME,
+            NAMES,
             "Basically, f2fs adopts a roll-back model with checkpoint blocks written in the CP area. The checkpoint procedure includes as \
              follows. [...] block_operations() freezes VFS calls",
             "Linux, commit 127e670abfa7, \"f2fs: add checkpoint operations\": a call is in a checkpoint whole or not at all",
@@ -93,7 +93,7 @@ const CHECKPOINTS: [Line; 2] = [
         NILFS2,
     ),
     kept(
-        REPLACED_NAME,
+        NAMES,
         "The sequence of logs that should be treated as logically one log, is delimited with flags marked in the segment summary. The \
          recovery code of nilfs2 looks this boundary information to ensure atomicity of updates",
         "Linux 6.12, Documentation/filesystems/nilfs2.rst, Disk format",

@@ -65,6 +65,7 @@ const METADATA_AND_NAMES: &[&str] = &[
     "link-count",
     "unsynced-attributes",
     "replaced-name",
+    "moved-name",
 ];
 /// A mode or an extended attribute that was not synced is one that was set, or that of a new file (`fs-reasonable`).
 const ATTRIBUTES: &[&str] = &["unsynced-attributes"];
@@ -72,22 +73,26 @@ const ATTRIBUTES: &[&str] = &["unsynced-attributes"];
 const UNSYNCED: &[&str] = &["unsynced-contents"];
 /// A name that a rename has replaced leads, after a crash, to the old file or to the new one with its contents, synced or not (`fs-replaced`).
 const REPLACED: &[&str] = &["replaced-by-rename"];
-/// Such a name is there, and leads to the old file whole or to the new one, if what they hold was synced (`fs-replaced`).
-const REPLACED_NAME: &[&str] = &["replaced-name"];
+/// Such a name is there, and leads to the old file whole or to the new one, if what they hold was synced (`fs-replaced`); and what a
+/// rename moves is there under one name, the old one or the new one (`fs-moved`).
+const NAMES: &[&str] = &["replaced-name", "moved-name"];
 
 /// What rename(2) says is about processes, not about crashes: so of contents, where names are kept.
-const RENAME: Line = of_processes(REPLACED);
-/// So it is of the name, where nothing else is written.
-const RENAME_OF_NAMES: Line = of_processes(REPLACED_NAME);
-
-const fn of_processes(words: &'static [&'static str]) -> Line {
-    excluded(
-        words,
-        "If newpath already exists, it will be atomically replaced, so that there is no point at which another process attempting to \
-         access newpath will find it missing",
-        "man-pages, rename(2), DESCRIPTION: of processes, and nothing of crashes",
-    )
-}
+const RENAME: Line = excluded(
+    REPLACED,
+    "If newpath already exists, it will be atomically replaced, so that there is no point at which another process attempting to \
+     access newpath will find it missing",
+    OF_PROCESSES,
+);
+/// So it is of names, where nothing else is written.
+const RENAME_OF_NAMES: Line = excluded(
+    NAMES,
+    "If newpath already exists, it will be atomically replaced, so that there is no point at which another process attempting to \
+     access newpath will find it missing. However, there will probably be a window in which both oldpath and newpath refer to the \
+     file being renamed",
+    OF_PROCESSES,
+);
+const OF_PROCESSES: &str = "man-pages, rename(2), DESCRIPTION: of processes, and nothing of crashes";
 
 /// All that is written of bytes that were not synced, where nothing else is.
 const WRITE: Line = excluded(

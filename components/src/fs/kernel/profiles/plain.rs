@@ -5,8 +5,8 @@ use explode_runtime::check::Promise;
 
 use super::mounted::NOT_NAMED;
 use super::{
-    LOST, NO_ATTRIBUTES, REBOOT, RENAME, RENAME_OF_NAMES, REPLACED, REPLACED_NAME, STRUCTURE, WRITE,
-    excluded, kept, with_posix,
+    LOST, NAMES, NO_ATTRIBUTES, REBOOT, RENAME, RENAME_OF_NAMES, REPLACED, STRUCTURE, WRITE, excluded, kept,
+    with_posix,
 };
 
 /// MINIX.
@@ -45,6 +45,6 @@ pub fn ntfs3() -> Vec<Promise> {
         "Forces the driver to mount partitions even if volume is marked dirty. Not recommended for use",
         "Linux 6.12, Documentation/filesystems/ntfs3.rst, Mount Options, force",
     );
-    let names = excluded(REPLACED_NAME, TODO, NTFS3);
+    let names = excluded(NAMES, TODO, NTFS3);
     with_posix(NOT_NAMED, &[structure, NO_ATTRIBUTES, WRITE, names, excluded(REPLACED, TODO, NTFS3)])
 }

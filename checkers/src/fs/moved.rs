@@ -1,0 +1,346 @@
+//! What a rename moves to another directory is there after a crash, under its old name or its new one, and not under both.
+//!
+//! The first call of mutate makes `/a` and `/b`, a file `/a/x`, and a directory `/a/d` with a file in it, and forces all of it. Then each
+//! moves one of the two to another directory, or forces something: a directory that a name has left or come to, or what was moved
+//! itself, which promises nothing of its name and has file systems write a part of the rename. Every disk that a crash could leave meanwhile
+//! and right then is checked. What was moved may be wherever it was since its place was forced; a directory that was forced since has the
+//! name, or has it no more.
+//!
+//! | promise | what |
+//! | --- | --- |
+//! | `moved-name` | what is being moved is there, and under one name |
+//! | `flushed-name` | it is where it was moved to once that directory is forced, and with it what is in it (fsync(2)) |
+//! | `deleted-name` | it is not where it was once that directory is forced |
+//! | `flushed-contents` | wherever it is, it holds what was forced (fsync(2)) |
+//!
+//! Of crashes rename(2) says nothing, and of processes that there may be a time at which both names are there: the first line is one that
+//! journals of metadata promise. The others are what fsync promises, which `fs-sync` and `fs-ways` ask for where nothing is on its way.
+
+use std::collections::BTreeSet;
+
+use explode_ramdisk::files::{Files, Kind, OpenFlags, Result as FilesResult};
+use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation, digest};
+use explode_runtime::choose::{Label, Point};
+use explode_runtime::crash::Epoch;
+use explode_runtime::recover::{Stack, StackSpec};
+use explode_runtime::run::{Bounds, CheckerDef, Options, Target, UsageError};
+use nix::errno::Errno;
+
+use super::sync::pattern::pattern;
+
+/// As it stands in the registry.
+pub const DEF: CheckerDef = CheckerDef {
+    name: "fs-moved",
+    about: "what a rename moves to another directory is there after a crash, under one of its names",
+    options: &[],
+    build: |_: &Options| -> Result<Box<dyn Checker>, UsageError> { Ok(Box::new(Moved::default())) },
+};
+
+const MOVED: &str = "moved-name";
+const NAME: &str = "flushed-name";
+const DELETED: &str = "deleted-name";
+const CONTENTS: &str = "flushed-contents";
+
+/// Every word for what is broken.
+#[cfg(test)]
+pub(super) const WORDS: [&str; 4] = [MOVED, NAME, DELETED, CONTENTS];
+
+/// Between which directories things are moved.
+const DIRECTORIES: [&str; 3] = ["/", "/a", "/b"];
+/// The file, and the directory with the file in it.
+const THINGS: [&str; 2] = ["x", "d"];
+const BELOW: &str = "y";
+/// Bytes of a few blocks.
+const SIZE: usize = 3 * 4096;
+
+/// Where one of the things is and may be, as numbers of directories.
+#[derive(Clone, Debug, Hash)]
+struct Places {
+    now: usize,
+    /// Where a crash may leave it, the newest last.
+    may_be: Vec<usize>,
+    /// The directories that were forced without it.
+    gone: BTreeSet<usize>,
+}
+
+/// One call of mutate.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Move { thing: usize, to: usize },
+    ForceDirectory(usize),
+    ForceThing(usize),
+}
+
+#[derive(Clone, Debug, Default)]
+struct Moved {
+    /// Of each thing, while the last step was taken, and now; of none before the first.
+    during: Vec<Places>,
+    now: Vec<Places>,
+}
+
+fn path(directory: usize, thing: usize) -> String {
+    format!("{}/{}", DIRECTORIES[directory].trim_end_matches('/'), THINGS[thing])
+}
+
+impl Places {
+    fn new(place: usize) -> Places {
+        Places { now: place, may_be: vec![place], gone: BTreeSet::new() }
+    }
+
+    fn is_on_its_way(&self) -> bool {
+        self.may_be.len() > 1
+    }
+
+    fn move_to(&mut self, place: usize) {
+        self.now = place;
+        self.may_be.retain(|other| *other != place);
+        self.may_be.push(place);
+        self.gone.remove(&place);
+    }
+
+    /// A directory has the names that it has now.
+    fn force(&mut self, directory: usize) {
+        if self.now == directory {
+            self.may_be = vec![directory];
+        } else {
+            self.may_be.retain(|place| *place != directory);
+            self.gone.insert(directory);
+        }
+    }
+}
+
+impl Step {
+    fn possible(places: &[Places]) -> Vec<Step> {
+        let directories = 0..DIRECTORIES.len();
+        let mut steps = Vec::new();
+        for (thing, places) in places.iter().enumerate() {
+            let others = directories.clone().filter(|directory| *directory != places.now);
+            steps.extend(others.map(|to| Step::Move { thing, to }));
+        }
+        let on_their_way = || places.iter().filter(|places| places.is_on_its_way());
+        let changed = |directory: &usize| on_their_way().any(|places| places.may_be.contains(directory));
+        steps.extend(directories.filter(changed).map(Step::ForceDirectory));
+        let things = (0..places.len()).filter(|thing| places[*thing].is_on_its_way());
+        steps.extend(things.map(Step::ForceThing));
+        steps
+    }
+
+    fn name(self, places: &[Places]) -> String {
+        match self {
+            Step::Move { thing, to } => {
+                format!("rename {} {}", path(places[thing].now, thing), path(to, thing))
+            }
+            Step::ForceDirectory(directory) => format!("fsync {}", DIRECTORIES[directory]),
+            Step::ForceThing(thing) => format!("fsync {}", path(places[thing].now, thing)),
+        }
+    }
+}
+
+impl Moved {
+    /// Makes everything, and forces it.
+    fn begin(&mut self, files: &dyn Files) -> FilesResult<()> {
+        let file = |path: &str| {
+            let fd = files.open(path, OpenFlags { exclusive: true, ..OpenFlags::CREATE })?;
+            let written = files.pwrite(fd, 0, &contents());
+            let synced = files.fsync(fd);
+            files.close(fd)?;
+            written.and(synced)
+        };
+        let directory = path(1, 1);
+        files.mkdir("/a")?;
+        files.mkdir("/b")?;
+        files.mkdir(&directory)?;
+        file(&path(1, 0))?;
+        file(&format!("{directory}/{BELOW}"))?;
+        [&*directory, "/a", "/b", "/"].into_iter().try_for_each(|path| files.sync_dir(path))?;
+        self.now = vec![Places::new(1); THINGS.len()];
+        Ok(())
+    }
+
+    fn take(&mut self, files: &dyn Files, step: Step) -> FilesResult<()> {
+        match step {
+            Step::Move { thing, to } => {
+                let from = path(self.now[thing].now, thing);
+                self.now[thing].move_to(to);
+                self.during.clone_from(&self.now);
+                files.rename(&from, &path(to, thing))
+            }
+            Step::ForceDirectory(directory) => {
+                self.during.clone_from(&self.now);
+                // One that fails has promised nothing.
+                if files.sync_dir(DIRECTORIES[directory]).is_ok() {
+                    self.now.iter_mut().for_each(|places| places.force(directory));
+                }
+                Ok(())
+            }
+            Step::ForceThing(thing) => {
+                self.during.clone_from(&self.now);
+                let path = path(self.now[thing].now, thing);
+                match thing {
+                    0 => {
+                        let fd = files.open(&path, OpenFlags::EXISTING)?;
+                        let _ = files.fsync(fd);
+                        files.close(fd)
+                    }
+                    _ => files.sync_dir(&path).or(Ok(())),
+                }
+            }
+        }
+    }
+}
+
+fn contents() -> Vec<u8> {
+    pattern('x', 1, 0, SIZE)
+}
+
+fn wrong(verdict: Verdict, promise: &'static str, text: String) -> Failure {
+    Violation::new(verdict, promise, text).into()
+}
+
+/// That of a path; none if there is none.
+fn kind(files: &dyn Files, path: &str) -> Result<Option<Kind>, Failure> {
+    match files.stat(path) {
+        Ok(stat) => Ok(Some(stat.kind)),
+        Err(Errno::ENOENT) => Ok(None),
+        Err(errno) => Err(unreadable(path, NAME, errno)),
+    }
+}
+
+fn unreadable(path: &str, promise: &'static str, errno: Errno) -> Failure {
+    match errno {
+        Errno::ENOMEM | Errno::EMFILE | Errno::ENFILE | Errno::EINTR | Errno::EBADF => {
+            Failure::Broken(format!("{path}: {errno}"))
+        }
+        errno => wrong(Verdict::Corrupt, promise, format!("{path} cannot be read: {errno}")),
+    }
+}
+
+/// Is a thing where it may be, and whole?
+fn judge(files: &dyn Files, thing: usize, places: &Places) -> Result<(), Failure> {
+    let mut found = Vec::new();
+    for directory in 0..DIRECTORIES.len() {
+        if let Some(kind) = kind(files, &path(directory, thing))? {
+            found.push((directory, kind));
+        }
+    }
+    let paths = |places: &[usize], and: &str| {
+        let paths: Vec<String> = places.iter().map(|directory| path(*directory, thing)).collect();
+        paths.join(and)
+    };
+    let is: Vec<usize> = found.iter().map(|(directory, _)| *directory).collect();
+    let is_lost = !is.iter().any(|directory| places.may_be.contains(directory));
+    if is_lost && places.is_on_its_way() {
+        let text = format!("neither {} is there", paths(&places.may_be, " nor "));
+        return Err(wrong(Verdict::Lost, MOVED, text));
+    }
+    if is_lost {
+        let there = if is.is_empty() { "gone".to_owned() } else { format!("still {}", paths(&is, " and ")) };
+        let text = format!("{} was forced, and is {there}", paths(&places.may_be, ""));
+        return Err(wrong(Verdict::Lost, NAME, text));
+    }
+    if let Some((back, _)) = found.iter().find(|(directory, _)| places.gone.contains(directory)) {
+        let back = path(*back, thing);
+        let text = format!("{back} was moved away, and its directory forced, and it is there");
+        return Err(wrong(Verdict::Resurrected, DELETED, text));
+    }
+    if found.len() > 1 {
+        let text = format!("one thing was moved, and both {} are there", paths(&is, " and "));
+        return Err(wrong(Verdict::Corrupt, MOVED, text));
+    }
+    let (directory, kind) = found[0];
+    let path = path(directory, thing);
+    let expected = if thing == 0 { Kind::File } else { Kind::Directory };
+    if kind != expected {
+        return Err(wrong(Verdict::Corrupt, NAME, format!("{path} is another kind of node")));
+    }
+    judge_contents(files, &if thing == 0 { path } else { format!("{path}/{BELOW}") })
+}
+
+fn judge_contents(files: &dyn Files, path: &str) -> Result<(), Failure> {
+    match kind(files, path)? {
+        None => return Err(wrong(Verdict::Lost, NAME, format!("{path} was forced, and is gone"))),
+        Some(Kind::File) => {}
+        Some(_) => return Err(wrong(Verdict::Corrupt, NAME, format!("{path} is no file"))),
+    }
+    let found = files.read_file(path).map_err(|errno| unreadable(path, CONTENTS, errno))?;
+    let expected = contents();
+    if found == expected {
+        return Ok(());
+    }
+    let verdict = if expected.starts_with(&found) { Verdict::Lost } else { Verdict::Corrupt };
+    let same = found.iter().zip(&expected).take_while(|(found, expected)| found == expected).count();
+    let text = format!("{path} has {} bytes, of {} the first {same} as they were forced", found.len(), SIZE);
+    Err(wrong(verdict, CONTENTS, text))
+}
+
+impl Checker for Moved {
+    fn about(&self) -> Vec<&'static str> {
+        vec![MOVED]
+    }
+
+    fn unsupported(&self, stack: &Stack) -> Option<String> {
+        stack.files().err().map(|wrong| wrong.to_string())
+    }
+
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        let files = cx.stack().files()?;
+        let broken = |step: &str, errno: Errno| Failure::Broken(format!("{step}: {errno}"));
+        if self.now.is_empty() {
+            self.begin(files.as_ref()).map_err(|errno| broken("making what is moved", errno))?;
+        }
+        let steps = Step::possible(&self.now);
+        let names: Vec<String> = steps.iter().map(|step| step.name(&self.now)).collect();
+        let point = Point::action(steps.len() as u32, Label::named(DEF.name));
+        let number = cx.choose_at(&Point { names: &names, ..point }) as usize;
+        cx.check_crashes_start(&[]);
+        self.take(files.as_ref(), steps[number]).map_err(|errno| broken(&names[number], errno))?;
+        cx.check_crashes_end(self, &[])
+    }
+
+    fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        let places = match epoch {
+            Epoch::Begin | Epoch::InBetween => &self.during,
+            Epoch::End | Epoch::Now | Epoch::Soft => &self.now,
+        };
+        let files = stack.files()?;
+        places.iter().enumerate().try_for_each(|(thing, places)| judge(files.as_ref(), thing, places))
+    }
+
+    fn check_key(&self) -> Option<Vec<u8>> {
+        Some(digest((&self.during, &self.now)))
+    }
+
+    fn fork(&self) -> Option<Box<dyn Checker>> {
+        Some(Box::new(self.clone()))
+    }
+}
+
+/// On a small file system with a journal, and on simulated files, which write the two names one after the other.
+pub(crate) fn targets() -> Vec<Target> {
+    let target = |name, about, stack, expect| Target {
+        name,
+        about,
+        stack,
+        checker: DEF.name,
+        checker_options: Options::none(),
+        bounds: Bounds { depth: 2, limit: 10_000, samples: 2_000, crash_depth: 1 },
+        seeded: expect != "clean",
+        expect,
+    };
+    let toyfs = StackSpec::default().plug("ramdisk", Options::none()).plug("toyfs", Options::none());
+    let files = StackSpec::default().plug("simfiles", Options::none());
+    vec![
+        target(
+            DEF.name,
+            "files and directories are moved, on a small journaling file system",
+            toyfs,
+            "clean",
+        ),
+        target(
+            "simfiles-moved+two-names",
+            "files and directories are moved, and the two names are written one after the other",
+            files,
+            "lost",
+        ),
+    ]
+}

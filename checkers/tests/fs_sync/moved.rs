@@ -1,0 +1,39 @@
+//! `fs-moved`: exact counts where a rename is one change, and what is told where it is two.
+
+use explode_runtime::run::Options;
+
+use crate::{counts, plan, registry, run};
+
+#[test]
+fn what_a_journal_moves_is_under_one_name() {
+    // Two things go to either of two other directories. Then the one that moved can be forced, and both of its directories.
+    for (depth, expected) in [(1, [5, 4, 4, 8]), (2, [33, 32, 416, 400])] {
+        counts(&plan(&registry(), "fs-moved", depth), expected);
+    }
+}
+
+/// The new name is written first, then the old one: both are there, or, once the old directory is forced, neither.
+#[test]
+fn what_is_moved_in_two_writes_is_told() {
+    let found = run(&registry(), &plan(&registry(), "simfiles-moved+two-names", 2)).findings;
+    let told: Vec<_> = found.into_iter().collect();
+    let expected = [
+        ("corrupt/moved-name", "one thing was moved, and both /x and /a/x are there"),
+        ("lost/moved-name", "neither /a/x nor /x is there"),
+    ];
+    assert_eq!(told, expected.map(|(signature, text)| (signature.to_owned(), text.to_owned())));
+}
+
+/// A sync that lies is told by what it promises.
+#[test]
+fn lies_of_syncs_are_told() {
+    let lying = |lies: &str| {
+        let mut plan = plan(&registry(), "fs-moved", 2);
+        plan.stack = plan.stack.plug("lying-sync", Options::none().with("lies", lies));
+        run(&registry(), &plan).findings.into_keys().collect::<Vec<_>>()
+    };
+    assert_eq!(lying("none"), [""; 0]);
+    // fsync of a directory commits the journal, with what was written to files before.
+    assert_eq!(lying("fsync"), [""; 0]);
+    assert_eq!(lying("directories"), ["lost/flushed-name"]);
+}
