@@ -14,8 +14,9 @@ pub const ROWS: [&str; 5] = ["System", "Found by", "Promised by", "Expected", "R
 const HEAD: &str = "\
 # Findings
 
-One row a bug, however many systems or calls show it; `bugs/` has a folder for each: the cause in the source, the words of the promise, and
-a trace, minimised, which `tests/guest` or `tests/engines` replays. [bugs/README.md](../bugs/README.md) says what counts, and what was looked at and does not.
+One row a bug, however many systems or calls show it; `bugs/` has a folder for each: the cause in the source, the words of the promise (one
+has none, and says so), and a trace, minimised (but for two, of which each try ends a guest), which `tests/guest` or `tests/engines`
+replays. [bugs/README.md](../bugs/README.md) says what counts, and what was looked at and does not.
 
 This page is made of the READMEs of these folders: `cargo run --example findings`.
 
