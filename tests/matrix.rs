@@ -238,6 +238,49 @@ fn what_is_safe_goes_by_all_checks() {
     assert_eq!([safe(&lines, "not"), safe(&lines, "safe")], [json!(["sync"]), json!([])]);
 }
 
+/// Nor is one safe that may be to blame for what another check has found: by a word that is not that of one way, or a disk that a crash
+/// has left and that nobody can recover. What one way alone has lost is no doubt of another's.
+#[test]
+fn what_another_check_has_found_leaves_a_way_in_doubt() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    let lines = matrix(folder, "toyfs --check fsync,fdatasync,failed-calls,synced --out m", 0);
+    let lists = |lines: &[Value]| {
+        let safe = of_type(lines, "safe")[0].clone();
+        ["safe", "in_doubt", "doubted_by", "not"].map(|list| safe[list].clone())
+    };
+    let none = json!([]);
+    let both = json!(["fsync", "fdatasync"]);
+    assert_eq!(lists(&lines), [both.clone(), none.clone(), none.clone(), none.clone()]);
+    let with = |check: &str, verdict: &str, signature: &str| {
+        let path = folder.join("m/toyfs").join(check).join("cell.json");
+        let before = std::fs::read(&path).unwrap();
+        let mut cell: Value = serde_json::from_slice(&before).unwrap();
+        cell["findings"] = json!([{
+            "id": "0", "verdict": verdict, "by_design": false, "message": "", "epoch": "end", "signature": signature,
+            "count": 1, "trace": "", "replayed": true,
+        }]);
+        std::fs::write(&path, cell.to_string()).unwrap();
+        let lists = lists(&matrix(folder, "--resume m", 0));
+        let table = explode_in(folder, ["matrix", "--resume", "m"]).expect(0).out;
+        std::fs::write(&path, before).unwrap();
+        (lists, table)
+    };
+    let (lists, table) = with("synced", "lost", "fs-reasonable/lost/flushed-attributes");
+    assert_eq!(lists, [json!(["fdatasync"]), json!(["fsync"]), json!(["synced"]), none.clone()]);
+    let line = "toyfs: safe here: fdatasync; in doubt for what synced found: fsync; not safe: none\n";
+    assert!(table.contains(line), "{table}");
+    let (lists, _) = with("synced", "recover-failed", "fs-sync/recover-failed/recover-failed");
+    assert_eq!(lists, [none.clone(), both.clone(), json!(["synced"]), none.clone()]);
+    let (lists, _) = with("synced", "kernel-oops", "fs-sync/kernel-oops/mount");
+    assert_eq!(lists, [none.clone(), both.clone(), json!(["synced"]), none.clone()]);
+    // Without a crash, and by one way alone.
+    let (lists, _) = with("synced", "kernel-warn", "fs-sync/kernel-warn/finish");
+    assert_eq!(lists, [both, none.clone(), none.clone(), none.clone()]);
+    let (lists, _) = with("synced", "corrupt", "fs-failures/corrupt/fsync-has-its-effect-on-disk");
+    assert_eq!(lists, [json!(["fdatasync"]), none.clone(), none, json!(["fsync"])]);
+}
+
 /// What is found on nearly all systems accuses what they have in common (EX-7); cells without a verdict do not count.
 #[test]
 fn a_layer_above_that_lies_is_accused() {

@@ -226,9 +226,11 @@ pub fn excluded(findings: &[Finding]) -> Vec<String> {
     lines
 }
 
-/// Does this show that a check has eyes? A kernel that dies of a disk shows nothing of the check, nor does a repair that gives up.
+/// Does this show that a check has eyes? A kernel that dies of a disk shows nothing of the check, nor does a repair that gives up; and what is
+/// by design says nothing of what is promised.
 fn is_loss(finding: &Finding) -> bool {
-    matches!(finding.verdict, Verdict::Lost | Verdict::Corrupt | Verdict::Resurrected)
+    let is_loss = matches!(finding.verdict, Verdict::Lost | Verdict::Corrupt | Verdict::Resurrected);
+    is_loss && !finding.by_design
 }
 
 /// Looks whether the check has eyes; `deaf` is its run without flushes, if there can be one.
@@ -272,7 +274,7 @@ mod tests {
     use super::*;
 
     fn judged(broken: &[&str]) -> Cell {
-        let row = Row { name: "hfs".to_owned(), stack: StackSpec::default() };
+        let row = Row { name: "hfs".to_owned(), driver: String::new(), stack: StackSpec::default() };
         let column = Column {
             name: "fsync".to_owned(),
             about: String::new(),
@@ -281,6 +283,7 @@ mod tests {
             set: Vec::new(),
             bounds: Bounds { depth: 1, limit: 1, samples: 1, crash_depth: 0 },
             words: Vec::new(),
+            doubts: Vec::new(),
             way: true,
         };
         let broken = broken.iter().map(|why| (*why).to_owned()).collect();
@@ -295,5 +298,30 @@ mod tests {
         let why = Some("way 'fsync' after creat /a: EINVAL: Invalid argument");
         assert_eq!((cell.outcome, cell.why.as_deref()), (Outcome::NotSupported, why));
         assert_eq!(judged(&[without, "mount failed"]).outcome, Outcome::Broken);
+    }
+
+    /// What is by design says nothing of what is promised: a check that finds nothing else on disks that do not flush is blind.
+    #[test]
+    fn a_loss_by_design_is_no_eye() {
+        let found = |promise: &str, by_design: bool| -> Finding {
+            let finding = serde_json::json!({
+                "id": "0", "verdict": "lost", "by_design": by_design, "message": "", "epoch": "end", "count": 1,
+                "signature": format!("fs-replaced/lost/{promise}"), "trace": "", "replayed": true,
+            });
+            serde_json::from_value(finding).expect("it is one")
+        };
+        let seen = |findings: &[Finding]| {
+            let mut cell = judged(&[]);
+            (cell.outcome, cell.why) = (Outcome::Pass, None);
+            let summary = Some(Summary { complete: true, ..Summary::default() });
+            let deaf = Heard { findings: findings.to_vec(), summary, code: Some(0), ..Heard::default() };
+            see(&mut cell, Some(deaf), Duration::from_secs(1));
+            (cell.outcome, cell.sees, cell.why)
+        };
+        let by_design = found("replaced-by-rename", true);
+        let why = "nothing but fs-replaced/lost/replaced-by-rename is found on disks that do not flush";
+        assert_eq!(seen(&[by_design.clone()]), (Outcome::Blind, None, Some(why.to_owned())));
+        let sees = Some("fs-replaced/lost/replaced-name".to_owned());
+        assert_eq!(seen(&[by_design, found("replaced-name", false)]), (Outcome::Pass, sees, None));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use explode_runtime::check::Profile;
+use explode_runtime::check::{Profile, Verdict};
 use explode_runtime::recover::{Layer, StackSpec};
 use explode_runtime::report::Finding;
 use explode_runtime::run::{
@@ -40,6 +40,9 @@ pub struct Grid {
 pub struct Row {
     /// Its name, that of a folder too.
     pub name: String,
+    /// Whose code it is: rows of one driver are one system where it is asked whose fault something is.
+    #[serde(default)]
+    pub driver: String,
     /// Bottom first.
     pub stack: StackSpec,
 }
@@ -63,6 +66,9 @@ pub struct Column {
     /// The promises that a way is about.
     #[serde(default)]
     pub words: Vec<String>,
+    /// Those of other checks that it is one of several to keep.
+    #[serde(default)]
+    pub doubts: Vec<String>,
     /// Is it about one way to make things durable?
     pub way: bool,
 }
@@ -102,7 +108,7 @@ impl Row {
     pub fn named(registry: &Registry, name: &str) -> Result<Row, UsageError> {
         if stack_file::is_path(name) {
             let file = StackFile::read(registry, Path::new(name))?;
-            return Ok(Row { name: file.name(), stack: file.stack });
+            return Ok(Row { name: file.name(), driver: String::new(), stack: file.stack });
         }
         let systems = registry.systems.iter().map(|system| system.name);
         let is_one = |name: &&str| systems.clone().any(|system| system == *name);
@@ -111,7 +117,14 @@ impl Row {
         if !known.clone().any(|known| known == name) {
             return Err(registry.unknown("system", name, known));
         }
-        Ok(Row { name: name.to_owned(), stack: registry.stack_of(name)? })
+        let found = registry.systems.iter().find(|system| system.name == name);
+        let driver = found.map_or(name, |system| system.driver).to_owned();
+        Ok(Row { name: name.to_owned(), driver, stack: registry.stack_of(name)? })
+    }
+
+    /// Its driver; that of a stack file, or of a grid of before there were any, is a driver of its own.
+    pub fn driver(&self) -> &str {
+        if self.driver.is_empty() { &self.name } else { &self.driver }
     }
 }
 
@@ -140,13 +153,31 @@ impl Column {
 impl Column {
     /// Is this about what it is about, whichever check has found it?
     pub fn is_about(&self, finding: &Finding) -> bool {
-        let word = finding.signature.rsplit('/').next();
-        self.words.iter().any(|known| Some(known.as_str()) == word)
+        is_one(&self.words, finding)
     }
+
+    /// May this be about what it is about? So may be what no way can keep: a disk that a crash has left, and that cannot be recovered or mounted.
+    pub fn may_be_about(&self, finding: &Finding) -> bool {
+        let step = finding.signature.rsplit('/').next();
+        match finding.verdict {
+            Verdict::RecoverFailed | Verdict::MountFailed => true,
+            Verdict::KernelPanic | Verdict::KernelOops | Verdict::KernelWarn | Verdict::Hang => {
+                matches!(step, Some("recover" | "mount"))
+            }
+            _ => is_one(&self.doubts, finding),
+        }
+    }
+}
+
+/// Is it one of these words that is broken?
+fn is_one(words: &[String], finding: &Finding) -> bool {
+    let word = finding.signature.rsplit('/').next();
+    words.iter().any(|known| Some(known.as_str()) == word)
 }
 
 impl From<&Question> for Column {
     fn from(question: &Question) -> Column {
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         let set = question.set.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
         Column {
             name: question.name.to_owned(),
@@ -155,7 +186,8 @@ impl From<&Question> for Column {
             options: question.options.clone(),
             set: set.collect(),
             bounds: question.bounds,
-            words: question.words.iter().map(|word| (*word).to_owned()).collect(),
+            words: owned(&question.words),
+            doubts: owned(&question.doubts),
             way: question.way,
         }
     }

@@ -1,11 +1,12 @@
 //! Whose fault it is when one layer is varied (EX-7), and what is safe where (EX-117).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use explode_runtime::report::Finding;
 use serde::Serialize;
 
 use super::cell::{Cell, Outcome};
-use super::grid::{Column, Grid};
+use super::grid::{Column, Grid, Row};
 
 /// What one check has found on some systems, and which layer that accuses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -20,23 +21,28 @@ pub struct Fault {
     pub systems: Vec<String>,
     /// Where the check came to a verdict.
     pub of: usize,
-    /// `system`, `systems`, or `above`.
+    /// Of so many drivers these systems are, and those.
+    pub drivers: usize,
+    pub of_drivers: usize,
+    /// `system`, `systems`, `undecided`, or `above`.
     pub layer: Layer,
 }
 
-/// The layer that a finding accuses.
+/// The layer that a finding accuses. Systems of one driver count once: they have that in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Layer {
     /// It is found on one system alone: that one.
     System,
-    /// On some, not on most: each of them.
+    /// On a few: each of them.
     Systems,
+    /// On more, not on nearly all: each of them, or the layer above, where the others do what it leaves to them.
+    Undecided,
     /// On nearly all: what they have in common, the layer above, or the check.
     Above,
 }
 
-/// Fewer systems than this say nothing about what they have in common.
+/// Fewer drivers than this say nothing about what they have in common.
 const FEW: usize = 4;
 
 /// Goes through each check's row of systems, in the order of the grid.
@@ -54,27 +60,34 @@ pub fn faults(grid: &Grid, cells: &[Cell]) -> Vec<Fault> {
                 *by_design &= finding.by_design;
             }
         }
-        let in_order = |systems: &BTreeMap<&str, bool>| {
-            let rows = grid.systems.iter().map(|row| row.name.as_str());
-            rows.filter(|name| systems.contains_key(name)).map(str::to_owned).collect::<Vec<_>>()
+        let rows = |is_one: &dyn Fn(&str) -> bool| {
+            grid.systems.iter().filter(|row| is_one(&row.name)).collect::<Vec<&Row>>()
         };
-        faults.extend(found.into_iter().map(|(signature, systems)| Fault {
-            check: column.name.clone(),
-            signature: signature.to_owned(),
-            by_design: systems.values().all(|by_design| *by_design),
-            systems: in_order(&systems),
-            of: cells.len(),
-            layer: layer(systems.len(), cells.len()),
+        let drivers = |rows: &[&Row]| rows.iter().map(|row| row.driver()).collect::<BTreeSet<_>>().len();
+        let of_drivers = drivers(&rows(&|name| cells.iter().any(|cell| cell.system == name)));
+        faults.extend(found.into_iter().map(|(signature, systems)| {
+            let found = rows(&|name| systems.contains_key(name));
+            Fault {
+                check: column.name.clone(),
+                signature: signature.to_owned(),
+                by_design: systems.values().all(|by_design| *by_design),
+                systems: found.iter().map(|row| row.name.clone()).collect(),
+                of: cells.len(),
+                drivers: drivers(&found),
+                of_drivers,
+                layer: layer(found.len(), drivers(&found), of_drivers),
+            }
         }));
     }
     faults
 }
 
-/// Nearly all: at most one in five is without.
-fn layer(found: usize, of: usize) -> Layer {
-    match found {
-        _ if of >= FEW && found * 5 >= of * 4 => Layer::Above,
-        1 => Layer::System,
+/// Of so many systems, of so many drivers of all. Nearly all: at most one in five is without.
+fn layer(systems: usize, drivers: usize, of_drivers: usize) -> Layer {
+    match drivers {
+        _ if of_drivers >= FEW && drivers * 5 >= of_drivers * 4 => Layer::Above,
+        _ if drivers >= FEW => Layer::Undecided,
+        _ if systems == 1 => Layer::System,
         _ => Layer::Systems,
     }
 }
@@ -91,6 +104,11 @@ pub struct Safe {
     pub safe: Vec<String>,
     /// Nothing was lost so far: not all within the bounds was looked at.
     pub so_far: Vec<String>,
+    /// Its own check has lost nothing, and another check something that this way, or another one, has forced; or what a crash has left
+    /// could not be recovered or mounted.
+    pub in_doubt: Vec<String>,
+    /// The checks that have found that.
+    pub doubted_by: Vec<String>,
     /// Something was lost, by design or not, and by whichever check it was found.
     pub not: Vec<String>,
     /// The system's profile promises nothing of it.
@@ -109,19 +127,30 @@ pub fn safe(grid: &Grid, cells: &[Cell]) -> Vec<Safe> {
         let mut safe = Safe { system: system.to_owned(), ..Safe::default() };
         let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.system == system).collect();
         for way in &ways {
-            let lost = cells.iter().flat_map(|cell| &cell.findings).any(|finding| way.is_about(finding));
+            let found = |is: &dyn Fn(&Finding) -> bool| {
+                let cells = cells.iter().filter(|cell| cell.findings.iter().any(is));
+                cells.map(|cell| cell.check.clone()).collect::<Vec<_>>()
+            };
+            let lost = !found(&|finding| way.is_about(finding)).is_empty();
+            let doubts = found(&|finding| way.may_be_about(finding));
             let cell = cells.iter().find(|cell| cell.check == way.name);
             let whole = |cell: &Cell| cell.summary.as_ref().is_some_and(|summary| summary.complete);
             let list = match cell.map_or(Outcome::NotRun, |cell| cell.outcome) {
                 _ if !cell.is_none_or(|cell| cell.is_promised()) => &mut safe.not_promised,
                 _ if lost => &mut safe.not,
                 Outcome::Bug | Outcome::ByDesign => &mut safe.not,
+                Outcome::Pass if !doubts.is_empty() => {
+                    safe.doubted_by.extend(doubts);
+                    &mut safe.in_doubt
+                }
                 Outcome::Pass if cell.is_some_and(|cell| whole(cell)) => &mut safe.safe,
                 Outcome::Pass => &mut safe.so_far,
                 _ => &mut safe.unknown,
             };
             list.push(way.name.clone());
         }
+        let mut seen = BTreeSet::new();
+        safe.doubted_by.retain(|check| seen.insert(check.clone()));
         safe
     };
     grid.systems.iter().map(|row| of(&row.name)).collect()
@@ -131,13 +160,19 @@ pub fn safe(grid: &Grid, cells: &[Cell]) -> Vec<Safe> {
 mod tests {
     use super::{Layer, layer};
 
+    /// Systems, drivers, and all drivers.
     #[test]
     fn what_is_found_nearly_everywhere_accuses_what_is_common() {
-        assert_eq!(layer(1, 1), Layer::System);
-        assert_eq!(layer(2, 2), Layer::Systems);
-        assert_eq!([layer(1, 3), layer(2, 3), layer(3, 3)], [Layer::System, Layer::Systems, Layer::Systems]);
-        assert_eq!([layer(3, 4), layer(4, 4)], [Layer::Systems, Layer::Above]);
-        assert_eq!([layer(3, 5), layer(4, 5), layer(5, 5)], [Layer::Systems, Layer::Above, Layer::Above]);
-        assert_eq!([layer(7, 10), layer(8, 10)], [Layer::Systems, Layer::Above]);
+        let of = |cases: &[(usize, usize, usize)]| {
+            cases.iter().map(|(systems, drivers, of)| layer(*systems, *drivers, *of)).collect::<Vec<_>>()
+        };
+        let [system, systems, undecided, above] =
+            [Layer::System, Layer::Systems, Layer::Undecided, Layer::Above];
+        assert_eq!(of(&[(1, 1, 1), (2, 2, 2), (3, 3, 3)]), [system, systems, systems]);
+        assert_eq!(of(&[(3, 3, 4), (4, 4, 4)]), [systems, above]);
+        assert_eq!(of(&[(3, 3, 5), (4, 4, 5), (5, 5, 5)]), [systems, above, above]);
+        assert_eq!(of(&[(7, 7, 10), (8, 8, 10)]), [undecided, above]);
+        // A synchronous mount on three of ext4's driver, ext2, two of FAT's, and not on XFS: three drivers of four.
+        assert_eq!(of(&[(6, 3, 4), (3, 1, 4)]), [systems, systems]);
     }
 }

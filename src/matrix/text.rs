@@ -156,13 +156,19 @@ pub fn told(cell: &Cell, bug: &Finding) -> String {
 
 /// One finding, and whom it accuses.
 pub fn fault(fault: &Fault) -> String {
-    let Fault { check, signature, by_design, systems, of, layer } = fault;
+    let Fault { check, signature, by_design, systems, of, drivers, of_drivers, layer } = fault;
     let design = if *by_design { " (by design)" } else { "" };
+    let names = systems.join(", ");
     let whom = match layer {
-        Layer::System => format!("{} alone, of {of}: its own", systems[0]),
-        Layer::Systems => format!("{}, of {of}: each its own", systems.join(", ")),
+        Layer::System => format!("{names} alone, of {of}: its own"),
+        Layer::Systems => format!("{names}, of {of}: each its own"),
+        Layer::Undecided => {
+            format!("{names}, of {of}: each its own, or a layer above, for which the others make up")
+        }
         Layer::Above => {
-            format!("{} of {of}: what they have in common, the layer above, or the check", systems.len())
+            let of_systems = format!("{} of {of}", systems.len());
+            let of_drivers = format!("{drivers} of {of_drivers} drivers");
+            format!("{of_systems}, {of_drivers}: what they have in common, the layer above, or the check")
         }
     };
     format!("{check}: {signature}{design}: {whom}")
@@ -171,7 +177,7 @@ pub fn fault(fault: &Fault) -> String {
 /// What is safe on a system.
 pub fn ways(safe: &Safe) -> String {
     let words = |ways: &[String]| if ways.is_empty() { "none".to_owned() } else { ways.join(", ") };
-    let Safe { system, safe, so_far, not, not_promised, unknown } = safe;
+    let Safe { system, safe, so_far, in_doubt, doubted_by, not, not_promised, unknown } = safe;
     let more = |what: &str, ways: &[String]| match ways {
         [] => String::new(),
         ways => format!("; {what}: {}", words(ways)),
@@ -179,7 +185,9 @@ pub fn ways(safe: &Safe) -> String {
     let rest =
         [("not promised", not_promised), ("unknown", unknown)].map(|(what, ways)| more(what, ways)).concat();
     let so_far = more("nothing lost so far", so_far);
-    format!("{system}: safe here: {}{so_far}; not safe: {}{rest}", words(safe), words(not))
+    let doubted = format!("in doubt for what {} found", doubted_by.join(", "));
+    let in_doubt = more(&doubted, in_doubt);
+    format!("{system}: safe here: {}{so_far}{in_doubt}; not safe: {}{rest}", words(safe), words(not))
 }
 
 #[cfg(test)]
@@ -200,7 +208,7 @@ mod tests {
             "bounds": { "depth": 1, "limit": 2, "samples": 2, "crash_depth": 0 },
         }))
         .unwrap();
-        let row = Row { name: "hfs".to_owned(), stack: StackSpec::default() };
+        let row = Row { name: "hfs".to_owned(), driver: String::new(), stack: StackSpec::default() };
         let bug = serde_json::from_value(json!({
             "id": "0", "verdict": "kernel-oops", "by_design": false, "message": "in step mount: Oops: 0000\nRIP: hfs_find\nCall Trace",
             "epoch": "end", "signature": "fs-ways/kernel-oops/mount", "count": 1, "trace": "traces/0.json", "replayed": true,

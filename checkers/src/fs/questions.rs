@@ -18,12 +18,14 @@ pub(crate) fn questions() -> Vec<Question> {
         bounds,
         way: false,
         words: Vec::new(),
+        doubts: Vec::new(),
     };
     let shallow = Bounds { depth: 1, ..BOUNDS };
     let way = |name, about| Question {
         options: Options::none().with("way", name),
         way: true,
         words: ways::words(name),
+        doubts: ways::doubts(name),
         ..question(name, about, ways::DEF.name, BOUNDS)
     };
     // The calls that the paper has not, too. A question of its own: each small tree has many more followers.
@@ -33,6 +35,7 @@ pub(crate) fn questions() -> Vec<Question> {
         options: question.options.clone().with("calls", "more"),
         way: false,
         words: Vec::new(),
+        doubts: Vec::new(),
         ..question
     };
     vec![

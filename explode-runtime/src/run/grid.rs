@@ -10,6 +10,8 @@ use crate::recover::StackSpec;
 pub struct System {
     /// Its name.
     pub name: &'static str,
+    /// Whose code it is: where it is asked whose fault something is, rows of one driver are one system.
+    pub driver: &'static str,
     /// Bottom first; the top layer is the system.
     pub stack: StackSpec,
 }
@@ -33,4 +35,6 @@ pub struct Question {
     pub way: bool,
     /// The promises that this way is about, by the words of findings: it is not safe where one is broken, whichever check finds that.
     pub words: Vec<&'static str>,
+    /// The promises of other checks that this way is one of those to keep: where one is broken, it is in doubt whether this way is safe.
+    pub doubts: Vec<&'static str>,
 }

@@ -87,10 +87,37 @@ struct Ways {
     others: Option<Vec<Promise>>,
 }
 
-/// The words for what a way makes durable, wholly or in part.
+/// The words for what a way makes durable, wholly or in part, and those by which another check says that this way has lost something.
 pub(crate) fn words(way: &str) -> Vec<&'static str> {
     let found = Way::ALL.iter().find(|(name, _)| *name == way);
-    found.map_or_else(Vec::new, |(_, way)| By::words(way.durable()))
+    let own = found.map_or_else(Vec::new, |(_, way)| By::words(way.durable()));
+    let fsynced: &[&str] =
+        if way == "fsync" { &["fsync-has-its-effect", "fsync-has-its-effect-on-disk"] } else { &[] };
+    own.into_iter().chain(fsynced.iter().copied()).collect()
+}
+
+/// The words by which other checks say that something is lost that this way, or another one, has forced: `fs-reasonable` and `fs-moved`
+/// force by sync, fsync and msync and tell it by one word, and what `fs-failures` finds on the disk was synced before.
+pub(crate) fn doubts(way: &str) -> Vec<&'static str> {
+    const NAMES: [&str; 2] = ["flushed-name", "deleted-name"];
+    const FILES: [&str; 2] = ["flushed-contents", "flushed-attributes"];
+    const CALLS: [&str; 8] = [
+        "mkdir-has-its-effect-on-disk",
+        "create-has-its-effect-on-disk",
+        "write-has-its-effect-on-disk",
+        "rename-has-its-effect-on-disk",
+        "truncate-has-its-effect-on-disk",
+        "link-has-its-effect-on-disk",
+        "unlink-has-its-effect-on-disk",
+        "rmdir-has-its-effect-on-disk",
+    ];
+    match way {
+        "sync" | "syncfs" => [&NAMES[..], &FILES, &CALLS].concat(),
+        "fsync" => [NAMES, FILES].concat(),
+        "fsync-dir" => NAMES.to_vec(),
+        "msync" => vec!["flushed-contents"],
+        _ => Vec::new(),
+    }
 }
 
 fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {

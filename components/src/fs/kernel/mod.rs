@@ -151,8 +151,15 @@ pub fn drivers(stack: &StackSpec) -> Vec<&'static str> {
 
 /// The file systems as rows of the matrix, each on a disk; btrfs, F2FS, ReiserFS, NILFS2 and NTFS take none that is small.
 pub fn systems() -> Vec<Row> {
+    // ext3 is ext4's driver, and MSDOS and VFAT are two names of one.
+    let driver = |name| match name {
+        "ext3" | "ext2-by-ext4" => ext4::DEF.name,
+        "msdos" | "vfat" => "fat",
+        name => name,
+    };
     let row = |name, component: &str, disk, options| Row {
         name,
+        driver: driver(name),
         stack: StackSpec::default().plug("ramdisk", disk).plug(component, options),
     };
     let plain = |name| row(name, name, Options::none(), Options::none());
