@@ -25,7 +25,7 @@
 //! A profile may exclude `unsynced-contents` and `unsynced-attributes` (`words.rs`), and besides them the structure: `created-name`,
 //! `kind`, `one-sequence`, `link-count` and `readable`, all or none. What is wrong besides is told before it; of
 //! a broken structure, what single names say of what was forced (`demands.rs`). A sync of which the profile promises nothing
-//! (`synced-by-sync`, `synced-by-fsync`, `synced-directory`) makes nothing stable here.
+//! (`synced-by-sync`, `synced-by-fsync`, `synced-by-msync`, `synced-directory`) makes nothing stable here.
 //!
 //! `call-has-its-effect` is broken where the file system itself differs from the abstract one, without any crash.
 //!
