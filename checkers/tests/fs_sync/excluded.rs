@@ -83,6 +83,25 @@ fn a_mode_is_held_to_once_it_is_forced() {
     }
 }
 
+/// A store that is msynced is stable only if that is promised of msync; what fsync promises is held to all the same.
+#[test]
+fn an_msync_that_promises_nothing_makes_nothing_stable() {
+    let lying = |lies: &str, words: &str| {
+        let mut plan = plan(&registry(), "simfiles-more+msync-lies", 3);
+        plan.stack.0[1].options = excluding(words).with("lies", lies);
+        let ran = run(&registry(), &plan);
+        assert!(ran.by_design.is_empty(), "{lies}, {words}: {:?}", ran.by_design);
+        ran.findings.into_keys().collect::<Vec<_>>()
+    };
+    for words in ["none", "synced-by-fsync", "synced-by-sync,synced-directory"] {
+        let found = lying("msync", words);
+        assert_eq!(found, ["corrupt/flushed-contents", "lost/flushed-contents"], "{words}");
+    }
+    assert_eq!(lying("msync", "synced-by-msync"), [""; 0]);
+    assert_eq!(lying("fsync", "synced-by-msync"), ["lost/flushed-contents"]);
+    assert_eq!(lying("fsync", "synced-by-msync,synced-by-fsync"), [""; 0]);
+}
+
 /// While a file is replaced it may be unreadable; once it is forced it may not.
 #[test]
 fn what_replaces_a_file_is_held_to_once_it_is_forced() {

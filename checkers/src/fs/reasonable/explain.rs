@@ -10,15 +10,16 @@ use super::tree::{Node, Tree};
 use super::words::{CREATED_NAME, DELETED_NAME, FLUSHED_NAME, KIND, LINK_COUNT, ONE_SEQUENCE};
 use crate::fs::topology::{Abstract, Id};
 
-/// Why the search has found no way.
-pub fn why(search: &mut Search<'_>) -> Violation {
+/// Why the search has found no way. A name that leads to several inodes is wrong as each of them: what is wrong as the newest is told,
+/// or as one where that is a promise that is told `first`.
+pub fn why(search: &mut Search<'_>, first: &dyn Fn(&str) -> bool) -> Violation {
     let mut seen = BTreeSet::new();
     let mut waiting = VecDeque::from([(String::new(), search.tree.root, Abstract::ROOT)]);
     while let Some((path, inode, id)) = waiting.pop_front() {
         if !seen.insert((inode, id)) {
             continue;
         }
-        match in_directory(search, &path, inode, id) {
+        match in_directory(search, first, &path, inode, id) {
             Ok(below) => waiting.extend(below),
             Err(violation) => return violation,
         }
@@ -31,6 +32,7 @@ pub fn why(search: &mut Search<'_>) -> Violation {
 /// The directories below one, as what they are likely to be, or what is wrong in it.
 fn in_directory(
     search: &mut Search<'_>,
+    first: &dyn Fn(&str) -> bool,
     parent: &str,
     inode: u32,
     id: Id,
@@ -61,7 +63,11 @@ fn in_directory(
         }
         match may_be.iter().find(|id| search.fits(*inode, **id)) {
             Some(id) => below.push((path, *inode, *id)),
-            None => return Err(misfit(search, &path, *inode, may_be[0])),
+            None => {
+                let mut reasons = may_be.iter().map(|id| misfit(search, &path, *inode, *id));
+                let told = reasons.clone().find(|reason| first(&reason.promise)).or_else(|| reasons.next());
+                return Err(told.expect("it may be something"));
+            }
         }
     }
     Ok(below)
@@ -87,6 +93,16 @@ fn misfit(search: &Search<'_>, path: &str, inode: u32, id: Id) -> Violation {
         _ => kind("is a file"),
     };
     Violation { message: format!("{path} {}", violation.message), ..violation }
+}
+
+/// A tree that nothing builds unless this is excluded, where no name says so by itself.
+pub fn excluded(word: &str) -> Violation {
+    let what = if word == contents::UNSYNCED {
+        "unsynced contents are longer than they were, or neither zeroes nor what was written there"
+    } else {
+        "unsynced attributes are none that there ever were"
+    };
+    Violation::new(Verdict::Corrupt, word, format!("all that is there at once can only be if {what}"))
 }
 
 /// A file that has not as many links as names.

@@ -125,7 +125,7 @@ impl History {
         file.largest = file.largest.max(file.forced.size());
     }
 
-    /// A call has returned: what it has forced itself is stable. `fs` is the tree then.
+    /// A call has returned: what it has forced itself is stable, which is what a store has msynced. `fs` is the tree then.
     pub fn end(&mut self, fs: &Abstract, call: &Call) {
         if let Call::Store { path } = call
             && let Some(file) = fs.find(path).and_then(|id| self.files.get_mut(&id))

@@ -23,9 +23,9 @@
 //! | `readable` | everything can be read |
 //!
 //! A profile may exclude `unsynced-contents` and `unsynced-attributes` (`words.rs`), and besides them the structure: `created-name`,
-//! `kind`, `one-sequence`, `link-count` and `readable`, all or none. What is wrong besides is told before it; of
+//! `kind`, `one-sequence`, `link-count` and `readable`, all or none. What is wrong besides is told before it (`judge.rs`); of
 //! a broken structure, what single names say of what was forced (`demands.rs`). A sync of which the profile promises nothing
-//! (`synced-by-sync`, `synced-by-fsync`, `synced-directory`) makes nothing stable here.
+//! (`synced-by-sync`, `synced-by-fsync`, `synced-by-msync`, `synced-directory`) makes nothing stable here.
 //!
 //! `call-has-its-effect` is broken where the file system itself differs from the abstract one, without any crash.
 //!
@@ -48,6 +48,7 @@ mod free;
 #[doc(hidden)]
 pub mod hard;
 mod history;
+mod judge;
 mod pairs;
 #[cfg(test)]
 mod plain;
@@ -74,7 +75,6 @@ use super::topology::{self, Abstract, CALLS, DIRS, FAR, FILES, Limits, probe};
 use contents::Garbage;
 use free::Free;
 use history::History;
-use search::Search;
 use step::Step;
 use tree::{Tree, Unread};
 
@@ -149,41 +149,7 @@ impl Reasonable {
         })
     }
 
-    /// Is a tree reasonable? If all that is wrong with it is excluded, the violation says so; what is not comes first.
-    fn judge(&self, tree: &Tree, history: &History) -> Result<(), Violation> {
-        let (mut garbage, mut attributes) = (self.garbage, true);
-        let Err(first) = self.judge_with(garbage, attributes, tree, history) else { return Ok(()) };
-        let mut found = first.clone();
-        while self.excluded.contains(&found.promise) {
-            match found.promise.as_str() {
-                contents::UNSYNCED if garbage != Garbage::NotPromised => garbage = Garbage::NotPromised,
-                attributes::UNSYNCED if attributes => attributes = false,
-                _ => break,
-            }
-            match self.judge_with(garbage, attributes, tree, history) {
-                Ok(()) => return Err(first),
-                Err(violation) => found = violation,
-            }
-        }
-        Err(found)
-    }
-
-    fn judge_with(
-        &self,
-        garbage: Garbage,
-        attributes: bool,
-        tree: &Tree,
-        history: &History,
-    ) -> Result<(), Violation> {
-        let mut search = Search::new(&self.fs, history, tree, garbage, (self.copies, self.whole));
-        search.attributes = attributes;
-        if !search.is_legal() {
-            return Err(explain::why(&mut search));
-        }
-        explain::links(tree).map_or(Ok(()), Err)
-    }
-
-    /// The same of files. Where only what is excluded is wrong with all of them, each name by itself may say what is not.
+    /// Are files reasonable? Where only what is excluded is wrong with all of them, each name by itself may say what is not.
     fn judge_files(&self, files: &dyn Files, history: &History) -> Result<(), Failure> {
         let judged = match Tree::of(files, self.limits.calls) {
             Ok(tree) => self.judge(&tree, history),

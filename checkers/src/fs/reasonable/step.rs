@@ -64,19 +64,17 @@ impl Step {
                 }
                 is_as_expected(files, &checker.fs, call, checker.limits.calls)?;
                 checker.during = checker.now.clone();
-                checker.now.end(&checker.fs, call);
+                checker.force(self);
             }
             Step::Sync => {
                 checker.during = checker.now.clone();
-                if files.sync().is_ok() && checker.counts(By::Sync) {
-                    checker.now.sync(&checker.fs);
+                if files.sync().is_ok() {
+                    checker.force(self);
                 }
             }
             Step::Fsync(path, id) => {
                 checker.during = checker.now.clone();
-                let is_directory = checker.fs.is_directory(*id);
-                let by = if is_directory { By::FsyncOfDirectory } else { By::Fsync };
-                let synced = if is_directory {
+                let synced = if checker.fs.is_directory(*id) {
                     files.sync_dir(path)
                 } else {
                     let fd = files.open(path, OpenFlags::EXISTING).map_err(failed)?;
@@ -84,8 +82,8 @@ impl Step {
                     files.close(fd).map_err(failed)?;
                     synced
                 };
-                if synced.is_ok() && checker.counts(by) {
-                    checker.now.fsync(&checker.fs, *id, By::Fsync);
+                if synced.is_ok() {
+                    checker.force(self);
                 }
             }
         }
@@ -102,17 +100,28 @@ impl Reasonable {
         self.free.follow(&before, &self.fs);
     }
 
+    /// A step has succeeded: what it forces is stable, if anything is promised of that.
+    fn force(&mut self, step: &Step) {
+        match step {
+            Step::Call(call) if self.counts(By::Msync) => self.now.end(&self.fs, call),
+            Step::Sync if self.counts(By::Sync) => self.now.sync(&self.fs),
+            Step::Fsync(_, id) => {
+                let by = if self.fs.is_directory(*id) { By::FsyncOfDirectory } else { By::Fsync };
+                if self.counts(by) {
+                    self.now.fsync(&self.fs, *id, By::Fsync);
+                }
+            }
+            Step::Call(_) | Step::Sync => {}
+        }
+    }
+
     /// The same of a step that does what it should, without any files.
     pub(super) fn imagine(&mut self, step: &Step) {
-        match step {
-            Step::Call(call) => {
-                self.writes += u32::from(call.writes());
-                let bytes = call.bytes(&self.fs, self.writes);
-                self.follow(call, &bytes);
-                self.now.end(&self.fs, call);
-            }
-            Step::Sync => self.now.sync(&self.fs),
-            Step::Fsync(_, id) => self.now.fsync(&self.fs, *id, By::Fsync),
+        if let Step::Call(call) = step {
+            self.writes += u32::from(call.writes());
+            let bytes = call.bytes(&self.fs, self.writes);
+            self.follow(call, &bytes);
         }
+        self.force(step);
     }
 }

@@ -11,9 +11,10 @@ use super::free::Free;
 use super::history::History;
 use super::search::Search;
 use super::tree::{Node, Tree};
+use super::words::{EXCLUDABLE, STRUCTURE};
 use super::{demands, explain};
 use crate::fs::sync::Call as By;
-use crate::fs::topology::{Abstract, BLOCK, Call, Group, Groups, Id, Limits, split};
+use crate::fs::topology::{Abstract, BLOCK, Call, Group, Groups, Id, Limits, Seen, split};
 
 /// An operation, written down apart from [`History`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -286,54 +287,134 @@ fn two_directories_may_be_there_both_one_or_none() {
     assert!(both.allows(&empty) && !forced.allows(&empty));
 }
 
-/// What is written there.
+/// What is written there, and what nobody has written.
 const MINE: [u8; 4096] = [b'm'; 4096];
+const HIS: [u8; 4096] = [b'h'; 4096];
 
-/// A forced file `/a` with unsynced bytes, and a forced empty one, `/b`; what of a tree that was found counts, by its word.
-fn judged(excluded: &[&'static str], a: &[u8], b: bool) -> Option<String> {
+/// Steps by their names.
+fn way(steps: &[&str]) -> Way {
+    steps.iter().fold(Way::new(), |mut way, step| {
+        let words: Vec<String> = step.split(' ').map(str::to_owned).collect();
+        let path = |at: usize| words[at].clone();
+        match &*words[0] {
+            "sync" => way.sync(),
+            "fsync" => way.fsync(way.fs.find(&words[1]).unwrap()),
+            "write" => {
+                way.history.add(&way.fs, &Call::Pwrite { path: path(1), at: 0 }, &MINE);
+                way
+            }
+            "creat" => way.call(&Call::Creat { path: path(1) }),
+            "mkdir" => way.call(&Call::Mkdir { path: path(1) }),
+            "rename" => way.call(&Call::Rename { from: path(1), to: path(2) }),
+            other => panic!("what is {other}?"),
+        }
+    })
+}
+
+/// Files in the root, each with an inode of its own.
+fn found(files: &[(&str, &[u8])]) -> Tree {
+    let file = |name: &str, bytes: &[u8]| {
+        let path = format!("/{name}");
+        Node::File { path, links: 1, names: 1, bytes: bytes.to_vec() }
+    };
+    let names = files.iter().zip(1..).map(|((name, _), inode)| ((*name).to_owned(), inode)).collect();
+    let nodes = files.iter().zip(1..).map(|((name, bytes), inode)| (inode, file(name, bytes)));
+    let nodes = nodes.chain([(0, Node::Directory(names))]).collect();
+    Tree { root: 0, nodes, attributes: BTreeMap::new() }
+}
+
+/// What of a tree counts where a profile excludes this.
+fn told(excluded: &[&'static str], way: &Way, tree: &Tree) -> Option<Violation> {
     let line = |name: &&'static str| Promise { name, kept: false, quote: "", source: "" };
     let profile = Profile { system: String::new(), promises: excluded.iter().map(line).collect() };
-    let mut way = Way::new();
-    for path in ["/a", "/b"] {
-        way = way.call(&Call::Creat { path: path.into() });
-    }
-    way = way.sync();
-    way.history.add(&way.fs, &Call::Pwrite { path: "/a".into(), at: 0 }, &MINE);
-    let file = |path: &str, bytes: &[u8]| Node::File {
-        path: path.into(),
-        links: 1,
-        names: 1,
-        bytes: bytes.to_vec(),
-    };
-    let mut names = BTreeMap::from([("a".to_owned(), 1)]);
-    let mut nodes = BTreeMap::from([(1, file("/a", a))]);
-    if b {
-        names.insert("b".to_owned(), 2);
-        nodes.insert(2, file("/b", b""));
-    }
-    nodes.insert(0, Node::Directory(names));
-    let mut checker = super::Reasonable::of(&Options::none()).unwrap();
+    let mut checker = super::Reasonable::of(&Options::none().with("copies", false)).unwrap();
     checker.fs = way.fs.clone();
     checker.excluded = Excluded::by(Some(&profile));
-    checker
-        .judge(&Tree { root: 0, nodes, attributes: BTreeMap::new() }, &way.history)
-        .err()
-        .map(|violation| violation.promise)
+    checker.judge(tree, &way.history).err()
 }
+
+/// Its word.
+#[track_caller]
+fn tells(excluded: &[&'static str], way: &Way, tree: &Tree, word: &str) {
+    let told = told(excluded, way, tree).map(|violation| violation.promise);
+    assert_eq!(told.as_deref().unwrap_or("nothing"), word, "without {excluded:?}");
+}
+
+const CONTENTS: &[&str] = &["unsynced-contents"];
+const ATTRIBUTES: &[&str] = &["unsynced-attributes"];
+const BOTH: &[&str] = &EXCLUDABLE;
 
 /// What unsynced bytes may be is excluded: then that is what is told, unless something is wrong that is not excluded.
 #[test]
 fn an_exclusion_of_unsynced_contents_hides_nothing_else() {
-    let word = |word: &str| Some(word.to_owned());
-    for excluded in [&[][..], &["unsynced-contents"]] {
-        assert_eq!(judged(excluded, &MINE, true), None);
-        assert_eq!(judged(excluded, b"", true), None, "not written yet");
-        assert_eq!(judged(excluded, b"his!", true), word("unsynced-contents"));
-        assert_eq!(judged(excluded, &[b'm'; 5000], true), word("unsynced-contents"));
+    let way = way(&["creat /a", "creat /b", "sync", "write /a"]);
+    let with = |a: &[u8]| found(&[("a", a), ("b", b"")]);
+    for excluded in [&[][..], CONTENTS] {
+        tells(excluded, &way, &with(&MINE), "nothing");
+        // Not written yet.
+        tells(excluded, &way, &with(b""), "nothing");
+        tells(excluded, &way, &with(b"his!"), "unsynced-contents");
+        tells(excluded, &way, &with(&[b'm'; 5000]), "unsynced-contents");
     }
-    let excluded = &["unsynced-contents"];
-    assert_eq!(judged(excluded, b"his!", false), word("flushed-name"));
-    assert_eq!(judged(excluded, &[b'm'; 5000], false), word("flushed-name"));
+    tells(CONTENTS, &way, &found(&[("a", b"his!")]), "flushed-name");
+    tells(CONTENTS, &way, &found(&[("a", &[b'm'; 5000])]), "flushed-name");
+}
+
+/// A name may lead to an unsynced file, or to something newer: what is excluded is told of the one, and nothing of the other.
+#[test]
+fn what_is_excluded_is_told_whatever_else_a_name_may_lead_to() {
+    let steps = ["creat /c", "sync", "creat /a", "write /a", "rename /a /b"];
+    let forced: &[&str] = &["creat /a", "fsync /a"];
+    for (newer, kept) in [(&["mkdir /a"][..], "kind"), (forced, "flushed-contents")] {
+        let way = way(&[&steps[..], newer].concat());
+        let tree = found(&[("a", &HIS), ("c", b"")]);
+        tells(&[], &way, &tree, kept);
+        tells(ATTRIBUTES, &way, &tree, kept);
+        for excluded in [CONTENTS, BOTH] {
+            tells(excluded, &way, &tree, "unsynced-contents");
+            let text = told(excluded, &way, &tree).unwrap().message;
+            assert_eq!(text, "/a has byte 104 at 0, which was never written there");
+            tells(excluded, &way, &found(&[("a", &HIS)]), "flushed-name");
+            tells(excluded, &way, &found(&[("a", &HIS), ("c", b"his!")]), "flushed-contents");
+            tells(excluded, &way, &found(&[("a", &HIS), ("c", b""), ("d", b"")]), "created-name");
+        }
+        // The same of its mode; and of both, which takes both.
+        for (bytes, word) in [(&MINE, "unsynced-attributes"), (&HIS, "unsynced-contents")] {
+            let mut tree = found(&[("a", bytes), ("c", b"")]);
+            tree.attributes.insert(1, Seen { mode: Some(0o7), xattrs: None });
+            tells(&[], &way, &tree, kept);
+            tells(BOTH, &way, &tree, word);
+            let by_design = [CONTENTS, ATTRIBUTES].map(|excluded| {
+                let told = told(excluded, &way, &tree).unwrap().promise;
+                excluded.iter().any(|word| *word == told)
+            });
+            assert_eq!(by_design, [false, bytes == &MINE], "{newer:?}");
+        }
+    }
+}
+
+/// Each name by itself is as it may be, and not all at once; but with what is excluded.
+#[test]
+fn what_is_excluded_is_told_where_no_name_is_wrong_by_itself() {
+    let way = way(&["creat /a", "write /a", "rename /a /b", "creat /a"]);
+    let tree = found(&[("a", &MINE), ("b", &MINE)]);
+    for excluded in [&[][..], ATTRIBUTES] {
+        tells(excluded, &way, &tree, "one-sequence");
+    }
+    for excluded in [CONTENTS, BOTH] {
+        tells(excluded, &way, &tree, "unsynced-contents");
+    }
+}
+
+/// So it is where the structure is excluded, too: the name may be the directory's, which has become a file, and the file be missing.
+#[test]
+fn a_structure_that_is_excluded_is_told_whatever_else_a_name_may_lead_to() {
+    let way = way(&["mkdir /a", "rename /a /b", "creat /a", "fsync /a"]);
+    let tree = found(&[("a", &HIS)]);
+    for excluded in [&[][..], BOTH] {
+        tells(excluded, &way, &tree, "flushed-contents");
+    }
+    tells(&[BOTH, &STRUCTURE].concat(), &way, &tree, "kind");
 }
 
 /// Does a tree do as is demanded?
@@ -389,7 +470,7 @@ fn what_is_demanded_is_what_a_shell_can_find_broken() {
                 );
                 continue;
             }
-            let violation = explain::why(&mut search);
+            let violation = explain::why(&mut search, &|_| false);
             let demanded = demands::demands(&way.fs, &way.history, &violation);
             let [times, known] = said.entry(violation.promise.clone()).or_default();
             *times += 1;

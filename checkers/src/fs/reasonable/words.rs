@@ -31,7 +31,6 @@ pub fn all() -> impl Iterator<Item = &'static str> {
 }
 
 /// What a profile may exclude by itself. Nothing else that is wrong is hidden then: it is looked for without these.
-#[cfg(test)]
 pub const EXCLUDABLE: [&str; 2] = [contents::UNSYNCED, attributes::UNSYNCED];
 /// The structure, which a profile may exclude as a whole, together with those. Then what was forced is looked for name by name.
 #[cfg(test)]

@@ -1,0 +1,61 @@
+//! The verdict on one tree. What breaks nothing by the strictest reading is reasonable. Else everything is waived first that the profile
+//! excludes of what was not synced: what is wrong all the same is told. If nothing is, then what is told is the word of which it takes
+//! the exclusion for the tree to be legal.
+//!
+//! A name may lead to several inodes, and is wrong as each of them for a reason of its own; so the reason that is given for a tree that
+//! nothing builds does not say by itself whether an exclusion is enough.
+
+use explode_runtime::check::Violation;
+
+use super::contents::Garbage;
+use super::history::History;
+use super::search::Search;
+use super::tree::Tree;
+use super::words::EXCLUDABLE;
+use super::{Reasonable, attributes, contents, explain};
+
+impl Reasonable {
+    /// Is a tree reasonable? If all that is wrong with it is excluded, the violation says so; what is not comes first.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub(super) fn judge(&self, tree: &Tree, history: &History) -> Result<(), Violation> {
+        let mut waived: Vec<&str> =
+            EXCLUDABLE.into_iter().filter(|word| self.excluded.contains(word)).collect();
+        let excluded = |word: &str| self.excluded.contains(word);
+        let judge = |waived: &[&str], first: &dyn Fn(&str) -> bool| self.judged(waived, first, tree, history);
+        let Err(strict) = judge(&[], &excluded) else { return Ok(()) };
+        if waived.is_empty() {
+            return Err(strict);
+        }
+        judge(&waived, &excluded)?;
+        // One of them may be enough, and the one that the strictest reading names is as good as another; or it takes all.
+        waived.sort_by_key(|word| strict.promise != *word);
+        let enough = waived.iter().position(|word| judge(&[*word], &excluded).is_ok());
+        let word = waived.remove(enough.unwrap_or_default());
+        if strict.promise == word {
+            return Err(strict);
+        }
+        let others = if enough.is_some() { &[][..] } else { &waived[..] };
+        let explained = judge(others, &|first| first == word).err();
+        Err(explained.filter(|found| found.promise == word).unwrap_or_else(|| explain::excluded(word)))
+    }
+
+    /// The same without some words of what was not synced. Where a name is wrong whatever it leads to, and for several reasons, one of
+    /// those that are `first` is given.
+    fn judged(
+        &self,
+        waived: &[&str],
+        first: &dyn Fn(&str) -> bool,
+        tree: &Tree,
+        history: &History,
+    ) -> Result<(), Violation> {
+        let garbage = if waived.contains(&contents::UNSYNCED) { Garbage::NotPromised } else { self.garbage };
+        let mut search = Search::new(&self.fs, history, tree, garbage, (self.copies, self.whole));
+        search.attributes = !waived.contains(&attributes::UNSYNCED);
+        if !search.is_legal() {
+            return Err(explain::why(&mut search, first));
+        }
+        explain::links(tree).map_or(Ok(()), Err)
+    }
+}
