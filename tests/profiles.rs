@@ -50,6 +50,12 @@ fn profiles_are_listed() {
         text.starts_with("fast.toml: ext4 in Linux\n") && text.ends_with("held to everything\n"),
         "{text}"
     );
+    let overlaid =
+        "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"ext2\"\n[[component]]\nuse = \"overlay\"\n";
+    file(folder.path(), "overlaid.toml", overlaid);
+    let lines = run("list profiles overlaid.toml --format jsonl").expect(0).json();
+    assert!(!kept(&lines, "replaced-name"));
+    assert!(kept(&list("overlay"), "replaced-name"));
     run("list profiles ext5").refused(&["unknown system 'ext5'", "did you mean 'ext"]);
     run("list targets ext4").refused(&["explode list profiles ext4"]);
 }

@@ -20,8 +20,12 @@ macro_rules! forward {
     (@ rename) => { $crate::forward::forward!(@ rename(from: &str, to: &str) -> ()); };
     (@ sync_dir) => { $crate::forward::forward!(@ sync_dir(path: &str) -> ()); };
     (@ sync) => { $crate::forward::forward!(@ sync() -> ()); };
+    (@ sync_machine) => { $crate::forward::forward!(@ sync_machine() -> ()); };
     (@ symlink) => { $crate::forward::forward!(@ symlink(target: &str, path: &str) -> ()); };
     (@ readlink) => { $crate::forward::forward!(@ readlink(path: &str) -> String); };
+    (@ mode) => { $crate::forward::forward!(@ mode(path: &str) -> u32); };
+    (@ xattrs) => { $crate::forward::forward!(@ xattrs(path: &str) -> Vec<(String, Vec<u8>)>); };
+    (@ read_file) => { $crate::forward::forward!(@ read_file(path: &str) -> Vec<u8>); };
     (@ $call:ident($($name:ident: $type:ty),*) -> $gives:ty) => {
         fn $call(&self, $($name: $type),*) -> explode_ramdisk::files::Result<$gives> {
             self.files.$call($($name),*)
@@ -29,3 +33,32 @@ macro_rules! forward {
     };
 }
 pub(crate) use forward;
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::rc::Rc;
+
+    use explode_ramdisk::files::Files;
+
+    use crate::noting::{Noting, calls};
+
+    /// Each call is made on the files that stand on others: it arrives there as itself, besides which they are asked what a file or a
+    /// name is, or it is refused, and nothing arrives. Returns the refused ones.
+    pub(crate) fn refused(over: impl Fn(Rc<dyn Files>) -> Box<dyn Files>) -> Vec<&'static str> {
+        let mut refused = Vec::new();
+        for call in calls() {
+            let noting = Rc::new(Noting::default());
+            let answer = (call.make)(&*over(Rc::clone(&noting) as _));
+            let mut arrived = noting.take();
+            let is_asked = |noted: &String| noted.starts_with("stat(") || noted.starts_with("fstat(");
+            arrived.retain(|noted| *noted == call.noted || !is_asked(noted));
+            if arrived.is_empty() {
+                assert!(answer == "false" || answer == "Err(EOPNOTSUPP)", "{}: {answer}", call.name);
+                refused.push(call.name);
+            } else {
+                assert_eq!((arrived.as_slice(), answer), ([call.noted].as_slice(), call.answer));
+            }
+        }
+        refused
+    }
+}

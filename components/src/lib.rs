@@ -6,6 +6,9 @@ pub mod db;
 pub mod engine;
 mod forward;
 pub mod fs;
+#[cfg(test)]
+#[path = "../../ramdisk/tests/files/noting.rs"]
+mod noting;
 pub mod vdisk;
 
 #[cfg(not(feature = "engines"))]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use explode_runtime::check::{Profile, Verdict};
-use explode_runtime::recover::{Layer, StackSpec};
+use explode_runtime::recover::StackSpec;
 use explode_runtime::report::Finding;
 use explode_runtime::run::{
     Bounds, Mode, OptionValue, Options, Question, Registry, UsageError, durable_write,
@@ -129,15 +129,9 @@ impl Row {
 }
 
 impl Row {
-    /// What it promises: the profile of its topmost component that has one.
+    /// What it promises.
     pub fn profile(&self, registry: &Registry) -> Result<Option<Profile>, UsageError> {
-        let profile = |layer: &Layer| {
-            let def = registry.component(&layer.component)?;
-            layer.options.check(def.name, def.options)?;
-            Ok((def.build)(&layer.options)?.profile())
-        };
-        let profiles = self.stack.0.iter().rev().map(profile).collect::<Result<Vec<_>, UsageError>>()?;
-        Ok(profiles.into_iter().flatten().next())
+        registry.profile_of(&self.stack)
     }
 }
 
@@ -190,5 +184,32 @@ impl From<&Question> for Column {
             doubts: owned(&question.doubts),
             way: question.way,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use explode_runtime::devices::{Lab, Side};
+    use explode_runtime::recover::Stack;
+    use explode_runtime::writeset::Rules;
+
+    use super::*;
+    use crate::ramdisk::{Image, Recording};
+
+    /// A row promises what the stack of its runs does, and that is what the layer below keeps, where a layer says so.
+    #[test]
+    fn a_row_of_a_stack_file_promises_what_its_stack_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("overlaid.toml");
+        let layers = ["ramdisk", "ext2", "overlay"].map(|name| format!("[[component]]\nuse = \"{name}\"\n"));
+        std::fs::write(&path, layers.concat()).unwrap();
+        let registry = crate::registry();
+        let row = Row::named(&registry, path.to_str().unwrap()).unwrap();
+        let devices = Lab::Mem.devices(Side::Live, Image::new(), Recording::Off, 0);
+        let stack = Stack::build(&row.stack, &registry, devices, Rules::default(), 0).unwrap();
+        let profile = row.profile(&registry).unwrap().expect("it has one");
+        assert_eq!(stack.profile().as_ref(), Some(&profile));
+        let replaced = profile.excludes("replaced-name").map(|line| profile.cite(line)).unwrap_or_default();
+        assert!(replaced.starts_with("overlay on ext2 in Linux: "), "{replaced}");
     }
 }

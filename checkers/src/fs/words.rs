@@ -37,7 +37,7 @@ fn registry() -> Registry {
     registry
 }
 
-/// The rows of the matrix, and those with the options that promise something else.
+/// The rows of the matrix, and those with the options that promise something else; and overlay on each.
 fn systems(registry: &Registry) -> Vec<(String, Profile)> {
     let rows = registry.systems.iter().map(|row| (row.name.to_owned(), row.stack.clone()));
     let others = [
@@ -58,12 +58,18 @@ fn systems(registry: &Registry) -> Vec<(String, Profile)> {
     });
     let stack = StackSpec::default().plug("btrfs", Options::none().with("datacow", false));
     let in_place = [("btrfs without datacow".to_owned(), stack)];
+    let alone = rows.chain(others).chain(unrepaired).chain(in_place);
+    let both = alone.flat_map(|(name, stack)| {
+        let overlay = stack.clone().plug("overlay", Options::none());
+        let has_one = stack.components().contains(&"overlay");
+        let on = (!has_one).then(|| (format!("overlay on {name}"), overlay));
+        [(name, stack)].into_iter().chain(on)
+    });
     let profile = |(name, stack): (String, StackSpec)| {
-        let top = stack.0.last().expect("there is a layer");
-        let component = (registry.component(&top.component).unwrap().build)(&top.options).unwrap();
-        (name, component.profile().expect("it has a profile"))
+        let profile = registry.profile_of(&stack).unwrap();
+        (name, profile.expect("it has a profile"))
     };
-    rows.chain(others).chain(unrepaired).chain(in_place).map(profile).collect()
+    both.map(profile).collect()
 }
 
 /// Each word of a check of the matrix without a line in a profile, as one line of text.
@@ -142,5 +148,6 @@ fn what_is_excluded_hides_nothing() {
     }
     let unrepaired =
         ["ext2", "exfat", "minix", "msdos", "vfat"].map(|system| format!("{system} without fsck"));
-    assert_eq!(without, ["hfs", "ntfs3", "udf"].map(str::to_owned).into_iter().chain(unrepaired).collect());
+    let alone = ["hfs", "ntfs3", "udf"].map(str::to_owned).into_iter().chain(unrepaired);
+    assert_eq!(without, alone.flat_map(|name| [format!("overlay on {name}"), name]).collect());
 }

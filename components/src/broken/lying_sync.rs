@@ -168,19 +168,8 @@ impl Component for LyingSync {
     }
 
     fn mount(&mut self, below: &Below<'_>) -> std::result::Result<(), Fault> {
-        self.files = Some(Rc::new(Liar {
-            lies: self.lies,
-            refuses: self.refuses,
-            unreadable: self.recovered.then(|| self.unreadable.clone()),
-            files: below.files()?,
-            sizes: RefCell::default(),
-            moved: RefCell::default(),
-            shrunk: RefCell::default(),
-            skipped: RefCell::default(),
-            open: RefCell::default(),
-            modes: RefCell::default(),
-            xattrs: RefCell::default(),
-        }));
+        let unreadable = self.recovered.then(|| self.unreadable.clone());
+        self.files = Some(Rc::new(Liar::on(below.files()?, self.lies, self.refuses, unreadable)));
         Ok(())
     }
 
@@ -226,6 +215,27 @@ struct Liar {
 type Attributes = BTreeMap<String, Vec<u8>>;
 
 impl Liar {
+    fn on(files: Rc<dyn Files>, lies: Lies, refuses: bool, unreadable: Option<String>) -> Liar {
+        Liar {
+            lies,
+            refuses,
+            unreadable,
+            files,
+            sizes: RefCell::default(),
+            moved: RefCell::default(),
+            shrunk: RefCell::default(),
+            skipped: RefCell::default(),
+            open: RefCell::default(),
+            modes: RefCell::default(),
+            xattrs: RefCell::default(),
+        }
+    }
+
+    fn can_be_opened(&self, path: &str) -> Result<()> {
+        let fails = self.unreadable.as_deref() == Some(path) && self.files.stat(path).is_ok();
+        if fails { Err(Errno::EIO) } else { Ok(()) }
+    }
+
     /// Notes a file's size; has it grown since the last time?
     fn has_grown(&self, fd: Fd) -> Result<bool> {
         let Stat { inode, size, .. } = self.files.fstat(fd)?;
@@ -319,6 +329,7 @@ impl Liar {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Files for Liar {
     forward!(pread pwrite ftruncate fstat stat readdir mkdir symlink readlink);
 
@@ -385,12 +396,14 @@ impl Files for Liar {
         self.files.pwrite(fd, offset, data)
     }
     fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
-        if self.unreadable.as_deref() == Some(path) && self.files.stat(path).is_ok() {
-            return Err(Errno::EIO);
-        }
+        self.can_be_opened(path)?;
         let fd = self.files.open(path, flags)?;
         self.open.borrow_mut().insert(fd, self.files.fstat(fd)?.inode);
         Ok(fd)
+    }
+    fn read_file(&self, path: &str) -> Result<Vec<u8>> {
+        self.can_be_opened(path)?;
+        self.files.read_file(path)
     }
     fn close(&self, fd: Fd) -> Result<()> {
         self.open.borrow_mut().remove(&fd);
@@ -471,5 +484,24 @@ impl Files for Liar {
     fn clone_file(&self, from: Fd, to: Fd) -> Result<()> {
         self.files.clone_file(from, to)?;
         self.skips_file(Lies::Clones, to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forward::tests::refused;
+    use crate::noting::Noting;
+
+    #[test]
+    fn without_a_lie_every_call_arrives_as_itself() {
+        assert_eq!(refused(|files| Box::new(Liar::on(files, Lies::None, false, None))), [""; 0]);
+    }
+
+    #[test]
+    fn what_cannot_be_opened_cannot_be_read_as_a_whole() {
+        let liar = Liar::on(Rc::new(Noting::default()), Lies::None, false, Some("/a".to_owned()));
+        assert_eq!(liar.read_file("/a"), Err(Errno::EIO));
+        assert!(liar.read_file("/b").is_ok());
     }
 }

@@ -69,7 +69,8 @@ struct Stepping {
 }
 
 impl Files for Stepping {
-    forward!(open close pread pwrite ftruncate fstat fsync fdatasync stat readdir mkdir rmdir link unlink sync_dir sync);
+    forward!(open close pread pwrite ftruncate fstat fsync fdatasync stat readdir mkdir rmdir link unlink sync_dir sync
+        sync_machine read_file);
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         let is_file = self.files.stat(from)?.kind == Kind::File;
@@ -88,5 +89,20 @@ impl Files for Stepping {
         }
         self.files.link(from, to)?;
         self.files.unlink(from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forward::tests::refused;
+
+    /// What these files do not have they refuse; `sync_machine` is no such thing.
+    #[test]
+    fn no_call_arrives_as_another() {
+        let refused = refused(|files| Box::new(Stepping { steps: false, forces: false, files }));
+        let without = "can syncfs open_synced write_mapped symlink readlink chmod mode setxattr removexattr xattrs rename_with \
+                       open_unnamed link_open fallocate clone_file";
+        assert_eq!(refused, without.split_whitespace().collect::<Vec<_>>());
     }
 }

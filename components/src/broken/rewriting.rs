@@ -54,7 +54,8 @@ struct Rewriter {
 }
 
 impl Files for Rewriter {
-    forward!(open close pread ftruncate fstat fsync fdatasync stat readdir mkdir rmdir link unlink rename sync_dir sync);
+    forward!(open close pread ftruncate fstat fsync fdatasync stat readdir mkdir rmdir link unlink rename sync_dir sync
+        sync_machine read_file);
 
     fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
         let size = self.files.fstat(fd)?.size as usize;
@@ -67,5 +68,20 @@ impl Files for Rewriter {
         all[begin..end].copy_from_slice(data);
         self.files.ftruncate(fd, 0)?;
         self.files.pwrite(fd, 0, &all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forward::tests::refused;
+
+    /// What these files do not have they refuse; `sync_machine` is no such thing.
+    #[test]
+    fn no_call_arrives_as_another() {
+        let refused = refused(|files| Box::new(Rewriter { cuts: false, files }));
+        let without = "can syncfs open_synced write_mapped symlink readlink chmod mode setxattr removexattr xattrs rename_with \
+                       open_unnamed link_open fallocate clone_file";
+        assert_eq!(refused, without.split_whitespace().collect::<Vec<_>>());
     }
 }

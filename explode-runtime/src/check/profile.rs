@@ -50,6 +50,18 @@ impl Profile {
         excluded?.first().copied()
     }
 
+    /// That of a system which stands on another one, and keeps a promise only as far as that does: what is excluded below is excluded,
+    /// with the words from there.
+    #[must_use = "this returns the profile of both"]
+    pub fn on(self, below: &Profile) -> Profile {
+        let excluded_here = Excluded::by(Some(&self));
+        let excluded_below = Excluded::by(Some(below));
+        let own = self.promises.into_iter().filter(|line| !line.kept || !excluded_below.contains(line.name));
+        let others = below.promises.iter().filter(|line| !line.kept && !excluded_here.contains(line.name));
+        let promises = own.chain(others.copied()).collect();
+        Profile { system: format!("{} on {}", self.system, below.system), promises }
+    }
+
     /// One of its lines, for a person: whose it is, the words, and where they stand.
     pub fn cite(&self, line: &Promise) -> String {
         format!("{}: {line}", self.system)
@@ -112,5 +124,22 @@ mod tests {
         assert_eq!(name(&["weak", "strong"]), None);
         assert_eq!(name(&["weak", "without a line"]), None);
         assert_eq!(name(&[]), None, "a checker that says nothing");
+    }
+
+    #[test]
+    fn what_is_excluded_below_is_excluded_with_the_words_from_there() {
+        let line = |name, kept, source| Promise { name, kept, quote: "as it is", source };
+        let above = ["strong", "weak", "strong"].map(|name| line(name, name == "strong", "above"));
+        let below = [("strong", false), ("weak", false), ("other", false), ("kept", true)];
+        let profile = |system: &str, promises: &[Promise]| Profile {
+            system: system.to_owned(),
+            promises: promises.to_vec(),
+        };
+        let below = profile("below", &below.map(|(name, kept)| line(name, kept, "below")));
+        let both = profile("above", &above).on(&below);
+        let excluded = [("weak", "above"), ("strong", "below"), ("other", "below")];
+        assert_eq!(both, profile("above on below", &excluded.map(|(name, from)| line(name, false, from))));
+        let nothing = profile("nothing", &[]);
+        assert_eq!(profile("above", &above).on(&nothing).promises, above);
     }
 }

@@ -280,6 +280,12 @@ pub trait Component {
         None
     }
 
+    /// Is what it promises kept only as far as what stands below it keeps it? Then what the profile there excludes is excluded
+    /// here, too ([`Profile::on`]).
+    fn promises_as_below(&self) -> bool {
+        false
+    }
+
     /// The system's name and version, where that decides what happens.
     fn version(&self) -> Option<(&'static str, String)> {
         None

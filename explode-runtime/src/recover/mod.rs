@@ -7,6 +7,7 @@
 mod component;
 mod panics;
 mod plain;
+mod promised;
 pub mod simfiles;
 mod spec;
 mod stack;
@@ -15,5 +16,6 @@ pub use component::{Below, Blame, Component, Fault, Floor, Paths, Recovery, Surf
 pub use panics::caught;
 pub(crate) use panics::words as panic_words;
 pub use plain::{Plain, PlainFileSystem};
+pub(crate) use promised::promised;
 pub use spec::{Layer, StackSpec};
 pub use stack::Stack;

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::run::Options;
+use crate::run::{Options, UsageError};
 use crate::shell;
 
 /// One component of a stack, as a user names it.
@@ -82,6 +82,15 @@ impl StackSpec {
         let component = component.to_owned();
         self.0.push(Layer { name: component.clone(), component, children, options });
         self
+    }
+
+    /// The numbers of the layers that this one stands on: they are before it.
+    pub(crate) fn children_of(&self, at: usize) -> Result<Vec<usize>, UsageError> {
+        let place = |child: &String| {
+            let found = self.0[..at].iter().position(|layer| layer.name == *child);
+            found.ok_or_else(|| UsageError::unknown("layer", child, self.names()))
+        };
+        self.0[at].children.iter().map(place).collect()
     }
 
     /// Does it stand on a private folder, where shell commands run in process?

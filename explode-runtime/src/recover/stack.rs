@@ -12,6 +12,7 @@ use explode_ramdisk::{Files, Image, RamDisk};
 
 use super::component::{Below, Blame, Component, Fault, Floor, Paths, Recovery, Surface};
 use super::plain::{Plain, PlainFileSystem};
+use super::promised::{Standing, promised};
 use super::spec::StackSpec;
 use crate::between::Between;
 use crate::check::{Failure, Profile, Verdict, Violation};
@@ -59,12 +60,8 @@ impl Stack {
     ) -> Result<Stack, UsageError> {
         let mut levels: Vec<Level> = Vec::new();
         let mut next_device = 0;
-        for layer in &spec.0 {
-            let place = |child: &String| {
-                let found = levels.iter().position(|level| level.name == *child);
-                found.ok_or_else(|| UsageError::unknown("layer", child, spec.names()))
-            };
-            let children = layer.children.iter().map(place).collect::<Result<_, _>>()?;
+        for (at, layer) in spec.0.iter().enumerate() {
+            let children = spec.children_of(at)?;
             let component = registry.component(&layer.component)?.make(&layer.options)?;
             let first_device = next_device;
             next_device += component.devices();
@@ -241,9 +238,10 @@ impl Stack {
         self.levels.iter().map(|level| level.component.devices()).sum()
     }
 
-    /// What the stack promises: the profile of the topmost component that has one.
+    /// What the stack promises: the profile of the topmost component that has one, as far as what it stands on keeps it if it says so
+    /// ([`Component::promises_as_below`]).
     pub fn profile(&self) -> Option<Profile> {
-        self.levels.iter().rev().find_map(|level| level.component.profile())
+        promised(&self.levels.iter().map(Level::standing).collect::<Vec<_>>())
     }
 
     /// What stands in a sector of a device, in words, if the component of the device can tell, or the first one that stands on it.
@@ -432,6 +430,10 @@ impl Stack {
 }
 
 impl Level {
+    fn standing(&self) -> Standing<'_> {
+        (self.component.as_ref(), &self.children)
+    }
+
     /// Where its file system is mounted, if it has one of its own.
     fn file_system(&self) -> Option<PathBuf> {
         let path = self.component.path()?;

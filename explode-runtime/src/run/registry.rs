@@ -3,8 +3,8 @@
 use super::grid::{Question, System};
 use super::options::{OptionDef, Options, UsageError};
 use super::plan::{Bounds, Mode, Plan};
-use crate::check::Checker;
-use crate::recover::{Component, Layer, StackSpec};
+use crate::check::{Checker, Profile};
+use crate::recover::{Component, Layer, StackSpec, promised};
 use crate::shell;
 
 /// A component that can be named in a stack.
@@ -123,6 +123,20 @@ impl Registry {
         let def = self.component(component)?;
         let below = def.on.map_or(Ok(StackSpec::default()), |below| self.stack_of(below))?;
         Ok(below.plug(component, Options::none()))
+    }
+
+    /// What a stack promises, none of it mounted; the same that [`Stack::profile`](crate::recover::Stack::profile) says.
+    ///
+    /// # Errors
+    /// A name, an option or a child that is not there.
+    pub fn profile_of(&self, stack: &StackSpec) -> Result<Option<Profile>, UsageError> {
+        let make = |layer: &Layer| self.component(&layer.component)?.make(&layer.options);
+        let components = stack.0.iter().map(make).collect::<Result<Vec<_>, UsageError>>()?;
+        let children =
+            (0..stack.0.len()).map(|at| stack.children_of(at)).collect::<Result<Vec<_>, UsageError>>()?;
+        let layers = components.iter().zip(&children);
+        let layers = layers.map(|(component, children)| (component.as_ref(), children.as_slice()));
+        Ok(promised(&layers.collect::<Vec<_>>()))
     }
 
     /// Where a stack can run: in process if every component can, else in a guest.

@@ -287,11 +287,16 @@ impl Files for Noted {
 }
 
 #[cfg(test)]
+#[path = "../../../ramdisk/tests/files/noting.rs"]
+mod noting;
+
+#[cfg(test)]
 mod tests {
     use explode_ramdisk::files::{Granule, SimFiles};
     use explode_ramdisk::{Image, Recording, Storage};
     use nix::errno::Errno;
 
+    use super::noting::{Noting, calls};
     use super::*;
 
     fn simulated() -> SimFiles {
@@ -302,6 +307,16 @@ mod tests {
     /// What was done, and has it succeeded?
     fn said(log: &CallLog) -> Vec<(What, bool)> {
         log.done().into_iter().map(|done| (done.what, done.error.is_none())).collect()
+    }
+
+    #[test]
+    fn every_call_arrives_as_itself() {
+        for call in calls() {
+            let noting = Rc::new(Noting::default());
+            let noted = CallLog::new(true).around(Rc::clone(&noting) as _);
+            assert_eq!((call.make)(&*noted), call.answer, "{}", call.name);
+            assert_eq!(noting.take(), [call.noted]);
+        }
     }
 
     #[test]

@@ -8,6 +8,8 @@ mod events;
 mod forgetting;
 mod media;
 mod model;
+mod noted;
+mod noting;
 mod operations;
 mod properties;
 mod reads;

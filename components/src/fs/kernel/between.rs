@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::os::fd::AsFd as _;
 use std::rc::Rc;
 
-use explode_ramdisk::files::{Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result};
+use explode_ramdisk::files::{Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Synced};
 use explode_runtime::between::{Between, Own};
 use explode_runtime::devices::KernelDisks;
 use explode_runtime::recover::Fault;
@@ -17,11 +17,18 @@ use crate::forward::forward;
 /// The calls of mounted files. After each one that changes or syncs anything, whether it has succeeded or not, the kernel may do
 /// something.
 pub(super) struct BetweenCalls {
+    files: Rc<dyn Files>,
+    /// Lets it do something after a call of this name.
+    kernel: Box<dyn Fn(&str)>,
+    /// The open files that were made, written or cut.
+    changed: RefCell<BTreeSet<u32>>,
+}
+
+/// What it may do, and to which files.
+struct Kernel {
     files: Rc<MountedFiles>,
     disks: KernelDisks,
     between: Between,
-    /// The open files that were made, written or cut.
-    changed: RefCell<BTreeSet<u32>>,
 }
 
 /// Something to do, with the name of the file that it is done to.
@@ -45,17 +52,36 @@ impl Thing {
 
 impl BetweenCalls {
     pub fn new(files: Rc<MountedFiles>, disks: KernelDisks, between: Between) -> BetweenCalls {
-        BetweenCalls { files, disks, between, changed: RefCell::default() }
+        let kernel = Kernel { files: Rc::clone(&files), disks, between };
+        BetweenCalls::with(files, Box::new(move |call| kernel.after(call)))
+    }
+
+    fn with(files: Rc<dyn Files>, kernel: Box<dyn Fn(&str)>) -> BetweenCalls {
+        BetweenCalls { files, kernel, changed: RefCell::default() }
     }
 
     fn after<T>(&self, call: &str, made: Result<T>) -> Result<T> {
+        (self.kernel)(call);
+        made
+    }
+
+    fn opened(&self, call: &str, flags: OpenFlags, opened: Result<Fd>) -> Result<Fd> {
+        if !flags.create && !flags.truncate {
+            return opened;
+        }
+        opened.iter().for_each(|fd| _ = self.changed.borrow_mut().insert(fd.0));
+        self.after(call, opened)
+    }
+}
+
+impl Kernel {
+    fn after(&self, call: &str) {
         let things = RefCell::new(Vec::new());
         let name = || {
             *things.borrow_mut() = self.things()?;
             Ok(things.borrow().iter().map(Thing::name).collect())
         };
         self.disks.between_calls(call, name, |thing| self.run(&things.borrow()[thing]));
-        made
     }
 
     fn things(&self) -> std::result::Result<Vec<Thing>, Fault> {
@@ -96,20 +122,23 @@ impl BetweenCalls {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Files for BetweenCalls {
-    forward!(pread fstat stat readdir readlink);
+    forward!(pread fstat stat readdir readlink mode xattrs read_file);
 
     fn open(&self, path: &str, flags: OpenFlags) -> Result<Fd> {
-        let opened = self.files.open(path, flags);
-        if !flags.create && !flags.truncate {
-            return opened;
-        }
-        opened.iter().for_each(|fd| _ = self.changed.borrow_mut().insert(fd.0));
-        self.after("open", opened)
+        self.opened("open", flags, self.files.open(path, flags))
+    }
+    fn open_synced(&self, path: &str, flags: OpenFlags, synced: Synced) -> Result<Fd> {
+        self.opened("open", flags, self.files.open_synced(path, flags, synced))
     }
     fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
         self.changed.borrow_mut().insert(fd.0);
         self.after("pwrite", self.files.pwrite(fd, offset, data))
+    }
+    fn write_mapped(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
+        self.changed.borrow_mut().insert(fd.0);
+        self.after("msync", self.files.write_mapped(fd, offset, data))
     }
     fn ftruncate(&self, fd: Fd, size: u64) -> Result<()> {
         self.changed.borrow_mut().insert(fd.0);
@@ -173,16 +202,81 @@ impl Files for BetweenCalls {
     fn sync(&self) -> Result<()> {
         self.after("sync", self.files.sync())
     }
+    fn sync_machine(&self) -> Result<()> {
+        self.after("sync", self.files.sync_machine())
+    }
+    fn syncfs(&self) -> Result<()> {
+        self.after("syncfs", self.files.syncfs())
+    }
 
     /// One that changed something may change more: ext4 gives blocks then to what was written after a truncate to nothing.
     fn close(&self, fd: Fd) -> Result<()> {
         let closed = self.files.close(fd);
         if self.changed.borrow_mut().remove(&fd.0) { self.after("close", closed) } else { closed }
     }
-    fn mode(&self, path: &str) -> Result<u32> {
-        self.files.mode(path)
+    fn can(&self, ability: Ability) -> bool {
+        self.files.can(ability)
     }
-    fn xattrs(&self, path: &str) -> Result<Vec<(String, Vec<u8>)>> {
-        self.files.xattrs(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noting::{Noting, calls};
+
+    /// Files that note what arrives, and when the kernel may do something.
+    fn between() -> (Rc<Noting>, BetweenCalls) {
+        let noting = Rc::new(Noting::default());
+        let kernel = Rc::clone(&noting);
+        let after = Box::new(move |call: &str| kernel.note(format!("after {call}")));
+        (Rc::clone(&noting), BetweenCalls::with(noting, after))
+    }
+
+    /// What changes nothing, nor makes anything durable: a file that is there, opened and closed, too.
+    const QUESTIONS: [&str; 12] = [
+        "open",
+        "open_synced",
+        "close",
+        "pread",
+        "fstat",
+        "stat",
+        "readdir",
+        "readlink",
+        "mode",
+        "xattrs",
+        "read_file",
+        "can",
+    ];
+
+    #[test]
+    fn every_call_arrives_as_itself_and_the_kernel_may_act_after_each_that_changes_something() {
+        for call in calls() {
+            let (noting, files) = between();
+            assert_eq!((call.make)(&files), call.answer, "{}", call.name);
+            let arrived = noting.take();
+            assert_eq!(arrived[0], call.noted);
+            let after = arrived[1..].iter().all(|noted| noted.starts_with("after "));
+            let times = usize::from(!QUESTIONS.contains(&call.name));
+            assert!(after && arrived.len() == 1 + times, "{arrived:?}");
+        }
+    }
+
+    #[test]
+    fn a_synced_file_that_is_made_and_a_mapping_that_is_written_are_changes() {
+        let (noting, files) = between();
+        let fd = files.open_synced("/a", OpenFlags::CREATE, Synced::All).unwrap();
+        files.close(fd).unwrap();
+        let after =
+            || noting.take().into_iter().filter(|noted| noted.starts_with("after ")).collect::<Vec<_>>();
+        assert_eq!(after(), ["after open", "after close"]);
+        let fd = files.open("/a", OpenFlags::EXISTING).unwrap();
+        files.write_mapped(fd, 0, b"one").unwrap();
+        files.close(fd).unwrap();
+        files.close(fd).unwrap();
+        assert_eq!(after(), ["after msync", "after close"]);
+        // One is sync(2), the other syncfs(2).
+        files.sync_machine().unwrap();
+        files.syncfs().unwrap();
+        assert_eq!(noting.take(), ["sync_machine()", "after sync", "syncfs()", "after syncfs"]);
     }
 }

@@ -58,7 +58,11 @@ impl Component for Overlay {
     }
 
     fn profile(&self) -> Option<Profile> {
-        Some(Profile { system: "overlay in Linux".to_owned(), promises: profiles::overlay() })
+        Some(Profile { system: DEF.name.to_owned(), promises: profiles::overlay() })
+    }
+
+    fn promises_as_below(&self) -> bool {
+        true
     }
 
     fn begins_with_files(&self) -> bool {

@@ -31,3 +31,89 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let lower = options.one_of("lower", &[("empty", false), ("files", true)])?;
     Ok(Box::new(Overlay::new(Common::of(options)?, lower)))
 }
+
+#[cfg(test)]
+mod tests {
+    use explode_runtime::check::{Profile, Promise};
+    use explode_runtime::recover::StackSpec;
+    use explode_runtime::run::Registry;
+
+    use super::super::profiles;
+    use super::*;
+
+    fn profile_of(stack: StackSpec) -> Profile {
+        let mut registry = Registry::default();
+        crate::register(&mut registry);
+        registry.profile_of(&stack).unwrap().expect("it has a profile")
+    }
+
+    /// Overlay on these components, bottom first.
+    fn on(below: &[(&str, Options)]) -> Profile {
+        let plug = |stack: StackSpec, (name, options): &(&str, Options)| stack.plug(name, options.clone());
+        profile_of(below.iter().fold(StackSpec::default(), plug).plug(DEF.name, Options::none()))
+    }
+
+    /// Where the words stand by which it excludes this.
+    fn excluded<'p>(profile: &'p Profile, word: &str) -> Option<&'p str> {
+        profile.excludes(word).map(|line| line.source)
+    }
+
+    #[test]
+    fn it_keeps_no_more_than_the_file_system_below() {
+        let plain = |name| (name, Options::none());
+        let ext2 = on(&[plain("ramdisk"), plain("ext2")]);
+        assert_eq!(ext2.system, "overlay on ext2 in Linux");
+        let of = |word| excluded(&ext2, word).unwrap_or_default();
+        assert!(of("replaced-name").contains("rename(2)"), "{}", of("replaced-name"));
+        assert!(of("unsynced-attributes").contains("reboot(2)"), "{}", of("unsynced-attributes"));
+        // What both exclude stays in its own words.
+        assert!(of("unsynced-contents").contains("overlayfs.rst"), "{}", of("unsynced-contents"));
+        assert_eq!([excluded(&ext2, "synced-by-fsync"), excluded(&ext2, "kind")], [None, None]);
+        // Its kept lines are gone with that.
+        let lines = |word: &str| ext2.promises.iter().filter(|line| line.name == word).count();
+        assert_eq!(lines("replaced-name"), 1);
+
+        let f2fs = |mode: &str| on(&[plain("ramdisk"), ("f2fs", Options::none().with("fsync_mode", mode))]);
+        let (synced, flushed) = (f2fs("posix"), f2fs("nobarrier"));
+        assert_eq!(excluded(&synced, "synced-by-fsync"), None);
+        assert!(excluded(&flushed, "synced-by-fsync").unwrap_or_default().contains("f2fs.rst, fsync_mode"));
+        assert_eq!(excluded(&flushed, "synced-by-sync"), None);
+    }
+
+    #[test]
+    fn on_ext4_and_on_what_has_no_profile_it_keeps_all_that_it_promises() {
+        let plain = |name| (name, Options::none());
+        let own: Vec<Promise> = profiles::overlay();
+        assert_eq!(on(&[plain("ramdisk"), plain("ext4")]).promises, own);
+        let alone = on(&[plain("simfiles")]);
+        assert_eq!((alone.system.as_str(), alone.promises), ("overlay", own));
+    }
+
+    /// One in between that has none hides nothing; one that has some stands for all below it.
+    #[test]
+    fn what_stands_between_counts_if_it_has_a_profile() {
+        let below = |excludes: &str| {
+            let liar = ("lying-sync", Options::none().with("excludes", excludes));
+            on(&[("ramdisk", Options::none()), ("ext2", Options::none()), liar])
+        };
+        let (without, with) = (below("none"), below("synced-by-fsync"));
+        assert_eq!(without.system, "overlay on ext2 in Linux");
+        assert!(without.excludes("replaced-name").is_some() && without.excludes("synced-by-fsync").is_none());
+        assert_eq!(with.system, "overlay on lying-sync");
+        assert!(with.excludes("replaced-name").is_none() && with.excludes("synced-by-fsync").is_some());
+    }
+
+    /// Whoever else stands on a file system has a profile of its own.
+    #[test]
+    fn no_other_layer_promises_as_what_is_below() {
+        let stack = |top: &str, options| {
+            let below = StackSpec::default().plug("ramdisk", Options::none()).plug("ext2", Options::none());
+            profile_of(below.plug(top, options))
+        };
+        assert_eq!(stack("rename-in-steps", Options::none()).system, "ext2 in Linux");
+        let liar = stack("lying-sync", Options::none().with("excludes", "kind"));
+        assert_eq!((liar.system.as_str(), liar.promises.len()), ("lying-sync", 1));
+        let sqlite = stack("sqlite", Options::none());
+        assert!(sqlite.excludes("replaced-name").is_none(), "{}", sqlite.system);
+    }
+}

@@ -1,4 +1,5 @@
-//! overlay, whose upper folder is on a file system with a journal, as ext4 is.
+//! overlay, whose upper folder is on a file system that may promise less: what that excludes is excluded of overlay, too
+//! (`promises_as_below`).
 
 use explode_runtime::check::Promise;
 
@@ -22,7 +23,7 @@ pub fn overlay() -> Vec<Promise> {
             METADATA_AND_NAMES,
             "In many cases, an object accessed in the union will be indistinguishable from accessing the corresponding object from the \
              original filesystem",
-            "Linux 6.12, Documentation/filesystems/overlayfs.rst, Overlay objects: it is held to what ext4's journal promises",
+            "Linux 6.12, Documentation/filesystems/overlayfs.rst, Overlay objects: it is held to what the original file system keeps",
         ),
         excluded(UNSYNCED, WITHOUT_FSYNC, DURABILITY),
         excluded(REPLACED, WITHOUT_FSYNC, DURABILITY),

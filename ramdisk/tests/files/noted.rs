@@ -1,0 +1,26 @@
+//! That those who are tested by [`noting`](super::noting) are tested by every method there is.
+
+use explode_ramdisk::files::Files;
+
+use super::noting::{Noting, calls};
+
+const TRAIT: &str = include_str!("../../src/files/mod.rs");
+
+/// The methods of the trait, as its source has them.
+fn methods() -> Vec<&'static str> {
+    let (_, body) = TRAIT.split_once("\npub trait Files {\n").expect("the trait is there");
+    let (body, _) = body.split_once("\n}\n").expect("it ends");
+    let name = |line: &'static str| Some(line.strip_prefix("    fn ")?.split_once('(')?.0);
+    body.lines().filter_map(name).collect()
+}
+
+#[test]
+fn every_method_of_the_trait_is_called() {
+    let called: Vec<&str> = calls().iter().map(|call| call.name).collect();
+    assert_eq!(called, methods());
+    let noting = Noting::default();
+    for call in calls() {
+        assert_eq!((call.make)(&noting as &dyn Files), call.answer);
+        assert_eq!(noting.take(), [call.noted]);
+    }
+}

@@ -1,0 +1,104 @@
+//! Files that do nothing but note which call has arrived, and every call of [`Files`] to make on what stands on them. Tests of other crates
+//! have this file, too.
+
+use std::cell::RefCell;
+
+use explode_ramdisk::files::{
+    Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Stat, Synced,
+};
+
+/// They note each call with its arguments.
+#[derive(Default)]
+pub struct Noting {
+    arrived: RefCell<Vec<String>>,
+}
+
+impl Noting {
+    /// Notes something.
+    pub fn note(&self, what: String) {
+        self.arrived.borrow_mut().push(what);
+    }
+
+    /// What has arrived since the last time, in order.
+    pub fn take(&self) -> Vec<String> {
+        self.arrived.take()
+    }
+}
+
+/// A call of a method.
+pub struct Call {
+    /// The method.
+    pub name: &'static str,
+    /// The call as it is noted.
+    pub noted: String,
+    /// What it returns, in words.
+    pub answer: String,
+    /// Makes it; returns what it returns, in words.
+    pub make: fn(&dyn Files) -> String,
+}
+
+/// The methods of `Files`, each with arguments to call it with and its answer.
+macro_rules! noting {
+    ($($call:ident($($name:ident: $type:ty = $value:expr),*) -> $gives:ty = $answer:expr;)*) => {
+        #[deny(clippy::missing_trait_methods)]
+        impl Files for Noting {
+            $(fn $call(&self, $($name: $type),*) -> $gives {
+                self.note(format!("{}{:?}", stringify!($call), ($($name,)*)));
+                $answer
+            })*
+        }
+
+        /// Each method once.
+        pub fn calls() -> Vec<Call> {
+            vec![$({
+                let answer: $gives = $answer;
+                Call {
+                    name: stringify!($call),
+                    noted: format!("{}{:?}", stringify!($call), ($($value,)*)),
+                    answer: format!("{answer:?}"),
+                    make: |files| format!("{:?}", files.$call($($value),*)),
+                }
+            }),*]
+        }
+    };
+}
+
+const STAT: Stat = Stat { kind: Kind::File, inode: 3, size: 0, links: 1 };
+
+noting! {
+    open(path: &str = "/a", flags: OpenFlags = OpenFlags::EXISTING) -> Result<Fd> = Ok(Fd(7));
+    close(fd: Fd = Fd(7)) -> Result<()> = Ok(());
+    pread(fd: Fd = Fd(7), offset: u64 = 5, buf: &mut [u8] = &mut [0; 2]) -> Result<usize> = Ok(2);
+    pwrite(fd: Fd = Fd(7), offset: u64 = 5, data: &[u8] = b"ab") -> Result<()> = Ok(());
+    ftruncate(fd: Fd = Fd(7), size: u64 = 5) -> Result<()> = Ok(());
+    fstat(fd: Fd = Fd(7)) -> Result<Stat> = Ok(STAT);
+    fsync(fd: Fd = Fd(7)) -> Result<()> = Ok(());
+    fdatasync(fd: Fd = Fd(7)) -> Result<()> = Ok(());
+    stat(path: &str = "/a") -> Result<Stat> = Ok(STAT);
+    readdir(path: &str = "/") -> Result<Vec<(String, Kind)>> = Ok(vec![("a".to_owned(), Kind::File)]);
+    mkdir(path: &str = "/d") -> Result<()> = Ok(());
+    rmdir(path: &str = "/d") -> Result<()> = Ok(());
+    link(from: &str = "/a", to: &str = "/b") -> Result<()> = Ok(());
+    unlink(path: &str = "/b") -> Result<()> = Ok(());
+    rename(from: &str = "/a", to: &str = "/b") -> Result<()> = Ok(());
+    sync_dir(path: &str = "/") -> Result<()> = Ok(());
+    sync() -> Result<()> = Ok(());
+    can(ability: Ability = Ability::Mapped) -> bool = true;
+    sync_machine() -> Result<()> = Ok(());
+    syncfs() -> Result<()> = Ok(());
+    open_synced(path: &str = "/a", flags: OpenFlags = OpenFlags::EXISTING, synced: Synced = Synced::Data) -> Result<Fd> = Ok(Fd(8));
+    write_mapped(fd: Fd = Fd(7), offset: u64 = 5, data: &[u8] = b"ab") -> Result<()> = Ok(());
+    symlink(target: &str = "to", path: &str = "/l") -> Result<()> = Ok(());
+    readlink(path: &str = "/l") -> Result<String> = Ok("to".to_owned());
+    chmod(path: &str = "/a", mode: u32 = 0o600) -> Result<()> = Ok(());
+    mode(path: &str = "/a") -> Result<u32> = Ok(0o600);
+    setxattr(path: &str = "/a", name: &str = "user.a", value: &[u8] = b"one") -> Result<()> = Ok(());
+    removexattr(path: &str = "/a", name: &str = "user.a") -> Result<()> = Ok(());
+    xattrs(path: &str = "/a") -> Result<Vec<(String, Vec<u8>)>> = Ok(vec![("user.a".to_owned(), b"one".to_vec())]);
+    rename_with(from: &str = "/a", to: &str = "/b", how: Renaming = Renaming::NoReplace) -> Result<()> = Ok(());
+    open_unnamed(directory: &str = "/") -> Result<Fd> = Ok(Fd(9));
+    link_open(fd: Fd = Fd(7), to: &str = "/b") -> Result<()> = Ok(());
+    fallocate(fd: Fd = Fd(7), how: Fallocate = Fallocate::KeepSize, offset: u64 = 5, len: u64 = 6) -> Result<()> = Ok(());
+    clone_file(from: Fd = Fd(7), to: Fd = Fd(8)) -> Result<()> = Ok(());
+    read_file(path: &str = "/a") -> Result<Vec<u8>> = Ok(b"one".to_vec());
+}
