@@ -320,7 +320,7 @@ mod tests {
         };
         let by_design = found("replaced-by-rename", true);
         let why = "nothing but fs-replaced/lost/replaced-by-rename is found on disks that do not flush";
-        assert_eq!(seen(&[by_design.clone()]), (Outcome::Blind, None, Some(why.to_owned())));
+        assert_eq!(seen(std::slice::from_ref(&by_design)), (Outcome::Blind, None, Some(why.to_owned())));
         let sees = Some("fs-replaced/lost/replaced-name".to_owned());
         assert_eq!(seen(&[by_design, found("replaced-name", false)]), (Outcome::Pass, sees, None));
     }
