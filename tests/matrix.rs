@@ -127,6 +127,8 @@ fn a_cell_is_a_run_like_any_other() {
     assert_eq!(of(&of_type(&lines, "cell")[0]["summary"]), of(run.json().last().unwrap()));
     // The same on disks that do not flush finds what the check can see.
     explode_in(folder.path(), "run m/toyfs/synced/deaf.toml".split(' ')).expect(1);
+    let few = std::fs::read_to_string(folder.path().join("m/toyfs/synced/deaf.toml")).unwrap();
+    assert!(few.contains("limit = 8\n") && few.contains("samples = 4\n"), "{few}");
     let page = std::fs::read_to_string(folder.path().join("m/matrix.html")).unwrap();
     assert!(page.contains(
         "<td class=\"pass\">pass<small>98 states, 97 operations, 73 disks checked, all</small></td>"

@@ -1,7 +1,7 @@
 //! One cell as a stack file: what the matrix runs, and whoever wants to run it again.
 
 use explode_runtime::recover::{Layer, StackSpec};
-use explode_runtime::run::{OptionValue, Options, Registry};
+use explode_runtime::run::{Bounds, OptionValue, Options, Registry};
 use explode_runtime::shell::COMPONENT;
 use toml::{Table, Value};
 
@@ -16,6 +16,7 @@ pub struct Asked<'a> {
     grid: &'a Grid,
     column: &'a Column,
     stack: StackSpec,
+    bounds: Bounds,
 }
 
 impl<'a> Asked<'a> {
@@ -37,7 +38,7 @@ impl<'a> Asked<'a> {
             }
             set(top, column.set.iter().map(|(key, value)| (key.as_str(), value.clone())));
         }
-        Ok(Asked { grid, column, stack })
+        Ok(Asked { grid, column, stack, bounds: column.bounds })
     }
 
     /// The same on disks that do nothing when they are asked to flush; none if it stands on no such disk.
@@ -49,10 +50,15 @@ impl<'a> Asked<'a> {
         Some(Asked { stack, ..*self })
     }
 
+    /// The same on a few disks of each write set. What is lost without flushes is lost on the disk that has kept nothing, which a sample
+    /// always has.
+    pub fn on_few_disks(&self) -> Asked<'a> {
+        Asked { stack: self.stack.clone(), bounds: Bounds { limit: 8, samples: 4, ..self.bounds }, ..*self }
+    }
+
     /// The stack file.
     pub fn file(&self) -> String {
-        let Asked { grid, column, stack } = self;
-        let bounds = column.bounds;
+        let Asked { grid, column, stack, bounds } = self;
         let mut run = Table::new();
         let numbers = [
             ("depth", u64::from(bounds.depth)),

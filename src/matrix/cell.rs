@@ -167,8 +167,14 @@ pub fn ask(
             let heard = slow::sift(registry, row, heard, limits)?;
             let mut cell = judge(row, column, heard, limits.budget);
             if cell.outcome == Outcome::Pass {
-                let deaf =
-                    asked.without_flushes().map(|deaf| once(&deaf, "deaf", Some(&is_loss))).transpose()?;
+                let deaf = match asked.without_flushes() {
+                    None => None,
+                    Some(asked) => {
+                        let few = once(&asked.on_few_disks(), "deaf", Some(&is_loss))?;
+                        let all = has_seen_nothing(&few).then(|| once(&asked, "deaf-all", Some(&is_loss)));
+                        Some(all.transpose()?.unwrap_or(few))
+                    }
+                };
                 see(&mut cell, deaf, limits.budget);
             }
             cell
@@ -231,6 +237,12 @@ pub fn excluded(findings: &[Finding]) -> Vec<String> {
 fn is_loss(finding: &Finding) -> bool {
     let is_loss = matches!(finding.verdict, Verdict::Lost | Verdict::Corrupt | Verdict::Resurrected);
     is_loss && !finding.by_design
+}
+
+/// Has it come to its end, and found no loss?
+fn has_seen_nothing(deaf: &Heard) -> bool {
+    let ended = deaf.summary.as_ref().is_some_and(|summary| summary.pending.is_zero());
+    ended && !deaf.interrupted && !deaf.findings.iter().any(|finding| finding.replayed && is_loss(finding))
 }
 
 /// Looks whether the check has eyes; `deaf` is its run without flushes, if there can be one.
