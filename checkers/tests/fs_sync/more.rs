@@ -40,7 +40,7 @@ const LIES: [Lie; 13] = [
         "fs-reasonable",
         "contents,mmap",
         3,
-        [139, 225, 1749, 2435],
+        [139, 226, 1753, 2435],
         &["corrupt/flushed-contents", "lost/flushed-contents"],
     ),
     ("targets", "fs-reasonable", "symlink", 2, [37, 45, 296, 484], &["lost/flushed-contents"]),

@@ -26,11 +26,12 @@ pub const DEF: ComponentDef = ComponentDef {
             about: "which sync does nothing: none, files (fsync, fdatasync), directories (fsync of one), growth (fdatasync of a file \
                 that has grown since its last), subdirectories (sync below the root), sync, syncfs, fsync, fdatasync, o-sync, \
                 o-dsync, msync, mount-sync (it looks mounted with -o sync, and is not), moved (fsync of a directory while what has \
-                got another name was not synced itself since), removals (sync, of a directory that has lost a name), attributes
-                (fsync, of the mode and the extended attributes); and what no sync makes durable: modes, xattrs, targets (of symbolic
-                links), exchanged (the second directory of an exchange), held (the directory of a file that was removed while it was
-                open), holes (a file in which one was punched), shifted (a file from which a range was taken, or into which one was
-                put), unnamed (a file that was made without a name), clones (a file that is one)",
+                got another name was not synced itself since), removals (sync, of a directory that has lost a name), attributes \
+                (fsync, of the mode and the extended attributes), linked (fsync, of a file by a name that link has given it); and what \
+                no sync makes durable: modes, xattrs, targets (of symbolic links), exchanged (the second directory of an exchange), \
+                held (the directory of a file that was removed while it was open), holes (a file in which one was punched), shifted \
+                (a file from which a range was taken, or into which one was put), unnamed (a file that was made without a name), \
+                clones (a file that is one)",
             default: "none",
         },
         OptionDef {
@@ -96,6 +97,7 @@ enum Lies {
     Moved,
     Removals,
     Attributes,
+    Linked,
     Modes,
     Xattrs,
     Targets,
@@ -135,6 +137,7 @@ fn build(options: &Options) -> std::result::Result<Box<dyn Component>, UsageErro
         ("moved", Lies::Moved),
         ("removals", Lies::Removals),
         ("attributes", Lies::Attributes),
+        ("linked", Lies::Linked),
         ("modes", Lies::Modes),
         ("xattrs", Lies::Xattrs),
         ("targets", Lies::Targets),
@@ -206,6 +209,9 @@ struct Liar {
     skipped: RefCell<BTreeSet<u32>>,
     /// The inode of each open file.
     open: RefCell<BTreeMap<Fd, u32>>,
+    /// The paths that link has made, and the files that were opened by one.
+    linked: RefCell<BTreeSet<String>>,
+    by_link: RefCell<BTreeSet<Fd>>,
     /// The modes that were set and the attributes that were set or removed, which are nowhere but here.
     modes: RefCell<BTreeMap<u32, u32>>,
     xattrs: RefCell<BTreeMap<u32, Attributes>>,
@@ -226,6 +232,8 @@ impl Liar {
             shrunk: RefCell::default(),
             skipped: RefCell::default(),
             open: RefCell::default(),
+            linked: RefCell::default(),
+            by_link: RefCell::default(),
             modes: RefCell::default(),
             xattrs: RefCell::default(),
         }
@@ -252,6 +260,14 @@ impl Liar {
     fn parent(&self, path: &str) -> Result<u32> {
         let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
         Ok(self.files.stat(if parent.is_empty() { "/" } else { parent })?.inode)
+    }
+
+    /// Notes that what stood at a path stands at another one.
+    fn renames(&self, from: &str, to: &str) {
+        let mut linked = self.linked.borrow_mut();
+        let is_linked = linked.remove(from);
+        linked.remove(to);
+        linked.extend(is_linked.then(|| to.to_owned()));
     }
 
     /// Notes that a path leads nowhere any more.
@@ -340,6 +356,7 @@ impl Files for Liar {
         match self.lies {
             Lies::Files | Lies::Fsync => Ok(()),
             Lies::Attributes => self.files.fdatasync(fd),
+            Lies::Linked if self.by_link.borrow().contains(&fd) => Ok(()),
             _ if self.is_skipped(inode) => Ok(()),
             _ => self.files.fsync(fd),
         }
@@ -399,6 +416,9 @@ impl Files for Liar {
         self.can_be_opened(path)?;
         let fd = self.files.open(path, flags)?;
         self.open.borrow_mut().insert(fd, self.files.fstat(fd)?.inode);
+        if self.linked.borrow().contains(path) {
+            self.by_link.borrow_mut().insert(fd);
+        }
         Ok(fd)
     }
     fn read_file(&self, path: &str) -> Result<Vec<u8>> {
@@ -407,6 +427,7 @@ impl Files for Liar {
     }
     fn close(&self, fd: Fd) -> Result<()> {
         self.open.borrow_mut().remove(&fd);
+        self.by_link.borrow_mut().remove(&fd);
         self.files.close(fd)
     }
     fn rmdir(&self, path: &str) -> Result<()> {
@@ -415,6 +436,7 @@ impl Files for Liar {
     }
     fn link(&self, from: &str, to: &str) -> Result<()> {
         self.files.link(from, to)?;
+        self.linked.borrow_mut().insert(to.to_owned());
         self.moves(to)
     }
     fn unlink(&self, path: &str) -> Result<()> {
@@ -423,10 +445,12 @@ impl Files for Liar {
         if self.open.borrow().values().any(|open| *open == inode) {
             self.skips(Lies::Held, self.parent(path)?);
         }
+        self.linked.borrow_mut().remove(path);
         self.loses(path)
     }
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         self.files.rename(from, to)?;
+        self.renames(from, to);
         self.loses(from)?;
         self.moves(to)
     }
@@ -458,7 +482,10 @@ impl Files for Liar {
     }
     fn rename_with(&self, from: &str, to: &str, how: Renaming) -> Result<()> {
         self.files.rename_with(from, to, how)?;
+        let other = self.linked.borrow().contains(to);
+        self.renames(from, to);
         if how == Renaming::Exchange {
+            self.linked.borrow_mut().extend(other.then(|| from.to_owned()));
             self.skips(Lies::Exchanged, self.parent(to)?);
             return Ok(());
         }

@@ -2,9 +2,9 @@
 //! was never made.
 //!
 //! mutate makes one of the system calls on one node of the tree ([`topology`](super::topology)), or forces something: sync(2), or
-//! fsync(2) of one file or directory. Every disk that a crash could leave meanwhile and right then is checked: some of the operations
-//! that are volatile then, with all that are stable, must build what is there. After `mkdir /a`, `mkdir /a/b` that may be `/`, `/a` or
-//! `/a/b`; if fsync of `/` and of `/a` came between, `/` alone is wrong.
+//! fsync(2) of one file, by each of its names, or of one directory. Every disk that a crash could leave meanwhile and right then is
+//! checked: some of the operations that are volatile then, with all that are stable, must build what is there. After `mkdir /a`,
+//! `mkdir /a/b` that may be `/`, `/a` or `/a/b`; if fsync of `/` and of `/a` came between, `/` alone is wrong.
 //!
 //! # What is judged
 //!

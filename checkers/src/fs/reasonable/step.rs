@@ -1,6 +1,4 @@
-//! The steps that mutate chooses from: the calls of the core, sync, and fsync of whatever is not forced.
-
-use std::collections::BTreeSet;
+//! The steps that mutate chooses from: the calls of the core, sync, and fsync of whatever is not forced, by each of its names.
 
 use explode_ramdisk::files::{Files, OpenFlags};
 use explode_runtime::check::Failure;
@@ -30,9 +28,8 @@ impl Step {
         if !left.is_empty() {
             steps.push(Step::Sync);
         }
-        // A file once, by its first name; a symbolic link cannot be opened.
-        let mut seen = BTreeSet::new();
-        left.retain(|(_, id)| seen.insert(*id) && !fs.is_symlink(*id));
+        // A file by each of its names, which a log of the file system may treat differently; a symbolic link cannot be opened.
+        left.retain(|(_, id)| !fs.is_symlink(*id));
         steps.extend(left.into_iter().map(|(path, id)| Step::Fsync(path, id)));
         steps
     }
