@@ -4,7 +4,7 @@
 mod common;
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use common::{BOTH, Stack, settings, workload};
 use explode_components::db::sqlite::{Journal, Settings, Synchronous};
@@ -41,23 +41,22 @@ fn other_stacks_in_between_change_nothing() {
 fn other_threads_at_the_same_time_change_nothing() {
     for journal in BOTH {
         let expected = workload(journal, 7, || {});
-        let done = AtomicBool::new(false);
+        let (done, noises) = (AtomicBool::new(false), AtomicU32::new(0));
         std::thread::scope(|scope| {
-            let noise = scope.spawn(|| {
-                let mut runs = 0;
+            scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {
                     workload(journal, 9, || {});
-                    runs += 1;
+                    noises.fetch_add(1, Ordering::Relaxed);
                 }
-                runs
             });
-            for _ in 0..20 {
+            let mut runs = 0;
+            while runs < 20 || noises.load(Ordering::Relaxed) == 0 {
                 assert!(workload(journal, 7, std::thread::yield_now) == expected);
+                runs += 1;
             }
             let elsewhere = scope.spawn(|| workload(journal, 7, || {}));
             assert!(elsewhere.join().unwrap() == expected);
             done.store(true, Ordering::Relaxed);
-            assert!(noise.join().unwrap() > 0);
         });
     }
 }
