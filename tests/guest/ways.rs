@@ -1,4 +1,4 @@
-//! `fs-ways` and `fs-reasonable` on file systems of the kernel: exact counts, and what is found.
+//! `fs-ways`, `fs-reasonable` and `fs-moved` on file systems of the kernel: exact counts, and what is found.
 
 use std::collections::BTreeSet;
 
@@ -111,4 +111,14 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             assert_eq!(explored(cx, &plan), (expected, BTreeSet::new()));
         });
     }
+    report.case("ways: moved on ext4, exact counts, clean one deep; lost where nothing is flushed", |_| {
+        let mut plan = plan(cx, "fs-moved", "ext4", &Options::none(), 1);
+        assert_eq!(explored(cx, &plan), ([5, 3904, 485], BTreeSet::new()));
+        let disk = &mut plan.stack.0[0];
+        disk.options = disk.options.clone().with("flushes", "dropped");
+        let (_, found) = explored(cx, &plan);
+        for lost in ["fs-moved/lost/moved-name", "fs-moved/lost/flushed-name"] {
+            assert!(found.contains(lost), "{found:?}");
+        }
+    });
 }
