@@ -327,7 +327,8 @@ pub(crate) fn targets() -> Vec<Target> {
         seeded: expect != "clean",
         expect,
     };
-    let toyfs = StackSpec::default().plug("ramdisk", Options::none()).plug("toyfs", Options::none());
+    let journal = Options::none().with("metadata", "journal").with("bug", "none");
+    let toyfs = StackSpec::default().plug("ramdisk", Options::none()).plug("toyfs", journal);
     let files = StackSpec::default().plug("simfiles", Options::none());
     vec![
         target(
