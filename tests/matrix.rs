@@ -249,13 +249,13 @@ fn what_another_check_has_found_leaves_a_way_in_doubt() {
     let lines = matrix(folder, "toyfs --check fsync,fdatasync,failed-calls,synced --out m", 0);
     let lists = |lines: &[Value]| {
         let safe = of_type(lines, "safe")[0].clone();
-        ["safe", "in_doubt", "doubted_by", "not"].map(|list| safe[list].clone())
+        ["safe", "in_doubt", "not", "found_by"].map(|list| safe[list].clone())
     };
-    let none = json!([]);
+    let (none, nobody) = (json!([]), json!({}));
     let both = json!(["fsync", "fdatasync"]);
-    assert_eq!(lists(&lines), [both.clone(), none.clone(), none.clone(), none.clone()]);
-    let with = |check: &str, verdict: &str, signature: &str| {
-        let path = folder.join("m/toyfs").join(check).join("cell.json");
+    assert_eq!(lists(&lines), [both.clone(), none.clone(), none.clone(), nobody.clone()]);
+    let with = |verdict: &str, signature: &str| {
+        let path = folder.join("m/toyfs/synced/cell.json");
         let before = std::fs::read(&path).unwrap();
         let mut cell: Value = serde_json::from_slice(&before).unwrap();
         cell["findings"] = json!([{
@@ -268,19 +268,22 @@ fn what_another_check_has_found_leaves_a_way_in_doubt() {
         std::fs::write(&path, before).unwrap();
         (lists, table)
     };
-    let (lists, table) = with("synced", "lost", "fs-reasonable/lost/flushed-attributes");
-    assert_eq!(lists, [json!(["fdatasync"]), json!(["fsync"]), json!(["synced"]), none.clone()]);
-    let line = "toyfs: safe here: fdatasync; in doubt for what synced found: fsync; not safe: none\n";
+    let synced = json!({ "fsync": ["synced"] });
+    let (lists, table) = with("lost", "fs-reasonable/lost/flushed-attributes");
+    assert_eq!(lists, [json!(["fdatasync"]), json!(["fsync"]), none.clone(), synced.clone()]);
+    let line = "toyfs: safe here: fdatasync; in doubt: fsync (synced); not safe: none\n";
     assert!(table.contains(line), "{table}");
-    let (lists, _) = with("synced", "recover-failed", "fs-sync/recover-failed/recover-failed");
-    assert_eq!(lists, [none.clone(), both.clone(), json!(["synced"]), none.clone()]);
-    let (lists, _) = with("synced", "kernel-oops", "fs-sync/kernel-oops/mount");
-    assert_eq!(lists, [none.clone(), both.clone(), json!(["synced"]), none.clone()]);
+    let each = json!({ "fsync": ["synced"], "fdatasync": ["synced"] });
+    for (verdict, step) in [("recover-failed", "recover-failed"), ("kernel-oops", "mount")] {
+        let (lists, _) = with(verdict, &format!("fs-sync/{verdict}/{step}"));
+        assert_eq!(lists, [none.clone(), both.clone(), none.clone(), each.clone()], "{verdict}");
+    }
     // Without a crash, and by one way alone.
-    let (lists, _) = with("synced", "kernel-warn", "fs-sync/kernel-warn/finish");
-    assert_eq!(lists, [both, none.clone(), none.clone(), none.clone()]);
-    let (lists, _) = with("synced", "corrupt", "fs-failures/corrupt/fsync-has-its-effect-on-disk");
-    assert_eq!(lists, [json!(["fdatasync"]), none.clone(), none, json!(["fsync"])]);
+    let (lists, _) = with("kernel-warn", "fs-sync/kernel-warn/finish");
+    assert_eq!(lists, [both, none.clone(), none.clone(), nobody]);
+    let (lists, table) = with("corrupt", "fs-failures/corrupt/fsync-has-its-effect-on-disk");
+    assert_eq!(lists, [json!(["fdatasync"]), none, json!(["fsync"]), synced]);
+    assert!(table.contains("toyfs: safe here: fdatasync; not safe: fsync (synced)\n"), "{table}");
 }
 
 /// What is found on nearly all systems accuses what they have in common (EX-7); cells without a verdict do not count.

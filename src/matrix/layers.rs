@@ -107,14 +107,14 @@ pub struct Safe {
     /// Its own check has lost nothing, and another check something that this way, or another one, has forced; or what a crash has left
     /// could not be recovered or mounted.
     pub in_doubt: Vec<String>,
-    /// The checks that have found that.
-    pub doubted_by: Vec<String>,
     /// Something was lost, by design or not, and by whichever check it was found.
     pub not: Vec<String>,
     /// The system's profile promises nothing of it.
     pub not_promised: Vec<String>,
     /// Nobody knows: blind, not supported, broken, not run.
     pub unknown: Vec<String>,
+    /// Of each way whose own check has found nothing, and that is in doubt or not safe, the checks that have found what makes it so.
+    pub found_by: BTreeMap<String, Vec<String>>,
 }
 
 /// One for each system, if the grid has ways at all.
@@ -128,19 +128,23 @@ pub fn safe(grid: &Grid, cells: &[Cell]) -> Vec<Safe> {
         let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.system == system).collect();
         for way in &ways {
             let found = |is: &dyn Fn(&Finding) -> bool| {
-                let cells = cells.iter().filter(|cell| cell.findings.iter().any(is));
-                cells.map(|cell| cell.check.clone()).collect::<Vec<_>>()
+                let others = cells.iter().filter(|cell| cell.check != way.name);
+                let others = others.filter(|cell| cell.findings.iter().any(is));
+                others.map(|cell| cell.check.clone()).collect::<Vec<_>>()
             };
-            let lost = !found(&|finding| way.is_about(finding)).is_empty();
+            let lost = found(&|finding| way.is_about(finding));
             let doubts = found(&|finding| way.may_be_about(finding));
             let cell = cells.iter().find(|cell| cell.check == way.name);
             let whole = |cell: &Cell| cell.summary.as_ref().is_some_and(|summary| summary.complete);
             let list = match cell.map_or(Outcome::NotRun, |cell| cell.outcome) {
                 _ if !cell.is_none_or(|cell| cell.is_promised()) => &mut safe.not_promised,
-                _ if lost => &mut safe.not,
                 Outcome::Bug | Outcome::ByDesign => &mut safe.not,
+                _ if !lost.is_empty() => {
+                    safe.found_by.insert(way.name.clone(), lost);
+                    &mut safe.not
+                }
                 Outcome::Pass if !doubts.is_empty() => {
-                    safe.doubted_by.extend(doubts);
+                    safe.found_by.insert(way.name.clone(), doubts);
                     &mut safe.in_doubt
                 }
                 Outcome::Pass if cell.is_some_and(|cell| whole(cell)) => &mut safe.safe,
@@ -149,8 +153,6 @@ pub fn safe(grid: &Grid, cells: &[Cell]) -> Vec<Safe> {
             };
             list.push(way.name.clone());
         }
-        let mut seen = BTreeSet::new();
-        safe.doubted_by.retain(|check| seen.insert(check.clone()));
         safe
     };
     grid.systems.iter().map(|row| of(&row.name)).collect()

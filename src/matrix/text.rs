@@ -176,8 +176,15 @@ pub fn fault(fault: &Fault) -> String {
 
 /// What is safe on a system.
 pub fn ways(safe: &Safe) -> String {
-    let words = |ways: &[String]| if ways.is_empty() { "none".to_owned() } else { ways.join(", ") };
-    let Safe { system, safe, so_far, in_doubt, doubted_by, not, not_promised, unknown } = safe;
+    let Safe { system, safe, so_far, in_doubt, not, not_promised, unknown, found_by } = safe;
+    let word = |way: &String| match found_by.get(way) {
+        Some(checks) => format!("{way} ({})", checks.join(", ")),
+        None => way.clone(),
+    };
+    let words = |ways: &[String]| match ways {
+        [] => "none".to_owned(),
+        ways => ways.iter().map(word).collect::<Vec<_>>().join(", "),
+    };
     let more = |what: &str, ways: &[String]| match ways {
         [] => String::new(),
         ways => format!("; {what}: {}", words(ways)),
@@ -185,8 +192,7 @@ pub fn ways(safe: &Safe) -> String {
     let rest =
         [("not promised", not_promised), ("unknown", unknown)].map(|(what, ways)| more(what, ways)).concat();
     let so_far = more("nothing lost so far", so_far);
-    let doubted = format!("in doubt for what {} found", doubted_by.join(", "));
-    let in_doubt = more(&doubted, in_doubt);
+    let in_doubt = more("in doubt", in_doubt);
     format!("{system}: safe here: {}{so_far}{in_doubt}; not safe: {}{rest}", words(safe), words(not))
 }
 
