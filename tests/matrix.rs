@@ -271,7 +271,7 @@ fn what_another_check_has_found_leaves_a_way_in_doubt() {
     let synced = json!({ "fsync": ["synced"] });
     let (lists, table) = with("lost", "fs-reasonable/lost/flushed-attributes");
     assert_eq!(lists, [json!(["fdatasync"]), json!(["fsync"]), none.clone(), synced.clone()]);
-    let line = "toyfs: safe here: fdatasync; in doubt: fsync (synced); not safe: none\n";
+    let line = "toyfs: safe here: fdatasync; in doubt by synced: fsync; not safe: none\n";
     assert!(table.contains(line), "{table}");
     let each = json!({ "fsync": ["synced"], "fdatasync": ["synced"] });
     for (verdict, step) in [("recover-failed", "recover-failed"), ("kernel-oops", "mount")] {

@@ -192,7 +192,12 @@ pub fn ways(safe: &Safe) -> String {
     let rest =
         [("not promised", not_promised), ("unknown", unknown)].map(|(what, ways)| more(what, ways)).concat();
     let so_far = more("nothing lost so far", so_far);
-    let in_doubt = more("in doubt", in_doubt);
+    let in_doubt = in_doubt.chunk_by(|one, other| found_by.get(one) == found_by.get(other));
+    let in_doubt = in_doubt.map(|ways| {
+        let checks = found_by.get(&ways[0]).map_or_else(String::new, |checks| checks.join(", "));
+        format!("; in doubt by {checks}: {}", ways.join(", "))
+    });
+    let in_doubt: String = in_doubt.collect();
     format!("{system}: safe here: {}{so_far}{in_doubt}; not safe: {}{rest}", words(safe), words(not))
 }
 
