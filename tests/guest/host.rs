@@ -355,12 +355,14 @@ const READERS: (&str, &str) = (
 
 /// Stack files, and what they say: a file that is replaced with all fsyncs is empty on the only crash disk; of a file and a directory that were
 /// exchanged both names lead to the file, which fsck.fat empties under one; a file has what was
-/// written to another one, which was removed; a name that was renamed to leads nowhere.
-const BY_PROGRAMS: [(&str, &str); 4] = [
+/// written to another one, which was removed; a name that was renamed to leads nowhere; a
+/// file that was overwritten, and synced by sync(2), is the old one.
+const BY_PROGRAMS: [(&str, &str); 5] = [
     ("bugs/hfs-removed-while-open/reused.toml", "b has 4096 bytes of others: c"),
     ("bugs/ntfs3-rename/rename.toml", "b cannot be read; there are: b"),
     ("bugs/vfat-rename/replace.toml", "t has ''; there are: FSCK0000.REC t"),
     ("bugs/vfat-exchange/exchange.toml", "y is gone; there are: FSCK0000.REC FSCK0001.REC a b"),
+    ("bugs/xfs-sync-clean-log/overwritten.toml", "a holds: old"),
 ];
 
 /// How many guests have their logs compared: 3, or what this variable says.

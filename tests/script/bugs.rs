@@ -33,7 +33,7 @@ const IN_PROCESS: Fate = Refused(match cfg!(feature = "engines") {
 });
 
 /// All of them, by folder and file.
-const FATES: [(&str, Fate); 69] = [
+const FATES: [(&str, Fate); 70] = [
     ("btrfs-symlink-rename/trace", ShowsWhole(&["/a is there, and was taken away for good"])),
     (
         "btrfs-tree-block-enomem/trace",
@@ -150,6 +150,10 @@ const FATES: [(&str, Fate); 69] = [
     ("vfat-mount-sync/trace", Shows(&["/a is gone"])),
     ("vfat-rename/trace", ShowsWhole(&["/b is no directory, or is gone"])),
     ("vfat-rename/unsynced", ShowsWhole(&["/b has 0 bytes, not 4096"])),
+    (
+        "xfs-sync-clean-log/trace",
+        Shows(&["/a has other bytes from byte 0 on than the 4096 that it should have"]),
+    ),
 ];
 
 /// How a test of the suite comes to the disk that a crash has left.
