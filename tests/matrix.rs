@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
-use common::{explode_in, file, of_type};
+use common::{explode_in, file, of_type, program, ran};
 
 /// toyfs with a bug put in, as a stack file.
 fn seeded(folder: &Path, name: &str, bug: &str) {
@@ -129,6 +129,12 @@ fn a_cell_is_a_run_like_any_other() {
     explode_in(folder.path(), "run m/toyfs/synced/deaf.toml".split(' ')).expect(1);
     let few = std::fs::read_to_string(folder.path().join("m/toyfs/synced/deaf.toml")).unwrap();
     assert!(few.contains("limit = 8\n") && few.contains("samples = 4\n"), "{few}");
+    // The table of Markdown says the same.
+    let table = Path::new(program()).parent().unwrap().join("examples/matrix_table");
+    assert!(table.is_file(), "build the examples: cargo build --examples");
+    let table = ran(Command::new(table).current_dir(folder.path()).arg("m")).expect(0).out;
+    let expected = "| check | toyfs |\n| --- | --- |\n| `synced` | pass: 98, 97, 73, all |\n\npass 1; 97 operations, 98 states, 73 crash disks checked\n";
+    assert_eq!(table, expected);
     let page = std::fs::read_to_string(folder.path().join("m/matrix.html")).unwrap();
     assert!(page.contains(
         "<td class=\"pass\">pass<small>98 states, 97 operations, 73 disks checked, all</small></td>"

@@ -57,6 +57,8 @@ const SIZE: usize = 3 * 4096;
 #[derive(Clone, Debug, Hash)]
 struct Places {
     now: usize,
+    /// Was that directory forced since it is there?
+    is_forced: bool,
     /// Where a crash may leave it, the newest last.
     may_be: Vec<usize>,
     /// The directories that were forced without it.
@@ -84,7 +86,7 @@ fn path(directory: usize, thing: usize) -> String {
 
 impl Places {
     fn new(place: usize) -> Places {
-        Places { now: place, may_be: vec![place], gone: BTreeSet::new() }
+        Places { now: place, is_forced: true, may_be: vec![place], gone: BTreeSet::new() }
     }
 
     fn is_on_its_way(&self) -> bool {
@@ -92,7 +94,7 @@ impl Places {
     }
 
     fn move_to(&mut self, place: usize) {
-        self.now = place;
+        (self.now, self.is_forced) = (place, false);
         self.may_be.retain(|other| *other != place);
         self.may_be.push(place);
         self.gone.remove(&place);
@@ -101,6 +103,7 @@ impl Places {
     /// A directory has the names that it has now.
     fn force(&mut self, directory: usize) {
         if self.now == directory {
+            self.is_forced = true;
             self.may_be = vec![directory];
         } else {
             self.may_be.retain(|place| *place != directory);
@@ -228,20 +231,22 @@ fn judge(files: &dyn Files, thing: usize, places: &Places) -> Result<(), Failure
         paths.join(and)
     };
     let is: Vec<usize> = found.iter().map(|(directory, _)| *directory).collect();
-    let is_lost = !is.iter().any(|directory| places.may_be.contains(directory));
-    if is_lost && places.is_on_its_way() {
-        let text = format!("neither {} is there", paths(&places.may_be, " nor "));
-        return Err(wrong(Verdict::Lost, MOVED, text));
-    }
-    if is_lost {
+    if places.is_forced && !is.contains(&places.now) {
         let there = if is.is_empty() { "gone".to_owned() } else { format!("still {}", paths(&is, " and ")) };
-        let text = format!("{} was forced, and is {there}", paths(&places.may_be, ""));
+        let text = format!("{} was forced, and is {there}", path(places.now, thing));
         return Err(wrong(Verdict::Lost, NAME, text));
     }
     if let Some((back, _)) = found.iter().find(|(directory, _)| places.gone.contains(directory)) {
         let back = path(*back, thing);
         let text = format!("{back} was moved away, and its directory forced, and it is there");
         return Err(wrong(Verdict::Resurrected, DELETED, text));
+    }
+    // Where a directory was forced without it, that it is elsewhere follows from its being moved whole or not at all.
+    if !is.iter().any(|directory| places.may_be.contains(directory)) {
+        let neither =
+            if places.is_on_its_way() { "neither" } else { "what was moved away is lost: not even" };
+        let text = format!("{neither} {} is there", paths(&places.may_be, " nor "));
+        return Err(wrong(Verdict::Lost, MOVED, text));
     }
     if found.len() > 1 {
         let text = format!("one thing was moved, and both {} are there", paths(&is, " and "));
@@ -344,4 +349,46 @@ pub(crate) fn targets() -> Vec<Target> {
             "lost",
         ),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use explode_ramdisk::files::{Granule, SimFiles};
+    use explode_ramdisk::{Image, Recording, Storage};
+
+    use super::*;
+
+    /// What is told of `/a/x` that was moved to `/b`, once these directories were forced, if `x` is in those.
+    fn told(forced: &[usize], is_in: &[usize]) -> Option<(Verdict, String)> {
+        let storage = Storage::new(Image::new(), Recording::Off);
+        let files = SimFiles::mount(storage, 0, Granule::default()).unwrap();
+        DIRECTORIES[1..].iter().for_each(|directory| files.mkdir(directory).unwrap());
+        for directory in is_in {
+            let fd = files.open(&path(*directory, 0), OpenFlags::CREATE).unwrap();
+            files.pwrite(fd, 0, &contents()).unwrap();
+        }
+        let mut places = Places::new(1);
+        places.move_to(2);
+        forced.iter().for_each(|directory| places.force(*directory));
+        match judge(&files, 0, &places) {
+            Ok(()) => None,
+            Err(Failure::Violation(violation)) => Some((violation.verdict, violation.promise)),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn each_promise_is_told_by_its_word() {
+        let lost = |word: &str| Some((Verdict::Lost, word.to_owned()));
+        let twice = Some((Verdict::Corrupt, MOVED.to_owned()));
+        let back = Some((Verdict::Resurrected, DELETED.to_owned()));
+        for is_in in [&[1][..], &[2]] {
+            assert_eq!(told(&[], is_in), None);
+        }
+        assert_eq!([told(&[], &[]), told(&[], &[1, 2])], [lost(MOVED), twice.clone()]);
+        // The new directory was forced; then the old one alone, of which it follows only if a rename is one change.
+        assert_eq!([told(&[2], &[2]), told(&[2], &[1]), told(&[2], &[])], [None, lost(NAME), lost(NAME)]);
+        assert_eq!([told(&[1], &[2]), told(&[1], &[1]), told(&[1], &[])], [None, back.clone(), lost(MOVED)]);
+        assert_eq!([told(&[2], &[1, 2]), told(&[1], &[1, 2])], [twice, back]);
+    }
 }

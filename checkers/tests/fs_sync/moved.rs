@@ -35,5 +35,5 @@ fn lies_of_syncs_are_told() {
     assert_eq!(lying("none"), [""; 0]);
     // fsync of a directory commits the journal, with what was written to files before.
     assert_eq!(lying("fsync"), [""; 0]);
-    assert_eq!(lying("directories"), ["lost/flushed-name"]);
+    assert_eq!(lying("directories"), ["lost/flushed-name", "resurrected/deleted-name"]);
 }
