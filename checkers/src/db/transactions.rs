@@ -2,9 +2,6 @@
 //!
 //! Every mutate is one transaction over two tables, committed or rolled back, or a checkpoint. Each committed transaction
 //! leaves contents that never were before, so a recovered database says by its contents which prefix of the history it holds.
-//!
-//! A choice is known by the line that it is made in: recorded traces replay, and samples are the same for the same seed, as long as
-//! that line stays where it is.
 
 use explode_components::db::sqlite::profile::{ATOMIC, CHECKPOINTED, DURABLE, INTACT, ISOLATED, LAST_COMMIT};
 use explode_components::db::sqlite::rusqlite::Row;
@@ -94,7 +91,7 @@ impl Checker for Transactions {
 
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let database = cx.stack().engine::<Database>()?;
-        let step = self.choice[cx.choose(self.choice.len())];
+        let step = self.choice[cx.choose_named(DEF.name, self.choice.len())];
         self.steps += 1;
         let args = [format!("step{}", self.steps)];
         let now = self.history.last().expect("init has put the first contents there").clone();

@@ -63,15 +63,15 @@ fn build(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 impl Checker for Basic {
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let files = cx.stack().files()?;
-        match cx.choose(4) {
+        match cx.choose_named(DEF.name, 4) {
             0 => {
-                let n = cx.choose(5);
+                let n = cx.choose_named("fs-basic mkdir", 5);
                 if self.directories.insert(n) {
                     files.mkdir(&format!("/dir{n}"))?;
                 }
             }
             1 => {
-                let n = cx.choose(5);
+                let n = cx.choose_named("fs-basic rmdir", 5);
                 if self.directories.remove(&n) {
                     files.rmdir(&format!("/dir{n}"))?;
                 }
@@ -82,7 +82,7 @@ impl Checker for Basic {
                 }
             }
             _ => {
-                write(files.as_ref(), cx.choose(2) == 0)?;
+                write(files.as_ref(), cx.choose_named("fs-basic sync", 2) == 0)?;
                 self.file = true;
                 cx.check_crashes_now(self, &[])?;
             }

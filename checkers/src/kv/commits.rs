@@ -2,9 +2,6 @@
 //!
 //! Every mutate is one commit, synced or lazy, or a checkpoint. Each commit leaves contents that never were before, so a recovered
 //! store says by its contents how many commits it holds.
-//!
-//! A choice is known by the line that it is made in: recorded traces replay, and samples are the same for the same seed, as long as
-//! that line stays where it is.
 
 use explode_components::engine::{
     ATOMIC, Change, Contents, DURABLE, Durability, EngineError, INTACT, ISOLATED, Store,
@@ -140,7 +137,7 @@ impl Checker for Commits {
 
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let store = cx.stack().engine::<Store>()?;
-        let step = STEPS[cx.choose(STEPS.len())];
+        let step = STEPS[cx.choose_named(DEF.name, STEPS.len())];
         self.steps += 1;
         let args = [format!("step{}", self.steps)];
         let before = self.allowed.after;

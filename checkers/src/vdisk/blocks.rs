@@ -10,8 +10,6 @@
 //!
 //! One disk a path, because an array need not take back a disk that was gone. Of a disk that is not made of others only the versions
 //! are checked.
-//!
-//! Choices are known by the lines that they are made in, which stay where they are: traces and samples go by them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -150,9 +148,9 @@ impl Checker for Blocks {
         let disk = cx.stack().disk()?;
         let blocks = self.after.len();
         if self.steps == 0 {
-            self.fails = cx.choose(cx.stack().device_count() as usize) as u32;
+            self.fails = cx.choose_named("disk-blocks device", cx.stack().device_count() as usize) as u32;
         }
-        let step = cx.choose(blocks + 2);
+        let step = cx.choose_named(DEF.name, blocks + 2);
         self.steps += 1;
         self.before = self.after.clone();
         cx.check_crashes_start(&[]);

@@ -102,6 +102,16 @@ impl<'a> Cx<'a> {
         self.choose_at(&Point::action(options, Label::at(Location::caller()))) as usize
     }
 
+    /// Chooses one of `options` actions, as [`choose`](Cx::choose) does, at a point with a name. Traces and samples identify
+    /// a point by its label: a name stays when lines of code move.
+    ///
+    /// # Panics
+    /// If `options` is 0.
+    pub fn choose_named(&mut self, name: &str, options: usize) -> usize {
+        let options = u32::try_from(options).expect("fewer than 2^32 options");
+        self.choose_at(&Point::action(options, Label::named(name))) as usize
+    }
+
     /// Chooses one of as many actions as there are weights. Strategies that weigh draw in proportion to these; all others try
     /// every action.
     ///

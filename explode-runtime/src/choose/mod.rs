@@ -215,14 +215,53 @@ impl Choice {
     }
 }
 
-/// A hash of a sequence of choices: the identity of the state that they lead to.
+/// A hash of a sequence of choices: the identity of the state that they lead to. It takes in every field of a choice: two
+/// points that differ only in what they are about are two points.
 pub fn choices_hash(choices: &[Choice]) -> u128 {
     let mut hasher = xxhash_rust::xxh3::Xxh3::new();
-    for choice in choices {
-        hasher.update(&choice.options.to_le_bytes());
-        hasher.update(&choice.value.to_le_bytes());
-        hasher.update(&(choice.label.site.len() as u64).to_le_bytes());
-        hasher.update(choice.label.site.as_bytes());
+    for Choice { kind, options, value, name, label } in choices {
+        hasher.update(&options.to_le_bytes());
+        hasher.update(&value.to_le_bytes());
+        let Label { site, stack, object } = label;
+        let kind = kind.to_string();
+        let stack = stack.map(|stack| format!("{stack:016x}"));
+        // Each text with its length, one more for those that are there: no two sequences are encoded alike.
+        for text in [Some(&kind), Some(site), name.as_ref(), stack.as_ref(), object.as_ref()] {
+            hasher.update(&text.map_or(0, |text| text.len() as u64 + 1).to_le_bytes());
+            hasher.update(text.map_or(&[][..], |text| text.as_bytes()));
+        }
     }
     hasher.digest128()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_of_a_choice_is_in_the_hash() {
+        let choice = Choice::of(&Point::action(3, Label::named("site")), 1);
+        let label = |change: &dyn Fn(&mut Label)| {
+            let mut other = choice.clone();
+            change(&mut other.label);
+            other
+        };
+        let others = [
+            Choice { kind: Kind::Thread, ..choice.clone() },
+            Choice { options: 4, ..choice.clone() },
+            Choice { value: 2, ..choice.clone() },
+            Choice { name: Some("one".to_owned()), ..choice.clone() },
+            Choice { name: Some(String::new()), ..choice.clone() },
+            label(&|label| label.site = "elsewhere".to_owned()),
+            label(&|label| label.stack = Some(0)),
+            label(&|label| label.object = Some("d0".to_owned())),
+            label(&|label| label.object = Some(String::new())),
+        ];
+        let mut all = vec![choice.clone()];
+        all.extend(others);
+        let hashes: std::collections::BTreeSet<u128> =
+            all.iter().map(|choice| choices_hash(std::slice::from_ref(choice))).collect();
+        assert_eq!(hashes.len(), all.len());
+        assert_ne!(choices_hash(&[choice.clone(), choice.clone()]), choices_hash(&[choice]));
+    }
 }

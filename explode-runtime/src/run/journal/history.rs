@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::frame::unframe;
 use super::record::{Header, Record};
-use super::{Journal, MAGIC, NAME};
+use super::{Journal, MAGIC, MAGIC_WORDS, NAME, NEEDED};
 use crate::run::error::RunError;
 use crate::run::folder::RESUMED;
 use crate::run::options::UsageError;
@@ -38,6 +38,17 @@ pub enum JournalError {
         /// The journal.
         path: PathBuf,
     },
+    /// Its format is one that this version does not read.
+    #[error(
+        "{path}: format {format}, and this version of explode reads format {NEEDED}; go on with the version that wrote it, or \
+         begin the run anew"
+    )]
+    Format {
+        /// The journal.
+        path: PathBuf,
+        /// Its format.
+        format: u32,
+    },
     /// Another version of explode wrote it.
     #[error("{path}: written by explode {version}; go on with that version, or begin the run anew")]
     Version {
@@ -67,7 +78,12 @@ impl History {
     /// As [`History::read`].
     pub fn parse(bytes: Vec<u8>, path: PathBuf) -> Result<History, JournalError> {
         let header = bytes.strip_prefix(MAGIC).and_then(|rest| unframe::<Header>(rest));
-        let Some((header, _)) = header else { return Err(JournalError::Damaged { path }) };
+        let Some((header, _)) = header else {
+            return Err(match format_of(&bytes) {
+                Some(format) if format != NEEDED => JournalError::Format { path, format },
+                _ => JournalError::Damaged { path },
+            });
+        };
         if header.explode != env!("CARGO_PKG_VERSION") {
             return Err(JournalError::Version { path, version: header.explode });
         }
@@ -115,4 +131,10 @@ impl History {
         }
         Ok(self.bytes.len() - rest.len())
     }
+}
+
+/// The format that a journal says it has in its first line, if it is one.
+fn format_of(bytes: &[u8]) -> Option<u32> {
+    let line = bytes.strip_prefix(MAGIC_WORDS)?.split(|byte| *byte == b'\n').next()?;
+    std::str::from_utf8(line).ok()?.parse().ok()
 }

@@ -25,7 +25,11 @@ use record::Header;
 pub(super) use record::{Record, identity};
 
 const NAME: &str = "journal";
-const MAGIC: &[u8] = b"explode journal 3\n";
+/// The first line: [`MAGIC_WORDS`] and the format, [`NEEDED`].
+const MAGIC: &[u8] = b"explode journal 4\n";
+const MAGIC_WORDS: &[u8] = b"explode journal ";
+/// Format 4: a state is identified by every field of its choices.
+const NEEDED: u32 = 4;
 /// What was written waits for the disk no longer than this.
 const SYNC: Duration = Duration::from_secs(1);
 

@@ -52,6 +52,19 @@ fn what_was_written_is_read() {
 }
 
 #[test]
+fn a_journal_of_another_format_is_refused_by_its_number() {
+    let other = [&b"explode journal 3\n"[..], &journal(1)[MAGIC.len()..]].concat();
+    let refused = History::parse(other, PathBuf::from("journal")).unwrap_err();
+    assert!(matches!(refused, JournalError::Format { format: 3, .. }), "{refused}");
+    assert!(refused.to_string().contains("begin the run anew"), "{refused}");
+    let (magic, damaged) = (MAGIC.to_vec(), b"explode journal four\n".to_vec());
+    for bytes in [magic, damaged] {
+        let refused = History::parse(bytes, PathBuf::from("journal")).unwrap_err();
+        assert!(matches!(refused, JournalError::Damaged { .. }), "{refused}");
+    }
+}
+
+#[test]
 fn a_torn_record_ends_it() {
     let (two, three) = (journal(2), journal(3));
     for length in two.len()..three.len() {
