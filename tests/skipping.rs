@@ -20,7 +20,7 @@ const EQUIVALENT: [(&str, u32, [u64; 2]); 19] = [
     ("sqlite-full-wal", 2, [1549, 568]),
     ("sqlite-extra-wal", 2, [1549, 568]),
     ("sqlite+fsync-lies", 2, [10_300, 9148]),
-    ("sqlite+dirsync-lies", 2, [51_615, 50_806]),
+    ("sqlite+dirsync-lies", 2, [51_650, 50_833]),
     ("sqlite-wal+fsync-lies", 2, [1032, 312]),
     ("fs-basic", 3, [33, 0]),
     ("simfiles+fsync-lies", 3, [117, 28]),

@@ -91,13 +91,55 @@ fn what_was_submitted() {
     }
 }
 
+/// The sample of the last instant has the disks of the families, and as many combinations as were asked for.
+#[test]
+fn samples() {
+    let met = RefCell::new([0_usize; 2]);
+    for (completion, atom) in [(Completion::Volatile, Atom::Block), (Completion::Durable, Atom::Sector)] {
+        let durable = completion == Completion::Durable;
+        let result = generate::runner(1024).run(&generate::cases(durable, simulated(atom), false), |case| {
+            let case = Case { interval: (case.log.len(), case.log.len()), ..case };
+            let block_bytes = u32::try_from(case.rules.block_bytes).expect("1024 or 4096");
+            let rules = Rules { completion, atom, block_bytes, replace_versions: false };
+            let machine = &case.instants()[0];
+            let (ends, directed) = (machine.ends().to_vec(), machine.directed());
+            let members = machine.pieces.len() * (2 + machine.worlds().len());
+            for (samples, wanted) in [(2, ends.clone()), (2 + 2 * members, directed.into_iter().collect())] {
+                let count = BigUint::from(machine.combinations());
+                if count <= BigUint::from(samples.max(2)) {
+                    continue;
+                }
+                let found = run_engine(
+                    &case,
+                    rules,
+                    &Limits { limit: 0, samples: samples as u64, ..Limits::default() },
+                );
+                let found_disks = disks(&found, case.sectors);
+                for disk in ends.iter().chain(&wanted) {
+                    prop_assert!(found_disks.contains_key(&picture(disk)), "{} in the sample", picture(disk));
+                }
+                prop_assert!(samples > 2 || found_disks.len() <= 2);
+                prop_assert_eq!(&found.crash_disks, &count);
+                prop_assert_eq!(&found.left_out, &(count - samples), "left_out");
+                met.borrow_mut()[usize::from(samples > 2)] += 1;
+            }
+            Ok(())
+        });
+        result.unwrap_or_else(|failure| panic!("{failure}"));
+    }
+    let [ends, families] = met.into_inner();
+    println!("{ends} samples of two disks, {families} with all families");
+    assert!(ends > 1000 && families > 100, "{ends} samples of two disks, {families} with all families");
+}
+
 /// Compares so many random logs; prints what they met.
 fn compare(cases: u32, completion: Completion, atom: Atom, replace_versions: bool) {
     let (durable, cut) = (matches!(completion, Completion::Durable), simulated(atom));
     let met = RefCell::new(Seen::default());
     let result = generate::runner(cases).run(&generate::cases(durable, cut, replace_versions), |case| {
         let block_bytes = u32::try_from(case.rules.block_bytes).expect("1024 or 4096");
-        let found = run_engine(&case, Rules { completion, atom, block_bytes, replace_versions });
+        let rules = Rules { completion, atom, block_bytes, replace_versions };
+        let found = run_engine(&case, rules, &Limits::default());
         let expected = case.simulate();
         met.borrow_mut().look_at(&case);
         met.borrow_mut().add("disks", expected.disks.len());
@@ -115,17 +157,10 @@ fn compare(cases: u32, completion: Completion, atom: Atom, replace_versions: boo
     met.borrow().require_all(durable, replace_versions);
 }
 
-fn run_engine(case: &Case, rules: Rules) -> LogDisks {
+fn run_engine(case: &Case, rules: Rules, limits: &Limits) -> LogDisks {
     let (from, to) = case.interval;
-    crash::crash_disks(
-        base(case),
-        &case.log[..from],
-        &case.log[from..to],
-        &case.log[to..],
-        rules,
-        &Limits::default(),
-    )
-    .expect("a valid log")
+    crash::crash_disks(base(case), &case.log[..from], &case.log[from..to], &case.log[to..], rules, limits)
+        .expect("a valid log")
 }
 
 fn base(case: &Case) -> Image {

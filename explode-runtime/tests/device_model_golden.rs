@@ -13,7 +13,7 @@ use device_model::case::{Case, DEVICES};
 use device_model::machine::Machine;
 use device_model::seen::Seen;
 use device_model::{Atom, Disks, Epoch, Rules};
-use device_model::{blank, eager, emissions, generate, picture, simulate};
+use device_model::{blank, eager, emissions, generate, instants, picture, simulate};
 use explode_ramdisk::Event;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -28,6 +28,30 @@ fn golden_disks() {
         lines += 1;
     }
     assert_eq!(lines, 46, "lines of expected.jsonl");
+}
+
+#[test]
+fn golden_samples() {
+    let expected = std::fs::read_to_string(golden("samples.jsonl")).expect("tests/golden");
+    let mut lines = 0;
+    for line in expected.lines() {
+        let line: Value = serde_json::from_str(line).expect(line);
+        let name = line["case"].as_str().expect("case");
+        let sectors = line["blocks"].as_u64().expect("blocks") * 8;
+        let rules = Rules { durable: false, atom: Atom::Block, block_bytes: 4096, replace_versions: false };
+        let text = std::fs::read_to_string(golden(&format!("{name}.jsonl"))).expect(name);
+        let log: Vec<Event> = text.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+        let machine = &instants(&log, (log.len(), log.len()), sectors, 1, &[], &rules)[0];
+        let block = |disk: &device_model::Disk| picture(disk).chars().step_by(8).collect::<String>();
+        let found: BTreeSet<String> = machine.directed().iter().chain(&machine.ends()).map(block).collect();
+        let directed = line["directed"].as_array().expect("directed").iter();
+        let directed: BTreeSet<String> =
+            directed.map(|disk| disk.as_str().expect("a disk").to_owned()).collect();
+        assert_eq!(found, directed, "{name}");
+        assert_eq!(u128::from(line["combinations"].as_u64().unwrap()), machine.combinations(), "{name}");
+        lines += 1;
+    }
+    assert_eq!(lines, 2, "lines of samples.jsonl");
 }
 
 fn check_golden(line: &Value) {

@@ -1,12 +1,12 @@
 //! The golden logs (`tests/golden/README.md`): the engine gives exactly the disks that they leave, with their epochs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use explode_ramdisk::{Event, Image};
-use explode_runtime::crash::{Limits, crash_disks};
+use explode_runtime::crash::{Limits, SampleSeed, crash_disks};
 use explode_runtime::events::read_jsonl;
 use explode_runtime::writeset::{Atom, Completion, Rules};
 use serde::Deserialize;
@@ -94,5 +94,47 @@ fn versions_are_six_disks_and_four_when_replaced() {
         let rules = Rules { replace_versions, ..Rules::default() };
         let found = crash_disks(Image::new(), &[], &events, &[], rules, &Limits::default()).unwrap();
         assert_eq!((found.crash_disks, found.disks.len()), (count.into(), count as usize));
+    }
+}
+
+#[derive(Deserialize)]
+struct ExpectedSample {
+    case: String,
+    blocks: usize,
+    limit: u64,
+    samples: u64,
+    combinations: u64,
+    /// What every sample has, whatever its seed; one character a block.
+    directed: BTreeSet<String>,
+}
+
+#[test]
+fn every_sample_of_a_golden_log_has_nothing_everything_and_the_three_families() {
+    let expected = fs::read_to_string(golden().join("samples.jsonl")).expect("the golden files are there");
+    assert_eq!(expected.lines().count(), 2);
+    for line in expected.lines() {
+        let ExpectedSample { case, blocks, limit, samples, combinations, directed } =
+            serde_json::from_str(line).expect("samples.jsonl is well-formed");
+        let log = fs::File::open(golden().join(format!("{case}.jsonl"))).expect("the case has a log");
+        let events: Vec<Event> = read_jsonl(BufReader::new(log))
+            .expect("the log is well-formed")
+            .into_iter()
+            .map(|(_, event)| event)
+            .collect();
+        let mut met = BTreeSet::new();
+        for seed in 0..100 {
+            let limits = Limits { limit, samples, seed: SampleSeed { seed, ..SampleSeed::default() } };
+            let found = crash_disks(Image::new(), &events, &[], &[], Rules::default(), &limits).unwrap();
+            assert_eq!(found.crash_disks, combinations.into(), "{case}");
+            assert_eq!(found.left_out, (combinations - samples).into(), "{case}");
+            let block = |image: &Image| draw(image, 1, blocks * 4096).chars().step_by(8).collect::<String>();
+            let found: BTreeSet<String> = found.disks.iter().map(|disk| block(&disk.image)).collect();
+            let missing: Vec<&String> = directed.difference(&found).collect();
+            assert!(missing.is_empty(), "{case}, seed {seed}: {missing:?} are not in the sample");
+            met.extend(found);
+        }
+        let all = Limits { limit: combinations, ..Limits::default() };
+        let all = crash_disks(Image::new(), &events, &[], &[], Rules::default(), &all).unwrap();
+        assert_eq!(met.len(), all.disks.len(), "{case}: the random part meets every other disk");
     }
 }

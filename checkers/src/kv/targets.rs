@@ -38,6 +38,12 @@ pub(crate) fn targets() -> Vec<Target> {
             "recovery empties the log before its table is durable",
             "lost",
         ),
+        // A large value makes a frame of sixteen blocks.
+        Target {
+            checker_options: Options::none().with("large", 64_000_u32),
+            bounds: Bounds { depth: 1, ..plain },
+            ..target("wal-kv+checksum-gap", "a checksum leaves out one block of sixteen", "corrupt")
+        },
         target("rename-kv", "a key-value store in a file that each commit replaces", "clean"),
         target("rename-kv+no-file-sync", "the new file is renamed before it is synced", "mount-failed"),
         target("rename-kv+no-dir-sync", "the folder is not synced after the rename", "lost"),

@@ -3,12 +3,14 @@
 //! A *frame* is: length of the body (4 bytes), checksum (8), sequence number (8), body; all little endian. The checksum is
 //! XXH3 of sequence number and body.
 
+use std::ops::Range;
+
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::engine::{Change, Contents};
 
 /// Bytes before the body of a frame.
-const HEAD: usize = 20;
+pub const HEAD: usize = 20;
 
 /// A frame that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +21,7 @@ pub struct Frame<'a> {
     pub body: &'a [u8],
     /// Is the checksum that of the rest?
     pub sound: bool,
+    sum: u64,
 }
 
 impl<'a> Frame<'a> {
@@ -29,7 +32,12 @@ impl<'a> Frame<'a> {
         let sum = u64::from_le_bytes(head[4..12].try_into().ok()?);
         let sequence = u64::from_le_bytes(head[12..].try_into().ok()?);
         let body = rest.get(..length).filter(|body| !body.is_empty())?;
-        Some(Frame { sequence, body, sound: sum == checksum(sequence, body) })
+        Some(Frame { sequence, body, sound: sum == checksum(sequence, body, 0..0), sum })
+    }
+
+    /// Is the checksum that of the rest, these bytes of the body left out?
+    pub fn sound_without(&self, gap: Range<usize>) -> bool {
+        self.sum == checksum(self.sequence, self.body, gap)
     }
 
     /// How many bytes it takes.
@@ -40,17 +48,23 @@ impl<'a> Frame<'a> {
 
 /// A frame's bytes.
 pub fn frame(sequence: u64, body: &[u8]) -> Vec<u8> {
+    frame_without(sequence, body, 0..0)
+}
+
+/// A frame's bytes, with a checksum that leaves out these bytes of the body.
+pub fn frame_without(sequence: u64, body: &[u8], gap: Range<usize>) -> Vec<u8> {
     let mut bytes = (body.len() as u32).to_le_bytes().to_vec();
-    bytes.extend(checksum(sequence, body).to_le_bytes());
+    bytes.extend(checksum(sequence, body, gap).to_le_bytes());
     bytes.extend(sequence.to_le_bytes());
     bytes.extend(body);
     bytes
 }
 
-fn checksum(sequence: u64, body: &[u8]) -> u64 {
+fn checksum(sequence: u64, body: &[u8], gap: Range<usize>) -> u64 {
     let mut hasher = Xxh3::new();
     hasher.update(&sequence.to_le_bytes());
-    hasher.update(body);
+    hasher.update(&body[..gap.start.min(body.len())]);
+    hasher.update(&body[gap.end.min(body.len())..]);
     hasher.digest()
 }
 

@@ -15,7 +15,10 @@ use crate::writeset::{Slot, World, WriteSet};
 /// The disks of one instant.
 #[derive(Debug)]
 pub(super) struct Emission {
+    /// By the set of flushes that have ended: bit i for `unstarted[i]`.
     pub worlds: Vec<Layout>,
+    /// The instants of the writes with PREFLUSH whose flush may have ended or not, oldest first.
+    pub unstarted: Vec<u64>,
 }
 
 /// The disks of one world.
@@ -68,12 +71,20 @@ impl CrashDisk<'_> {
 impl Emission {
     /// The disks that `write_set` allows now.
     pub fn of(write_set: &WriteSet) -> Emission {
-        Emission { worlds: write_set.worlds().into_iter().map(Layout::of).collect() }
+        let worlds = write_set.worlds().into_iter().map(Layout::of).collect();
+        Emission { worlds, unstarted: write_set.unstarted() }
     }
 
     /// How many there are, versions that look the same counted each.
     pub fn count(&self) -> BigUint {
         self.worlds.iter().map(|world| &world.count).sum()
+    }
+
+    /// The number of the disk of a world that keeps of each slot the version that `digit` says: 0 for none, 1 for the oldest
+    /// visible one. Slots are numbered in the order of [`Layout::slots`].
+    pub fn number(&self, world: usize, digit: impl Fn(usize, &Slot) -> usize) -> BigUint {
+        let before: BigUint = self.worlds[..world].iter().map(|world| &world.count).sum();
+        before + self.worlds[world].number(digit)
     }
 
     /// Visits every disk in order. `epochs` tells from the instant since when a disk has been possible when it is.
@@ -153,6 +164,22 @@ impl Layout {
         for chosen in product(&tables) {
             self.visit_one(&chosen, epochs, visit);
         }
+    }
+
+    fn number(&self, digit: impl Fn(usize, &Slot) -> usize) -> BigUint {
+        let mut number = BigUint::ZERO;
+        // Digits are put together in a machine's number, as many as fit, before they go into the large one.
+        let (mut digits, mut scale) = (0_u64, 1_u64);
+        for (index, slot) in self.slots().enumerate() {
+            let (digit, base) = (digit(index, slot) as u64, slot.versions.len() as u64 + 1);
+            if scale.checked_mul(base).is_none() {
+                number = number * scale + digits;
+                (digits, scale) = (0, 1);
+            }
+            digits = digits * base + digit;
+            scale *= base;
+        }
+        number * scale + digits
     }
 
     /// Its slots, in the order of devices and first sectors.

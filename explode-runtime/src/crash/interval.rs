@@ -54,7 +54,7 @@ pub fn walk(
             }
             return;
         }
-        match limits.sample(emissions, &count) {
+        match limits.sample(emissions, &emission) {
             None => emission.each(&since, &mut visit),
             Some(numbers) => {
                 counts.left_out += &count - numbers.len();

@@ -8,6 +8,7 @@
 mod cluster;
 mod emission;
 mod epoch;
+mod families;
 mod interval;
 mod named;
 mod neighbours;

@@ -1,4 +1,6 @@
 //! Limits, and the sample that is taken above them: never silent, always the same for the same seed (EX-75, EX-85).
+//!
+//! Half of a sample is directed ([`Families`]): what most crashes leave, and what shows that one block is not looked after.
 
 use std::collections::BTreeSet;
 
@@ -7,6 +9,9 @@ use rand_core::Rng as _;
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
+
+use super::emission::Emission;
+use super::families::Families;
 
 /// How many disks of one emission are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,27 +48,28 @@ impl Limits {
         *count <= BigUint::from(self.limit.max(self.samples).max(2))
     }
 
-    /// The numbers to visit out of `count`, in order; none if all are to be visited.
-    pub(super) fn sample(&self, emission: u64, count: &BigUint) -> Option<Vec<BigUint>> {
-        if self.all(count) {
+    /// The numbers of the disks to visit, in order; none if all are to be visited.
+    ///
+    /// Nothing and everything first, then members of the [`Families`] for at most half of what is left, and the rest at
+    /// random (fault-model.md, section 6).
+    pub(super) fn sample(&self, index: u64, emission: &Emission) -> Option<Vec<BigUint>> {
+        let count = emission.count();
+        if self.all(&count) {
             return None;
         }
-        let samples = BigUint::from(self.samples.max(2));
-        // Floyd's method: each set of `samples - 2` of the numbers between the first and the last is equally likely.
-        let mut generator = self.seed.generator(emission);
-        let last = count - 1u32;
-        let inner = &last - 1u32;
-        let mut picked = BTreeSet::new();
-        let mut bound = &inner - (&samples - 2u32);
-        while bound < inner {
-            bound += 1u32;
-            let number = below(&mut generator, &bound) + 1u32;
-            if !picked.insert(number) {
-                picked.insert(bound.clone());
-            }
+        let samples = self.samples.max(2);
+        let mut generator = self.seed.generator(index);
+        let mut picked = BTreeSet::from([BigUint::ZERO, &count - 1u32]);
+        let mut families = Families::of(emission);
+        for _ in 0..(samples - 2) / 2 {
+            let next = families.next(|number| !picked.contains(number), |count| draw(&mut generator, count));
+            let Some(number) = next else { break };
+            picked.insert(number);
         }
-        let first = std::iter::once(BigUint::ZERO);
-        Some(first.chain(picked).chain(std::iter::once(last)).collect())
+        let left = samples - picked.len() as u64;
+        let random = others(&mut generator, &count, &picked, left);
+        picked.extend(random);
+        Some(picked.into_iter().collect())
     }
 }
 
@@ -76,6 +82,40 @@ impl SampleSeed {
         bytes.extend(emission.to_le_bytes());
         Pcg64Mcg::new(xxh3_128(&bytes))
     }
+}
+
+/// So many of the numbers below `count` that are not among `picked`; each such set is equally likely.
+fn others(
+    generator: &mut Pcg64Mcg,
+    count: &BigUint,
+    picked: &BTreeSet<BigUint>,
+    wanted: u64,
+) -> Vec<BigUint> {
+    // Floyd's method, on the ranks of the numbers among those that are not picked.
+    let free = count - picked.len();
+    let mut ranks = BTreeSet::new();
+    let mut bound = &free - wanted;
+    while bound < free {
+        bound += 1u32;
+        let rank = below(generator, &bound);
+        if !ranks.insert(rank) {
+            ranks.insert(&bound - 1u32);
+        }
+    }
+    let mut picked = picked.iter().peekable();
+    let mut passed = 0u32;
+    let number_of = |rank: BigUint| {
+        while picked.next_if(|picked| **picked <= &rank + passed).is_some() {
+            passed += 1;
+        }
+        rank + passed
+    };
+    ranks.into_iter().map(number_of).collect()
+}
+
+/// A uniform index below `count`.
+fn draw(generator: &mut Pcg64Mcg, count: usize) -> usize {
+    usize::try_from(below(generator, &BigUint::from(count))).expect("it is below a usize")
 }
 
 /// A uniform number below `bound`, by rejection.
@@ -96,40 +136,85 @@ fn below(generator: &mut Pcg64Mcg, bound: &BigUint) -> BigUint {
 
 #[cfg(test)]
 mod tests {
+    use explode_ramdisk::{Event, Image};
+
     use super::*;
+    use crate::writeset::{Rules, WriteSet};
+
+    /// So many blocks are dirty, each in one version.
+    fn emission(blocks: u8) -> Emission {
+        let mut write_set = WriteSet::new(Image::new(), Rules::default());
+        for block in 0..blocks {
+            let data = vec![block + 1; 4096].into();
+            write_set.apply(&Event::Dirty { dev: 0, sector: u64::from(block) * 8, data }).unwrap();
+        }
+        Emission::of(&write_set)
+    }
+
+    fn sample(blocks: u8, samples: u64, seed: u64) -> Vec<u64> {
+        let limits = Limits { limit: 1, samples, seed: SampleSeed { seed, ..SampleSeed::default() } };
+        let numbers = limits.sample(0, &emission(blocks)).expect("above the limit");
+        numbers.into_iter().map(|number| u64::try_from(number).expect("small")).collect()
+    }
 
     #[test]
     fn a_sample_is_distinct_sorted_repeatable_and_has_both_ends() {
-        let count = BigUint::from(2u32).pow(200);
+        let emission = emission(200);
         let limits = Limits { limit: 1000, samples: 200, ..Limits::default() };
-        let sample = limits.sample(3, &count).expect("above the limit");
+        let sample = limits.sample(3, &emission).expect("above the limit");
         assert_eq!(sample.len(), 200);
         assert!(sample.windows(2).all(|pair| pair[0] < pair[1]));
-        assert_eq!((&sample[0], &sample[199]), (&BigUint::ZERO, &(&count - 1u32)));
-        assert_eq!(limits.sample(3, &count), Some(sample.clone()));
-        assert_ne!(limits.sample(4, &count), Some(sample));
+        assert_eq!((&sample[0], &sample[199]), (&BigUint::ZERO, &(emission.count() - 1u32)));
+        assert_eq!(limits.sample(3, &emission), Some(sample.clone()));
+        assert_ne!(limits.sample(4, &emission), Some(sample));
     }
 
     #[test]
     fn a_sample_of_nearly_everything_misses_only_what_it_must() {
-        let limits = Limits { limit: 10, samples: 99, ..Limits::default() };
-        let sample = limits.sample(0, &BigUint::from(100u32)).expect("above the limit");
-        let distinct: BTreeSet<_> = sample.iter().collect();
-        assert_eq!((sample.len(), distinct.len()), (99, 99));
-        assert_eq!(limits.sample(0, &BigUint::from(99u32)), None);
+        let all = sample(7, 127, 0);
+        let distinct: BTreeSet<_> = all.iter().collect();
+        assert_eq!((all.len(), distinct.len()), (127, 127));
+        let limits = Limits { limit: 10, samples: 128, ..Limits::default() };
+        assert_eq!(limits.sample(0, &emission(7)), None);
     }
 
     #[test]
-    fn every_number_is_as_likely() {
-        let limits =
-            |seed| Limits { limit: 1, samples: 4, seed: SampleSeed { seed, ..SampleSeed::default() } };
+    fn every_number_is_as_likely_where_nothing_is_directed() {
         let mut met = [0; 8];
-        for seed in 0..6000 {
-            for number in limits(seed).sample(0, &BigUint::from(8u32)).expect("above the limit") {
-                met[usize::try_from(number).expect("small")] += 1;
-            }
+        for number in (0..6000).flat_map(|seed| sample(3, 3, seed)) {
+            met[number as usize] += 1;
         }
         assert_eq!((met[0], met[7]), (6000, 6000));
-        assert!(met[1..7].iter().all(|times| (1850..2150).contains(times)), "{met:?}");
+        assert!(met[1..7].iter().all(|times| (900..1100).contains(times)), "{met:?}");
+    }
+
+    #[test]
+    fn the_first_member_is_a_prefix_and_half_of_a_sample_at_most_is_directed() {
+        for seed in 0..50 {
+            assert_eq!(sample(16, 2, seed), [0, 0xffff]);
+            // Of four, two are left, and one of these is a prefix: ones, and then zeroes.
+            let is_prefix = |number: &&u64| (**number as u16).leading_ones() == number.count_ones();
+            assert_eq!(sample(16, 4, seed).iter().filter(is_prefix).count().min(3), 3);
+        }
+        // Ten of 22 are directed: four prefixes, and three of each other family.
+        let all = (0..50).map(|seed| sample(16, 22, seed)).collect::<Vec<_>>();
+        let of = |ones: u32| all.iter().flatten().filter(|number| number.count_ones() == ones).count();
+        assert!((150..220).contains(&of(15)) && (150..220).contains(&of(1)), "{} {}", of(15), of(1));
+    }
+
+    #[test]
+    fn a_family_that_fits_is_there_as_a_whole_and_one_that_does_not_is_drawn_from_evenly() {
+        for seed in 0..50 {
+            let sample = sample(16, 100, seed);
+            let all = (0..16).flat_map(|slot| [1 << slot, 0xffff ^ (1 << slot), 0xffff << slot & 0xffff]);
+            assert!(all.into_iter().all(|number| sample.contains(&number)), "{sample:?}");
+        }
+        let mut met = [0; 16];
+        for seed in 0..1600 {
+            for number in sample(16, 8, seed).into_iter().filter(|number| number.count_ones() == 15) {
+                met[(0xffff ^ number).trailing_zeros() as usize] += 1;
+            }
+        }
+        assert!(met[1..].iter().all(|times| (60..140).contains(times)), "{met:?}");
     }
 }

@@ -264,9 +264,11 @@ impl WriteSet {
         if !flags.preflush {
             self.show(dev, &serials, self.instant);
         }
+        let instant = self.instant;
         for serial in &serials {
             let piece = self.device(dev).piece(*serial);
             piece.only_dirty = false;
+            piece.submitted.get_or_insert(instant);
             piece.carriers.push(id);
         }
         self.start(id, dev, serials, flags);

@@ -36,6 +36,8 @@ pub(super) struct Piece {
     pub carriers: Vec<u64>,
     /// The instant from which on it has been visible in some world, if it is.
     pub since: u64,
+    /// The instant of the first request that carried it, if there was one.
+    pub submitted: Option<u64>,
 }
 
 impl Piece {
@@ -53,6 +55,7 @@ impl Piece {
             replaced: false,
             carriers: Vec::new(),
             since: 0,
+            submitted: None,
         }
     }
 

@@ -42,6 +42,8 @@ pub struct Version {
     pub serial: u64,
     /// The instant from which on it has been visible.
     pub since: u64,
+    /// The instant of the first request that carried it, if there was one.
+    pub submitted: Option<u64>,
     piece: Rc<Piece>,
 }
 
@@ -70,11 +72,23 @@ impl Slot {
 }
 
 impl WriteSet {
-    /// The worlds of this instant, the one in which no flush has ended first, the one in which all have last.
-    pub fn worlds(&self) -> Vec<World> {
+    /// The instants at which the writes with PREFLUSH were submitted whose flush may have ended or not, oldest first.
+    pub fn unstarted(&self) -> Vec<u64> {
+        self.waiting().into_iter().map(|(submitted, _)| submitted).collect()
+    }
+
+    /// Those writes: instant of the submit and id, oldest first.
+    fn waiting(&self) -> Vec<(u64, u64)> {
         let waiting = self.requests.iter().filter(|(_, request)| !request.started);
         let mut waiting: Vec<(u64, u64)> = waiting.map(|(id, request)| (request.submitted, *id)).collect();
         waiting.sort_unstable();
+        waiting
+    }
+
+    /// The worlds of this instant: world i is the one in which the flushes of the [`unstarted`](WriteSet::unstarted) writes in
+    /// the bits of i have ended. In the first none has ended, in the last all have.
+    pub fn worlds(&self) -> Vec<World> {
+        let waiting = self.waiting();
         let subsets = 0..1u32 << waiting.len();
         let worlds = subsets.map(|subset| {
             let ended = waiting.iter().enumerate().filter(|(bit, _)| subset & (1 << bit) != 0);
@@ -106,8 +120,13 @@ impl WriteSet {
                 let (number, versions) = by_sectors.entry(&piece.sectors).or_default();
                 *number += 1;
                 if self.visible(pending, piece) {
-                    let (serial, since) = (*serial, piece.since);
-                    versions.push(Version { number: *number, serial, since, piece: Rc::clone(piece) });
+                    versions.push(Version {
+                        number: *number,
+                        serial: *serial,
+                        since: piece.since,
+                        submitted: piece.submitted,
+                        piece: Rc::clone(piece),
+                    });
                 }
             }
             by_sectors.retain(|_, (_, versions)| !versions.is_empty());

@@ -23,6 +23,8 @@ pub struct Piece {
     pub made_with: BTreeSet<Place>,
     /// Has a request ever carried it? If not, it is "only dirty".
     pub carried: bool,
+    /// The number of the first request that carried it.
+    pub first_request: Option<usize>,
     /// The requests that carry it now.
     pub in_flight: BTreeSet<u64>,
     /// A request that carried it has completed without an error.
@@ -112,9 +114,11 @@ impl Machine {
             Payload::Zeroes(len) | Payload::Discard(len) => vec![0; (len / SECTOR) as usize],
         };
         let pieces = self.write(dev, sector, &contents);
+        let number = self.next_request;
         for piece in &pieces {
             let piece = self.pieces.get_mut(piece).expect("found or appended just now");
             piece.carried = true;
+            piece.first_request.get_or_insert(number);
             piece.in_flight.insert(id);
         }
         self.start(id, pieces, flags, remembered);
@@ -192,6 +196,7 @@ impl Machine {
             made_with: sectors.keys().copied().collect(),
             sectors,
             carried: false,
+            first_request: None,
             in_flight: BTreeSet::new(),
             acknowledged: false,
             failed: false,

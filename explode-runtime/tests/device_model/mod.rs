@@ -6,6 +6,7 @@
 //!
 //! - `machine`: one state of the storage, and what each event makes of it
 //! - `crash`: what a crash can leave in one state
+//! - `directed`: the part of a sample that is not random
 //! - this file: instants, epochs, emissions
 //! - `eager`: the worlds of PREFLUSH once more, by forking the state whenever a flush could end
 //! - `generate`, `script`, `case`: random logs; `seen`: what they met
@@ -14,6 +15,7 @@
 
 pub mod case;
 mod crash;
+mod directed;
 pub mod eager;
 pub mod generate;
 pub mod machine;

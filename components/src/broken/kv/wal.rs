@@ -7,15 +7,17 @@
 //! checkpoint puts it away.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::rc::Rc;
 
+use explode_ramdisk::BLOCK_BYTES;
 use explode_ramdisk::files::{Fd, Files, OpenFlags};
 use explode_runtime::recover::{Below, Component, Fault};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 use nix::errno::Errno;
 
 use super::{Kind, StoreComponent};
-use crate::broken::record::{Frame, as_changes, decode, encode, frame};
+use crate::broken::record::{Frame, HEAD, as_changes, decode, encode, frame, frame_without};
 use crate::engine::{Change, Contents, Durability, EngineError, KeyValue};
 
 /// As it stands in the registry.
@@ -27,7 +29,7 @@ pub const DEF: ComponentDef = ComponentDef {
     options: &[OptionDef {
         name: "bug",
         about: "none, no-log-sync, no-checksum, no-table-sync, no-dir-sync, early-unlink, table-in-place, log-reused, \
-                recovery-not-idempotent",
+                recovery-not-idempotent, checksum-gap",
         default: "none",
     }],
     build,
@@ -53,7 +55,12 @@ enum Bug {
     LogReused,
     /// Recovery empties the log first, and then writes the table that holds what was in it.
     RecoveryNotIdempotent,
+    /// The checksum of a frame leaves out the tenth block of it.
+    ChecksumGap,
 }
+
+/// Where in a frame's body the tenth block of the frame is.
+const TENTH_BLOCK: Range<usize> = 9 * BLOCK_BYTES - HEAD..10 * BLOCK_BYTES - HEAD;
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let bug = options.one_of(
@@ -68,6 +75,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
             ("table-in-place", Bug::TableInPlace),
             ("log-reused", Bug::LogReused),
             ("recovery-not-idempotent", Bug::RecoveryNotIdempotent),
+            ("checksum-gap", Bug::ChecksumGap),
         ],
     )?;
     Ok(StoreComponent::boxed(bug))
@@ -148,7 +156,11 @@ impl Wal {
         let log = self.files.read_file(&log_path(state.generation))?;
         let mut rest = &log[..];
         while let Some(frame) = Frame::read(rest) {
-            let sound = frame.sound || self.bug == Bug::NoChecksum;
+            let sound = match self.bug {
+                Bug::NoChecksum => true,
+                Bug::ChecksumGap => frame.sound_without(TENTH_BLOCK),
+                _ => frame.sound,
+            };
             let in_order = frame.sequence == state.sequence + 1 || self.bug == Bug::LogReused;
             let Some(changes) = decode(frame.body).filter(|_| sound && in_order) else { break };
             changes.iter().for_each(|change| change.apply(&mut state.contents));
@@ -190,7 +202,8 @@ impl Wal {
 impl KeyValue for Wal {
     fn commit(&self, changes: &[Change], durability: Durability) -> Result<(), EngineError> {
         let state = &mut *self.state.borrow_mut();
-        let bytes = frame(state.sequence + 1, &encode(changes));
+        let gap = if self.bug == Bug::ChecksumGap { TENTH_BLOCK } else { 0..0 };
+        let bytes = frame_without(state.sequence + 1, &encode(changes), gap);
         self.files.pwrite(state.log, state.end, &bytes)?;
         if durability == Durability::Synced && self.bug != Bug::NoLogSync {
             self.files.fsync(state.log)?;

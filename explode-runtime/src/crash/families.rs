@@ -1,0 +1,104 @@
+//! The directed part of a sample: three families of disks of an emission (fault-model.md, section 6).
+//!
+//! - *Prefixes* of the visible pieces in the order of the log: what is left if the disk writes in order.
+//! - *All but one* range: what shows that one block is not looked after, by a checksum for example.
+//! - *Only one* range: what shows that one block was overwritten too early.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use num_bigint::BigUint;
+
+use super::emission::Emission;
+use crate::writeset::Slot;
+
+/// The members of the families that have not been drawn, and the family whose turn it is.
+pub(super) struct Families<'a> {
+    emission: &'a Emission,
+    families: [Vec<Member>; 3],
+    turn: usize,
+}
+
+/// A disk of a family.
+#[derive(Clone, Copy, Debug)]
+enum Member {
+    /// Keeps, in this world, of each range the newest version up to this serial number.
+    Prefix { world: usize, serial: u64 },
+    /// Keeps in the last world the newest version of each range but this one.
+    AllBut { slot: usize },
+    /// Keeps in this world the newest version of this range alone.
+    Only { world: usize, slot: usize },
+}
+
+impl<'a> Families<'a> {
+    /// Those of an emission.
+    pub fn of(emission: &'a Emission) -> Families<'a> {
+        let last = emission.worlds.last().map_or(0, |world| world.slots().count());
+        let all_but = (0..last).map(|slot| Member::AllBut { slot }).collect();
+        Families { emission, families: [prefixes(emission), all_but, only(emission)], turn: 0 }
+    }
+
+    /// The number of the next disk: the family whose turn it is gives one of its members, which `draw` picks among so many.
+    /// Members that are not `new` are dropped. None once all families are used up.
+    pub fn next(
+        &mut self,
+        new: impl Fn(&BigUint) -> bool,
+        mut draw: impl FnMut(usize) -> usize,
+    ) -> Option<BigUint> {
+        for _ in 0..self.families.len() {
+            let family = &mut self.families[self.turn];
+            self.turn = (self.turn + 1) % 3;
+            while !family.is_empty() {
+                let member = family.swap_remove(draw(family.len()));
+                let number = number(self.emission, member);
+                if new(&number) {
+                    return Some(number);
+                }
+            }
+        }
+        None
+    }
+}
+
+/// The number of a member's disk.
+fn number(emission: &Emission, member: Member) -> BigUint {
+    let newest = |slot: &Slot| slot.versions.len();
+    match member {
+        Member::Prefix { world, serial } => emission
+            .number(world, |_, slot| slot.versions.partition_point(|version| version.serial <= serial)),
+        Member::AllBut { slot: lost } => emission
+            .number(emission.worlds.len() - 1, |index, slot| if index == lost { 0 } else { newest(slot) }),
+        Member::Only { world, slot: kept } => {
+            emission.number(world, |index, slot| if index == kept { newest(slot) } else { 0 })
+        }
+    }
+}
+
+/// One for each visible piece, the last of its prefix. A piece that was submitted after a write with PREFLUSH, or by it, reaches
+/// the disk when the flush has ended, if the disk writes in order.
+fn prefixes(emission: &Emission) -> Vec<Member> {
+    let slots = emission.worlds.iter().flat_map(|world| world.slots());
+    let versions = slots.flat_map(|slot| &slot.versions);
+    let pieces: BTreeMap<u64, Option<u64>> =
+        versions.map(|version| (version.serial, version.submitted)).collect();
+    let mut ended = 0;
+    let member = |(serial, submitted): (u64, Option<u64>)| {
+        let flushes = emission.unstarted.iter().filter(|flush| Some(**flush) <= submitted);
+        ended = ended.max(flushes.count());
+        Member::Prefix { world: (1 << ended) - 1, serial }
+    };
+    pieces.into_iter().map(member).collect()
+}
+
+/// One for each range, in the first world where it is visible.
+fn only(emission: &Emission) -> Vec<Member> {
+    let mut met = BTreeSet::new();
+    let mut members = Vec::new();
+    for (world, layout) in emission.worlds.iter().enumerate() {
+        for (index, slot) in layout.slots().enumerate() {
+            if met.insert((slot.dev, &slot.sectors)) {
+                members.push(Member::Only { world, slot: index });
+            }
+        }
+    }
+    members
+}
