@@ -192,7 +192,11 @@ mod tests {
             building.run(std::process::Command::new("sh").args(["-c", "echo one; echo two >&2; exit 3"]))
         };
         let error = cache.entry("image", &key, &Silent, failing).unwrap_err().to_string();
-        assert!(error.contains("exit status: 3") && error.ends_with("\n    one\n    two"), "{error}");
+        assert!(
+            error.contains("sh failed (exit status: 3); the last it printed:\n    one\n    two\n"),
+            "{error}"
+        );
+        assert!(error.ends_with(&format!("{}.log", key.hash())), "{error}");
         let temporary = folder.path().join("image").join(format!("{}.tmp", key.hash()));
         assert!(!temporary.exists());
         let log = temporary.with_extension("log");

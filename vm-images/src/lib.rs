@@ -27,6 +27,7 @@
 mod builder;
 mod cache;
 mod command;
+mod complaints;
 mod doctor;
 mod drivers;
 mod error;
