@@ -42,6 +42,7 @@ mod packages;
 mod progress;
 mod spawn;
 mod tools;
+mod uses;
 mod waiting;
 
 pub use builder::Builder;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::UNIX_EPOCH;
 
-use crate::cache::{Building, Cache, make_folder};
+use crate::cache::{Building, Cache, write_whole};
 use crate::command;
 use crate::error::{Context, Result, VmError};
 use crate::key::Key;
@@ -46,7 +46,9 @@ pub(crate) fn candidates(cache: &Cache, names: &[&str]) -> Result<Vec<Package>> 
             )),
         })
         .collect::<Result<Vec<_>>>()?;
-    keep(&known, &policy)?;
+    if !known.exists() {
+        write_whole(&known, policy.as_bytes())?;
+    }
     Ok(packages)
 }
 
@@ -136,17 +138,6 @@ fn lists_stamp() -> Result<String> {
     }
     stamps.sort();
     Ok(stamps.join(" "))
-}
-
-fn keep(file: &Path, text: &str) -> Result<()> {
-    if file.exists() {
-        return Ok(());
-    }
-    let folder = file.parent().unwrap_or(file);
-    make_folder(folder)?;
-    let temporary = file.with_extension(format!("{}.tmp", std::process::id()));
-    fs::write(&temporary, text).at("write", &temporary)?;
-    fs::rename(&temporary, file).at("write", file)
 }
 
 fn counted(packages: &[Package]) -> String {

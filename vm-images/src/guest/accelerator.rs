@@ -9,8 +9,8 @@ use nix::sys::utsname::uname;
 
 use super::{Guest, GuestSpec};
 use crate::builder::Builder;
-use crate::cache::make_folder;
-use crate::error::{Context, Result};
+use crate::cache::write_whole;
+use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::key::Key;
 
@@ -48,10 +48,7 @@ pub(crate) fn get(builder: &Builder<'_>, kernel: &Kernel, image: &Path) -> Resul
     }
     let answer =
         if can_open() && boots(builder, kernel, image)? { Accelerator::Kvm } else { Accelerator::Emulation };
-    let file = memory(builder, kernel);
-    let folder = file.parent().unwrap_or(&file);
-    make_folder(folder)?;
-    fs::write(&file, answer.name()).at("write", &file)?;
+    write_whole(&memory(builder, kernel), answer.name().as_bytes())?;
     Ok(answer)
 }
 
