@@ -153,12 +153,21 @@ pub(crate) fn make(
         .arg(format!("M={}", folder.display()))
         .arg(format!("KBUILD_EXTRA_SYMBOLS={}", tables(&kernel.tree, symbols)))
         .arg(format!("-j{jobs}"));
+    if has(&kernel.tree, "CONFIG_CC_IS_CLANG=y")? {
+        make.arg("LLVM=1");
+    }
     if targets.is_empty() {
         make.arg("modules")
     } else {
         make.args(targets)
     };
     building.run_lines(&mut make, MAKE_LINES)
+}
+
+/// Returns true if the tree's configuration has this line.
+fn has(tree: &Path, line: &str) -> Result<bool> {
+    let path = tree.join(".config");
+    Ok(fs::read_to_string(&path).at("read", &path)?.lines().any(|there| there == line))
 }
 
 /// The symbol tables that make does not find by itself. A tree whose own modules are built has a table of all its symbols, which
