@@ -1,4 +1,4 @@
-//! Where the workers of runs and replays come from: a child process, or a guest.
+//! Starts the workers of runs and replays: child processes, or guests.
 
 use std::sync::atomic::AtomicBool;
 
@@ -10,28 +10,64 @@ use explode_runtime::report::Summary;
 use explode_runtime::run::{Audience, Crew, Keep, Mode, Plan, Remote, RunError, Scouts, Spawn, Supervisor};
 use explode_runtime::script::{Case, Refused};
 use explode_runtime::trace::{Replay, Trace};
+use explode_vm::GuestSpec;
 
 use crate::guest::host;
 use crate::{programs, running, worker};
 
+/// What the workers of a plan are started from. All that they need is built by then, so no build is repeated with a worker.
+pub enum Workers {
+    /// Guests.
+    Guests(Box<GuestSpec>),
+    /// Child processes, and what is done after each.
+    Processes(fn()),
+}
+
+impl Workers {
+    /// Builds what the workers of this plan need and is not there yet, which may take minutes.
+    ///
+    /// # Errors
+    /// What a guest needs is missing; a build fails.
+    pub fn prepare(plan: &Plan) -> Result<Workers, RunError> {
+        match plan.mode {
+            Mode::Vm => {
+                let (drivers, wanted) = (kernel::drivers(&plan.stack), programs::wanted(plan));
+                let spec = host::worker_spec(plan.settings.deadline_ms, &drivers, &wanted)?;
+                Ok(Workers::Guests(Box::new(spec)))
+            }
+            Mode::Mem => Ok(Workers::Processes(|| {})),
+            Mode::Here => Ok(Workers::Processes(remove_left)),
+        }
+    }
+
+    /// Starts workers; a guest that is given up while it boots is not waited for.
+    fn spawn<'a>(&'a self, given_up: &'a dyn Fn() -> bool) -> Box<Spawn<'a>> {
+        match self {
+            Workers::Guests(spec) => Box::new(|| host::boot(spec, given_up)),
+            Workers::Processes(afterwards) => Box::new(|| worker::spawn(*afterwards)),
+        }
+    }
+}
+
 /// Explores a plan with so many workers; the audience hears every message.
 ///
 /// # Errors
-/// Those of the run; what a guest needs is missing.
+/// Those of the run.
 pub fn run(
     plan: &Plan,
+    workers: &Workers,
     jobs: u32,
     audience: &mut dyn Audience,
     keep: Keep,
     interrupt: &AtomicBool,
 ) -> Result<Summary, RunError> {
-    let mut spawn = spawn(plan, &never);
+    let mut spawn = workers.spawn(&never);
     let mut crew = Remote::new(plan, &mut *spawn);
     let mut supervisor = Supervisor::new(plan, &mut crew, audience);
     supervisor.keep = keep;
     supervisor.interrupt = Some(interrupt);
     let with_crew = |over: &dyn Fn() -> bool, work: &mut dyn FnMut(&mut dyn Crew)| {
-        let mut spawn = self::spawn(plan, over);
+        let mut spawn = workers.spawn(over);
         let mut crew = Remote::new(plan, &mut *spawn);
         if plan.mode == Mode::Vm {
             // A guest leaves nothing behind; a child process may be in the middle of something.
@@ -49,54 +85,45 @@ pub fn run(
 /// Replays a trace in a fresh worker.
 ///
 /// # Errors
-/// As [`run`].
+/// As [`run`] and [`Workers::prepare`].
 pub fn replay(trace: &Trace) -> Result<Replay, RunError> {
     let plan = trace.plan();
-    let mut spawn = spawn(&plan, &never);
+    let workers = Workers::prepare(&plan)?;
+    let mut spawn = workers.spawn(&never);
     Remote::new(&plan, &mut *spawn).replay(trace)
 }
 
 /// Makes a trace smaller.
 ///
 /// # Errors
-/// As [`run`].
+/// As [`replay`].
 pub fn minimise(trace: &Trace, bounds: Bounds) -> Result<Minimised, RunError> {
     let plan = trace.plan();
-    let mut spawn = spawn(&plan, &never);
+    let workers = Workers::prepare(&plan)?;
+    let mut spawn = workers.spawn(&never);
     explode_runtime::minimise::minimise(&mut Remote::new(&plan, &mut *spawn), trace, bounds)
 }
 
 /// Runs a trace again, and tells what it shows.
 ///
 /// # Errors
-/// As [`run`].
+/// As [`replay`].
 pub fn story(trace: &Trace, bounds: Bounds) -> Result<Story, RunError> {
     let plan = trace.plan();
-    let mut spawn = spawn(&plan, &never);
+    let workers = Workers::prepare(&plan)?;
+    let mut spawn = workers.spawn(&never);
     explode_runtime::explain::story(&mut Remote::new(&plan, &mut *spawn), trace, bounds)
 }
 
 /// Runs a trace again, and gathers what a script of it needs.
 ///
 /// # Errors
-/// As [`run`].
+/// As [`replay`].
 pub fn case(trace: &Trace, bounds: Bounds) -> Result<Result<Case, Refused>, RunError> {
     let plan = trace.plan();
-    let mut spawn = spawn(&plan, &never);
+    let workers = Workers::prepare(&plan)?;
+    let mut spawn = workers.spawn(&never);
     explode_runtime::script::gather(&mut Remote::new(&plan, &mut *spawn), trace, bounds)
-}
-
-/// Starts workers; a guest that is given up while it boots is not waited for.
-fn spawn<'a>(plan: &Plan, given_up: &'a dyn Fn() -> bool) -> Box<Spawn<'a>> {
-    let deadline_ms = plan.settings.deadline_ms;
-    match plan.mode {
-        Mode::Vm => {
-            let (drivers, wanted) = (kernel::drivers(&plan.stack), programs::wanted(plan));
-            Box::new(move || host::spawn(deadline_ms, &drivers, &wanted, given_up))
-        }
-        Mode::Mem => Box::new(|| worker::spawn(|| {})),
-        Mode::Here => Box::new(|| worker::spawn(remove_left)),
-    }
 }
 
 fn never() -> bool {

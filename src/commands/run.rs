@@ -4,7 +4,6 @@ use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::sync::atomic::Ordering;
 
 use explode_runtime::report::{Human, Message, Summary, quoted};
 use explode_runtime::run::{
@@ -14,6 +13,7 @@ use explode_runtime::trace::Trace;
 use nix::sys::signal::Signal;
 
 use crate::cli::{Format, RunArgs};
+use crate::crew::Workers;
 use crate::junit::Junit;
 use crate::running::Running;
 use crate::{crew, interrupt, output, programs};
@@ -50,8 +50,10 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
         None => Local::new(args.out.as_deref(), &mut replay, &mut sink),
     };
     args.events.iter().for_each(|path| audience.write_events(path));
-    let interrupted = interrupt::watch();
-    let result = crew::run(&plan, args.jobs, &mut audience, keep, interrupted);
+    // While something is built, Ctrl-C ends this process and the build by the signal; from then on it ends the run in good order.
+    interrupt::by_default();
+    let result = Workers::prepare(&plan)
+        .and_then(|workers| crew::run(&plan, &workers, args.jobs, &mut audience, keep, interrupt::watch()));
     let synced = audience.sync_events();
     let result = result.and_then(|summary| synced.map(|()| summary));
     let folder = audience.path().map(Path::to_owned);
@@ -70,7 +72,7 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
             format!("cannot write {}: {error}; name another file with --junit", path.display()),
         );
     }
-    if let Some(folder) = folder.filter(|_| interrupted.load(Ordering::Relaxed)) {
+    if let Some(folder) = folder.filter(|_| interrupt::is_requested()) {
         resume_with(&folder, args.format);
     }
     let unsaid = unsaid.is_some_and(|error| !output::is_unread(&error));

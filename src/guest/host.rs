@@ -21,24 +21,28 @@ pub(super) const PORT: &str = "/dev/virtio-ports/explode";
 /// Lines of the console that a lost guest leaves in the message.
 pub(super) const CONSOLE_LINES: usize = 25;
 
-/// Boots a guest whose agent is a worker, with these drivers and these programs of the host's. What goes wrong in its kernel ends
-/// the guest; so does a task that hangs in it, before the deadline is over.
+/// A guest whose agent is a worker, with these drivers and these programs of the host's. Whatever has yet to be built for it is
+/// built here, once: [`boot`] builds nothing. A fault of its kernel ends the guest; so does a task that hangs in it, before the
+/// deadline is over.
 ///
 /// # Errors
-/// What is missing; the guest does not boot, or was given up before.
-pub fn spawn(
-    deadline_ms: u64,
-    drivers: &[&str],
-    wanted: &[Wanted],
-    given_up: &dyn Fn() -> bool,
-) -> Result<Box<dyn Body>, RunError> {
+/// What is missing; a build fails.
+pub fn worker_spec(deadline_ms: u64, drivers: &[&str], wanted: &[Wanted]) -> Result<GuestSpec, RunError> {
     let mut spec = spec(&kernel(), drivers).map_err(run_error)?;
     spec.add_programs(wanted).map_err(run_error)?;
     // The kernel looks at intervals of the timeout, and may need three looks.
     let hung_seconds = (deadline_ms / 4000).max(1).to_string();
     spec.agent = Some(Agent::this_program(["agent", PORT, "--hung", &hung_seconds]));
     spec.kernel_arguments.push("oops=panic panic_on_warn=1 panic_print=0x20".to_owned());
-    let mut guest = Guest::boot_unless(&spec, given_up).map_err(run_error)?;
+    Ok(spec)
+}
+
+/// Boots a worker's guest.
+///
+/// # Errors
+/// The guest does not boot, or was given up before.
+pub fn boot(spec: &GuestSpec, given_up: &dyn Fn() -> bool) -> Result<Box<dyn Body>, RunError> {
+    let mut guest = Guest::boot_unless(spec, given_up).map_err(run_error)?;
     let (reader, writer) = guest.take_stream().expect("nobody has taken it yet");
     never_block(&writer).map_err(|error| RunError::Broken(format!("the guest's stream: {error}")))?;
     Ok(Box::new(Machine { guest, reader, writer, ended: None }))

@@ -5,7 +5,9 @@
 mod common;
 
 mod arguments;
+mod builds;
 mod dm_log_writes;
 mod guest;
+mod kernel_tree;
 mod logs;
 mod traces;

@@ -117,6 +117,23 @@ impl Cache {
         }
         Ok(path)
     }
+
+    /// A folder that outlives what is built in it, so that the next build finds what the last has left. It is locked meanwhile.
+    pub(crate) fn work<T>(
+        &self,
+        kind: &str,
+        key: &Key,
+        progress: &dyn Progress,
+        build: impl FnOnce(&Building<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let folder = self.root.join(kind);
+        make_folder(&folder)?;
+        let file = |end: &str| folder.join(format!("{}{end}", key.hash()));
+        let _lock = lock(&file(".lock"), kind, progress)?;
+        let dir = file(".work");
+        make_folder(&dir)?;
+        build(&Building { dir, log: Log::create(file(".log"))?, progress })
+    }
 }
 
 /// Makes a folder of the cache.
@@ -125,6 +142,14 @@ pub(crate) fn make_folder(folder: &Path) -> Result<()> {
         let folder = folder.display();
         VmError::broken(format!("cannot make the folder {folder}: {error}; {WRITABLE_CACHE}"))
     })
+}
+
+/// Writes a file of the cache; no reader finds a part of it while this process lives.
+pub(crate) fn write_whole(file: &Path, contents: &[u8]) -> Result<()> {
+    make_folder(file.parent().unwrap_or(file))?;
+    let temporary = file.with_extension(format!("{}.tmp", std::process::id()));
+    fs::write(&temporary, contents).at("write", &temporary)?;
+    fs::rename(&temporary, file).at("write", file)
 }
 
 /// Takes the lock of an entry, and says so if that means to wait.
@@ -192,7 +217,11 @@ mod tests {
             building.run(std::process::Command::new("sh").args(["-c", "echo one; echo two >&2; exit 3"]))
         };
         let error = cache.entry("image", &key, &Silent, failing).unwrap_err().to_string();
-        assert!(error.contains("exit status: 3") && error.ends_with("\n    one\n    two"), "{error}");
+        assert!(
+            error.contains("sh failed (exit status: 3); the last it printed:\n    one\n    two\n"),
+            "{error}"
+        );
+        assert!(error.ends_with(&format!("{}.log", key.hash())), "{error}");
         let temporary = folder.path().join("image").join(format!("{}.tmp", key.hash()));
         assert!(!temporary.exists());
         let log = temporary.with_extension("log");

@@ -1,6 +1,5 @@
-//! Runs the commands of a build: their output goes to a log, an error shows its end.
+//! Runs the commands of a build. Their output goes to a log; an error shows the lines that say why.
 
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::mem;
@@ -10,11 +9,9 @@ use std::process::{Command, Stdio};
 use nix::sys::signal::Signal;
 
 use crate::cache::Building;
+use crate::complaints::Complaints;
 use crate::error::{Context, MORE_SPACE, Result, VmError};
 use crate::spawn::spawn;
-
-/// So many lines of output go into an error.
-const TAIL_LINES: usize = 30;
 
 /// The file that takes the output of a build.
 pub(crate) struct Log {
@@ -52,7 +49,7 @@ impl Building<'_> {
         command.stdin(Stdio::null()).stdout(writer.try_clone().doing("use a pipe")?).stderr(writer);
         // Make and cargo end their own children when they get this signal.
         let mut child = spawn(command, Signal::SIGTERM).map_err(|error| not_started(&name, &error))?;
-        let mut tail = VecDeque::new();
+        let mut complaints = Complaints::default();
         let mut lines = 0;
         let mut reader = BufReader::new(reader);
         let mut line = Vec::new();
@@ -60,10 +57,7 @@ impl Building<'_> {
         while reader.read_until(b'\n', &mut line).doing("read from a pipe")? > 0 {
             // Read on when the log cannot be written, so that the command ends in its own way.
             logged = logged.and_then(|()| log_file.write_all(&line));
-            if tail.len() == TAIL_LINES {
-                tail.pop_front();
-            }
-            tail.push_back(String::from_utf8_lossy(&line).trim_end().to_owned());
+            complaints.line(&String::from_utf8_lossy(&line));
             line.clear();
             lines += 1;
             if expected > 0 {
@@ -72,14 +66,11 @@ impl Building<'_> {
         }
         let status = child.wait().doing(format_args!("wait for {name}"))?;
         if !status.success() {
-            let tail = Vec::from(tail).join("\n");
-            let space = if tail.contains("No space left on device") {
-                format!("; {MORE_SPACE}")
-            } else {
-                String::new()
-            };
-            let what = format!("{name} failed ({status}), all it printed is in {}{space}", log.display());
-            return Err(VmError::Broken { what, tail });
+            let full = complaints.ends_with("No space left on device");
+            let space = if full { format!("; {MORE_SPACE}") } else { String::new() };
+            let (heading, lines) = complaints.into_lines();
+            let what = format!("{name} failed ({status}){space}");
+            return Err(VmError::Build { what, heading, lines, log: log.to_owned() });
         }
         logged.at("write", log)
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
@@ -13,7 +13,7 @@ pub(crate) const MORE_SPACE: &str =
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, VmError>;
 
-/// An error of this crate. Its text is complete: what happened, and what to do next or the end of what was printed.
+/// An error of this crate. Its text is complete: what happened, and what to do next or what was printed.
 #[derive(Debug, Error)]
 pub enum VmError {
     /// Something that explode needs is not there.
@@ -25,12 +25,24 @@ pub enum VmError {
         remedy: String,
     },
     /// A build, a guest, or the machine failed.
-    #[error("{what}{}", indented(tail))]
+    #[error("{what}{}", under("the last it printed", tail))]
     Broken {
         /// What failed.
         what: String,
         /// The end of its output; may be empty.
         tail: String,
+    },
+    /// A command of a build failed.
+    #[error("{what}{}\nall its output is in {}", under(heading, lines), log.display())]
+    Build {
+        /// The command, and how it ended.
+        what: String,
+        /// A heading for the lines: whether they are errors, or the end of the output.
+        heading: &'static str,
+        /// Lines of its output; may be empty.
+        lines: String,
+        /// The file that has all of its output.
+        log: PathBuf,
     },
     /// The caller asked for something that makes no sense.
     #[error("{0}")]
@@ -54,7 +66,7 @@ impl VmError {
     pub fn kind(&self) -> Kind {
         match self {
             Self::Missing { .. } => Kind::Missing,
-            Self::Broken { .. } => Kind::Broken,
+            Self::Broken { .. } | Self::Build { .. } => Kind::Broken,
             Self::Usage(_) => Kind::Usage,
         }
     }
@@ -68,12 +80,13 @@ impl VmError {
     }
 }
 
-fn indented(tail: &str) -> String {
-    if tail.trim().is_empty() {
+/// Lines below a heading, which follows what failed; nothing if there are none.
+fn under(heading: &str, lines: &str) -> String {
+    if lines.trim().is_empty() {
         return String::new();
     }
-    let lines: Vec<_> = tail.lines().map(|line| format!("\n    {line}")).collect();
-    format!("; the last it printed:{}", lines.concat())
+    let lines: Vec<_> = lines.lines().map(|line| format!("\n    {line}")).collect();
+    format!("; {heading}:{}", lines.concat())
 }
 
 /// Says what was being done when an operation of the operating system failed.

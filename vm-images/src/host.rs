@@ -2,7 +2,9 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
+use crate::command;
 use crate::error::{Result, VmError};
 
 /// A requirement and the package that brings it.
@@ -52,6 +54,12 @@ pub(crate) fn check() -> Result<()> {
         format!("building the kernel needs {}", what.join(", ")),
         format!("run as root: apt-get install {}", packages.join(" ")),
     ))
+}
+
+/// The C compiler: the first line of what it reports as its version. A module has to be built by the compiler of its kernel.
+pub(crate) fn compiler() -> String {
+    let version = command::output(Command::new("gcc").arg("--version")).unwrap_or_default();
+    version.lines().next().unwrap_or("none").to_owned()
 }
 
 /// A program on the path.

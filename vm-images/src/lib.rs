@@ -27,6 +27,7 @@
 mod builder;
 mod cache;
 mod command;
+mod complaints;
 mod doctor;
 mod drivers;
 mod error;
@@ -41,6 +42,7 @@ mod packages;
 mod progress;
 mod spawn;
 mod tools;
+mod uses;
 mod waiting;
 
 pub use builder::Builder;

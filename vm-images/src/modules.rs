@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::SystemTime;
 
 use crate::builder::Builder;
 use crate::cache::Building;
@@ -12,11 +13,18 @@ use crate::host;
 use crate::kernel::{self, Kernel};
 use crate::key::Key;
 use crate::tools::{self, Tools};
+use crate::uses;
 
 include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
 /// To be raised when the way of building changes.
 const RECIPE: u32 = 1;
+
+/// The kind of the cache's entries.
+const KIND: &str = "modules";
+
+/// The folder of the sources while they are built.
+const SOURCE: &str = "source";
 
 /// About how many lines make prints for both.
 const MAKE_LINES: u64 = 20;
@@ -40,11 +48,20 @@ pub(crate) fn get(builder: &Builder<'_>, kernel: &Kernel) -> Result<Modules> {
 
 /// Whether the modules for this kernel are in the cache.
 pub(crate) fn are_cached(builder: &Builder<'_>, kernel: &Kernel) -> bool {
-    builder.cache.find("modules", &key(builder, kernel, SOURCES)).is_some()
+    find(builder, kernel, &key(builder, kernel, SOURCES, &MODULES)).is_some()
 }
 
-fn key(builder: &Builder<'_>, kernel: &Kernel, sources: &[(&str, &[u8])]) -> Key {
+fn find(builder: &Builder<'_>, kernel: &Kernel, key: &Key) -> Option<PathBuf> {
+    if kernel.changes {
+        uses::find(builder.cache, KIND, &kernel.tree, key)
+    } else {
+        builder.cache.find(KIND, key)
+    }
+}
+
+fn key(builder: &Builder<'_>, kernel: &Kernel, sources: &[(&str, &[u8])], modules: &[(&str, &str)]) -> Key {
     let key = Key::new(RECIPE).with("kernel", kernel.key()).with("tools", tools::key(builder).inputs());
+    let key = modules.iter().fold(key, |key, (name, folder)| key.with(&format!("module {name}"), folder));
     sources.iter().fold(key, |key, (name, bytes)| key.with_bytes(name, bytes))
 }
 
@@ -55,33 +72,68 @@ pub(crate) fn build(
     sources: &[(&str, &[u8])],
     modules: &[(&str, &str)],
 ) -> Result<PathBuf> {
-    let key = key(builder, kernel, sources);
-    if let Some(entry) = builder.cache.find("modules", &key) {
+    let key = key(builder, kernel, sources, modules);
+    if let Some(entry) = find(builder, kernel, &key) {
         return Ok(entry);
     }
     host::check()?;
     let tools = tools::get(builder)?;
     same_compiler(&tools, kernel)?;
-    builder.cache.entry("modules", &key, builder.progress, |building| {
-        let source = building.dir.join("source");
-        for (name, bytes) in sources {
-            let path = source.join(name);
-            let folder = path.parent().unwrap_or(&source);
-            fs::create_dir_all(folder).at("make the folder", folder)?;
-            fs::write(&path, bytes).at("write", &path)?;
+    if !kernel.changes {
+        return builder.cache.entry(KIND, &key, builder.progress, |building| {
+            compile(building, &tools, kernel, sources, modules)?;
+            remove(&building.dir.join(SOURCE))
+        });
+    }
+    // Which of the tree's headers they include shows when they are built.
+    let names: Vec<_> = modules.iter().map(|(name, _)| format!("{name}.ko")).collect();
+    builder.cache.work(KIND, &key, builder.progress, |building| {
+        if let Some(entry) = find(builder, kernel, &key) {
+            return Ok(entry);
         }
-        let mut symbols = Vec::new();
-        for (name, folder) in modules {
-            building.progress.step(&format!("building the kernel module {name}"));
-            let folder = source.join(folder);
-            let object = folder.join(format!("{name}.ko"));
-            make(building, &tools, kernel, &folder, &symbols, &[])?;
-            let kept = building.dir.join(format!("{name}.ko"));
-            fs::rename(&object, &kept).at("make the module", &kept)?;
-            symbols.push(folder.join("Module.symvers"));
-        }
-        fs::remove_dir_all(&source).at("remove", &source)
+        let source = building.dir.join(SOURCE);
+        remove(&source)?;
+        let started = SystemTime::now();
+        compile(building, &tools, kernel, sources, modules)?;
+        let mut files = uses::of_objects(&kernel.tree, &source)?;
+        files.retain(|file| kernel.tree.join(file).exists());
+        uses::unchanged_since(&kernel.tree, &files, started)?;
+        let entry = uses::enter(builder, KIND, &kernel.tree, &key, &files, &building.dir, &names)?;
+        remove(&building.dir)?;
+        Ok(entry)
     })
+}
+
+/// Writes the sources, and builds the modules one after the other.
+fn compile(
+    building: &Building<'_>,
+    tools: &Tools,
+    kernel: &Kernel,
+    sources: &[(&str, &[u8])],
+    modules: &[(&str, &str)],
+) -> Result<()> {
+    let source = building.dir.join(SOURCE);
+    for (name, bytes) in sources {
+        let path = source.join(name);
+        let folder = path.parent().unwrap_or(&source);
+        fs::create_dir_all(folder).at("make the folder", folder)?;
+        fs::write(&path, bytes).at("write", &path)?;
+    }
+    let mut symbols = Vec::new();
+    for (name, folder) in modules {
+        building.progress.step(&format!("building the kernel module {name}"));
+        let folder = source.join(folder);
+        let object = folder.join(format!("{name}.ko"));
+        make(building, tools, kernel, &folder, &symbols, &[])?;
+        let kept = building.dir.join(format!("{name}.ko"));
+        fs::rename(&object, &kept).at("make the module", &kept)?;
+        symbols.push(folder.join("Module.symvers"));
+    }
+    Ok(())
+}
+
+fn remove(folder: &Path) -> Result<()> {
+    if folder.exists() { fs::remove_dir_all(folder).at("remove", folder) } else { Ok(()) }
 }
 
 /// Builds the modules of a folder outside the kernel's tree, and writes nothing into the tree. `symbols` are the tables of modules
@@ -101,12 +153,21 @@ pub(crate) fn make(
         .arg(format!("M={}", folder.display()))
         .arg(format!("KBUILD_EXTRA_SYMBOLS={}", tables(&kernel.tree, symbols)))
         .arg(format!("-j{jobs}"));
+    if has(&kernel.tree, "CONFIG_CC_IS_CLANG=y")? {
+        make.arg("LLVM=1");
+    }
     if targets.is_empty() {
         make.arg("modules")
     } else {
         make.args(targets)
     };
     building.run_lines(&mut make, MAKE_LINES)
+}
+
+/// Returns true if the tree's configuration has this line.
+fn has(tree: &Path, line: &str) -> Result<bool> {
+    let path = tree.join(".config");
+    Ok(fs::read_to_string(&path).at("read", &path)?.lines().any(|there| there == line))
 }
 
 /// The symbol tables that make does not find by itself. A tree whose own modules are built has a table of all its symbols, which

@@ -6,13 +6,16 @@ use std::path::Path;
 use std::process::Command;
 use std::time::UNIX_EPOCH;
 
-use crate::cache::{Building, Cache, make_folder};
+use crate::cache::{Building, Cache, write_whole};
 use crate::command;
 use crate::error::{Context, Result, VmError};
 use crate::key::Key;
 
 /// Where apt keeps what the archives offer.
 const LISTS: &str = "/var/lib/apt/lists";
+
+/// What decides, besides the lists, which version apt offers: what the user prefers, and what is installed.
+const PREFERENCES: &[&str] = &["/etc/apt/preferences", "/etc/apt/preferences.d", "/var/lib/dpkg/status"];
 
 /// A package in one version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,13 +26,14 @@ pub(crate) struct Package {
 
 /// The versions that the archive offers for these packages, in their order.
 ///
-/// Asking apt takes most of a second, so the answer is kept until apt's lists change.
+/// Asking apt takes most of a second, so the answer is kept until apt's lists, its preferences or the installed packages change.
 pub(crate) fn candidates(cache: &Cache, names: &[&str]) -> Result<Vec<Package>> {
     if names.is_empty() {
         return Ok(Vec::new());
     }
     let stamp = lists_stamp()?;
-    let key = Key::new(1).with("packages", names.join(" ")).with("lists", &stamp);
+    let others = PREFERENCES.iter().map(|path| modified(Path::new(path))).collect::<Vec<_>>().join(" ");
+    let key = Key::new(2).with("packages", names.join(" ")).with("lists", &stamp).with("preferences", others);
     let known = cache.root().join("versions").join(key.hash());
     let policy = match fs::read_to_string(&known) {
         Ok(text) => text,
@@ -46,7 +50,9 @@ pub(crate) fn candidates(cache: &Cache, names: &[&str]) -> Result<Vec<Package>> 
             )),
         })
         .collect::<Result<Vec<_>>>()?;
-    keep(&known, &policy)?;
+    if !known.exists() {
+        write_whole(&known, policy.as_bytes())?;
+    }
     Ok(packages)
 }
 
@@ -124,9 +130,7 @@ fn lists_stamp() -> Result<String> {
         if !name.contains("_Packages") {
             continue;
         }
-        let changed = entry.metadata().and_then(|data| data.modified()).at("read", &entry.path())?;
-        let seconds = changed.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        stamps.push(format!("{name}@{seconds}"));
+        stamps.push(format!("{name}@{}", modified(&entry.path())));
     }
     if stamps.is_empty() {
         return Err(VmError::missing(
@@ -138,15 +142,11 @@ fn lists_stamp() -> Result<String> {
     Ok(stamps.join(" "))
 }
 
-fn keep(file: &Path, text: &str) -> Result<()> {
-    if file.exists() {
-        return Ok(());
-    }
-    let folder = file.parent().unwrap_or(file);
-    make_folder(folder)?;
-    let temporary = file.with_extension(format!("{}.tmp", std::process::id()));
-    fs::write(&temporary, text).at("write", &temporary)?;
-    fs::rename(&temporary, file).at("write", file)
+/// When a file was modified, in nanoseconds since 1970; a word if it is not there.
+fn modified(path: &Path) -> String {
+    let changed = path.metadata().and_then(|data| data.modified());
+    let since = changed.map(|changed| changed.duration_since(UNIX_EPOCH).unwrap_or_default());
+    since.map_or_else(|_| "absent".to_owned(), |since| since.as_nanos().to_string())
 }
 
 fn counted(packages: &[Package]) -> String {

@@ -30,6 +30,53 @@ tools=${0%/bin/*}
 export LD_LIBRARY_PATH="$tools/usr/lib/x86_64-linux-gnu:$tools/lib/x86_64-linux-gnu"
 "#;
 
+/// Variables by which make, the kernel's makefiles and the compilers build something else. No key has them, so they do not count: a user's
+/// own belong to the user's builds, others were left by cargo or an outer make.
+const FOREIGN: &[&str] = &[
+    "AFLAGS_KERNEL",
+    "AFLAGS_MODULE",
+    "ARCH",
+    "C",
+    "CF",
+    "CFLAGS_KERNEL",
+    "CFLAGS_MODULE",
+    "CPATH",
+    "CROSS_COMPILE",
+    "C_INCLUDE_PATH",
+    "GNUMAKEFLAGS",
+    "HOSTCFLAGS",
+    "HOSTLDFLAGS",
+    "HOSTLDLIBS",
+    "HOSTRUSTFLAGS",
+    "KAFLAGS",
+    "KBUILD_BUILD_VERSION",
+    "KBUILD_EXTMOD",
+    "KBUILD_EXTRA_SYMBOLS",
+    "KBUILD_MODPOST_WARN",
+    "KBUILD_OUTPUT",
+    "KCFLAGS",
+    "KCONFIG_ALLCONFIG",
+    "KCONFIG_CONFIG",
+    "KCPPFLAGS",
+    "KRUSTFLAGS",
+    "LDFLAGS_MODULE",
+    "LLVM",
+    "LLVM_IAS",
+    "LOCALVERSION",
+    "M",
+    "MAKEFILES",
+    "MAKEFLAGS",
+    "MAKELEVEL",
+    "MFLAGS",
+    "O",
+    "RUSTFLAGS",
+    "RUSTFLAGS_KERNEL",
+    "RUSTFLAGS_MODULE",
+    "SUBARCH",
+    "V",
+    "W",
+];
+
 /// Tools that are ready to be used.
 #[derive(Clone, Debug)]
 pub struct Tools {
@@ -47,17 +94,15 @@ impl Tools {
             .args(["KBUILD_BUILD_USER=explode", "KBUILD_BUILD_HOST=explode"])
             .arg("KBUILD_BUILD_TIMESTAMP=Thu Jan  1 00:00:00 UTC 2026")
             .env("LC_ALL", "C");
-        // What cargo or an outer make have left in the environment is not for this one.
-        for variable in
-            ["MAKEFLAGS", "MFLAGS", "MAKELEVEL", "RUSTFLAGS", "ARCH", "CROSS_COMPILE", "KBUILD_OUTPUT"]
-        {
+        for variable in FOREIGN {
             make.env_remove(variable);
         }
         make
     }
 
-    /// The Rust compiler.
-    pub(crate) fn rustc(&self) -> PathBuf {
+    /// The Rust compiler, which the user's kernel has to be built by as well.
+    #[must_use]
+    pub fn rustc(&self) -> PathBuf {
         self.root.join("bin/rustc")
     }
 }
@@ -72,6 +117,13 @@ pub(crate) fn key(builder: &Builder<'_>) -> Key {
     let mut key = Key::new(RECIPE);
     for Package { name, version } in pinned(builder, "rust").into_iter().chain(pinned(builder, "cargo")) {
         key = key.with(&name, version);
+    }
+    // Whichever version the archive offers will do, but one that was asked for is to be used.
+    for (name, recipe) in lines("libraries") {
+        let version = builder.options.version(&name, &recipe);
+        if version != recipe {
+            key = key.with(&name, version);
+        }
     }
     key
 }
@@ -198,6 +250,25 @@ fn build_bindgen(building: &Building<'_>, bindgen: &Package) -> Result<()> {
 mod tests {
     use super::*;
     use crate::{BuildOptions, Cache, Silent};
+
+    #[test]
+    fn a_library_is_part_of_the_key_if_its_version_was_asked_for() {
+        let cache = Cache::at("/nonexistent");
+        let inputs = |packages: &str| {
+            let options = BuildOptions::default().with_packages(packages).unwrap();
+            key(&Builder { cache: &cache, options: &options, progress: &Silent }).inputs().to_owned()
+        };
+        assert!(!inputs("").contains("libxml2"));
+        assert_eq!(inputs("libxml2=9"), format!("{}libxml2: 9\n", inputs("")));
+    }
+
+    #[test]
+    fn what_the_environment_says_of_other_builds_does_not_reach_make() {
+        let make = Tools { root: PathBuf::from("/tools") }.make();
+        for variable in ["KCFLAGS", "LLVM", "LOCALVERSION", "KCONFIG_CONFIG", "MAKEFLAGS"] {
+            assert!(make.get_envs().any(|(name, value)| name == variable && value.is_none()), "{variable}");
+        }
+    }
 
     #[test]
     fn the_recipe_names_every_package_in_one_version() {

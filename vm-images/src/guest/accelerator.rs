@@ -2,15 +2,16 @@
 //! machines it may fail at the first instruction that it cannot emulate.
 
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nix::sys::utsname::uname;
 
-use super::{Guest, GuestSpec};
+use super::{Guest, GuestSpec, qemu};
 use crate::builder::Builder;
-use crate::cache::make_folder;
-use crate::error::{Context, Result};
+use crate::cache::write_whole;
+use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::key::Key;
 
@@ -48,10 +49,7 @@ pub(crate) fn get(builder: &Builder<'_>, kernel: &Kernel, image: &Path) -> Resul
     }
     let answer =
         if can_open() && boots(builder, kernel, image)? { Accelerator::Kvm } else { Accelerator::Emulation };
-    let file = memory(builder, kernel);
-    let folder = file.parent().unwrap_or(&file);
-    make_folder(folder)?;
-    fs::write(&file, answer.name()).at("write", &file)?;
+    write_whole(&memory(builder, kernel), answer.name().as_bytes())?;
     Ok(answer)
 }
 
@@ -81,11 +79,41 @@ fn boots(builder: &Builder<'_>, kernel: &Kernel, image: &Path) -> Result<bool> {
     Ok(ended.is_some() && guest.console().contains(ANSWER))
 }
 
-/// The file with the answer for this kernel on this machine.
+/// The file with the answer for this kernel and this QEMU on this machine.
 fn memory(builder: &Builder<'_>, kernel: &Kernel) -> PathBuf {
     let release = uname().map(|name| name.release().to_string_lossy().into_owned()).unwrap_or_default();
     let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = processors.lines().find(|line| line.starts_with("model name")).unwrap_or("unknown");
-    let key = Key::new(1).with("kernel", kernel.key()).with("host", release).with("processor", model);
+    let key = Key::new(2)
+        .with("kernel", kernel.key())
+        .with("host", release)
+        .with("processor", model)
+        .with("QEMU", qemu::program().map_or_else(|_| "none".to_owned(), |program| identity(&program)));
     builder.cache.root().join("kvm").join(key.hash())
+}
+
+/// Changes when a program is replaced by another version.
+fn identity(program: &Path) -> String {
+    let program = program.canonicalize().unwrap_or_else(|_| program.to_owned());
+    let data = program.metadata().map(|data| (data.len(), data.mtime(), data.mtime_nsec()));
+    format!("{} {:?}", program.display(), data.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_qemu_is_asked_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("qemu");
+        fs::write(&program, "1").unwrap();
+        let one = identity(&program);
+        assert_eq!(identity(&program), one);
+        fs::write(&program, "22").unwrap();
+        assert_ne!(identity(&program), one);
+        fs::rename(&program, folder.path().join("other")).unwrap();
+        std::os::unix::fs::symlink("other", &program).unwrap();
+        assert!(identity(&program).contains("/other "));
+    }
 }

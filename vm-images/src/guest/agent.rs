@@ -156,7 +156,13 @@ mod tests {
 
     #[test]
     fn this_program_is_packed_with_its_loader_libraries_and_arguments() {
-        let kernel = Kernel { tree: PathBuf::new(), key: String::new(), release: String::new() };
+        let kernel = Kernel {
+            tree: PathBuf::new(),
+            boot_image: PathBuf::new(),
+            changes: false,
+            key: String::new(),
+            release: String::new(),
+        };
         let mut spec = GuestSpec::new(&kernel, Path::new(""));
         spec.agent = Some(Agent::this_program(["agent", "it's"]));
         let archive = archive(&spec).unwrap();

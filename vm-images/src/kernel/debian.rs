@@ -7,7 +7,6 @@ use std::process::Command;
 use super::{BOOT_IMAGE, Kernel, config, symbols};
 use crate::builder::Builder;
 use crate::cache::Building;
-use crate::command;
 use crate::error::{Context, Result, VmError};
 use crate::key::Key;
 use crate::tools::{self, Tools};
@@ -37,11 +36,9 @@ const USELESS: &[&str] = &[
 
 pub(super) fn key(builder: &Builder<'_>) -> Key {
     let source = tools::source_package(builder);
-    // A module has to be built by the compiler that has built its kernel.
-    let gcc = command::output(Command::new("gcc").arg("--version")).unwrap_or_default();
     Key::new(RECIPE)
         .with(&source.name, &source.version)
-        .with("gcc", gcc.lines().next().unwrap_or("none"))
+        .with("gcc", host::compiler())
         .with("tools", tools::key(builder).inputs())
         .with_bytes("explode.config", config::FRAGMENT.as_bytes())
 }
@@ -66,7 +63,8 @@ pub(super) fn get(builder: &Builder<'_>) -> Result<Kernel> {
             "the kernel in the cache is damaged; remove {entry} and try again"
         )));
     }
-    Ok(Kernel { tree, key: key.hash(), release: release.trim().to_owned() })
+    let (boot_image, release) = (tree.join(BOOT_IMAGE), release.trim().to_owned());
+    Ok(Kernel { tree, boot_image, changes: false, key: key.hash(), release })
 }
 
 fn build(builder: &Builder<'_>, building: &Building<'_>, tools: &Tools) -> Result<()> {

@@ -2,6 +2,8 @@
 
 mod config;
 mod debian;
+pub(crate) mod objects;
+mod sources;
 mod tree;
 
 pub(crate) use config::parse as parse_config;
@@ -24,6 +26,10 @@ pub enum KernelSource {
 #[derive(Clone, Debug)]
 pub struct Kernel {
     pub(crate) tree: PathBuf,
+    /// The file that QEMU boots.
+    pub(crate) boot_image: PathBuf,
+    /// True if somebody works on the tree; explode's own stays as it was built.
+    pub(crate) changes: bool,
     pub(crate) key: String,
     pub(crate) release: String,
 }
@@ -32,7 +38,7 @@ impl Kernel {
     /// The file that QEMU boots.
     #[must_use]
     pub fn boot_image(&self) -> PathBuf {
-        self.tree.join(BOOT_IMAGE)
+        self.boot_image.clone()
     }
 
     /// Its version, as `uname -r` shows it.
@@ -56,7 +62,7 @@ const SYMBOLS: &str = "vmlinux.symvers";
 pub(crate) fn get(builder: &Builder<'_>, source: &KernelSource) -> Result<Kernel> {
     match source {
         KernelSource::Debian => debian::get(builder),
-        KernelSource::Tree(folder) => tree::open(folder),
+        KernelSource::Tree(folder) => tree::open(builder, folder),
     }
 }
 

@@ -1,10 +1,13 @@
 //! A kernel tree that the user has built.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::{BOOT_IMAGE, Kernel, config, symbols};
+use super::{BOOT_IMAGE, Kernel, config, sources, symbols};
+use crate::builder::Builder;
+use crate::cache::write_whole;
 use crate::error::{Context, Result, VmError};
+use crate::host;
 use crate::key::Key;
 
 /// What has to be there beside the configuration, and the make target that makes it.
@@ -16,8 +19,8 @@ const PARTS: &[(&str, &str)] = &[
     ("scripts/module.lds", "make modules_prepare"),
 ];
 
-/// Opens a built tree, or says what it lacks.
-pub(super) fn open(folder: &Path) -> Result<Kernel> {
+/// Opens a built tree, or says what it lacks, or what has changed since it was built.
+pub(super) fn open(builder: &Builder<'_>, folder: &Path) -> Result<Kernel> {
     let tree = folder.canonicalize().map_err(|error| {
         VmError::Usage(format!("the kernel tree {} cannot be opened: {error}", folder.display()))
     })?;
@@ -49,26 +52,47 @@ pub(super) fn open(folder: &Path) -> Result<Kernel> {
         ));
     }
     let read = |path: &Path| fs::read(path).at("read", path);
-    let key = Key::new(1)
+    let image = read(&tree.join(BOOT_IMAGE))?;
+    sources::check(builder, &tree, &image, &config)?;
+    let key = Key::new(2)
         .with("tree", shown)
-        .with_bytes("bzImage", &read(&tree.join(BOOT_IMAGE))?)
+        .with("gcc", host::compiler())
+        .with_bytes("bzImage", &image)
         .with_bytes("symbols", &read(&symbols(&tree))?)
         .with_bytes("rust", &read(&tree.join("rust/libkernel.rmeta"))?)
+        .with_bytes("module.lds", &read(&tree.join("scripts/module.lds"))?)
         .with_bytes("config", config.as_bytes());
     let release =
         String::from_utf8_lossy(&read(&tree.join("include/config/kernel.release"))?).trim().to_owned();
-    Ok(Kernel { tree, key: key.hash(), release })
+    let boot_image = kept(builder, &image)?;
+    Ok(Kernel { tree, boot_image, changes: true, key: key.hash(), release })
+}
+
+/// The image in the cache: a make in the tree, while guests of a run are still to be booted, does not give them another kernel.
+fn kept(builder: &Builder<'_>, image: &[u8]) -> Result<PathBuf> {
+    let file = builder.cache.root().join("boot").join(Key::new(1).with_bytes("bzImage", image).hash());
+    if fs::read(&file).is_ok_and(|there| there == image) {
+        return Ok(file);
+    }
+    write_whole(&file, image)?;
+    Ok(file)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::Kind;
+    use crate::{BuildOptions, Cache, Silent};
 
     fn tree(config: &str) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(".config"), config).unwrap();
         folder
+    }
+
+    fn open(folder: &Path) -> Result<Kernel> {
+        let (cache, options) = (Cache::at("/nonexistent"), BuildOptions::default());
+        super::open(&Builder { cache: &cache, options: &options, progress: &Silent }, folder)
     }
 
     #[test]

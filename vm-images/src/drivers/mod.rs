@@ -1,11 +1,13 @@
 //! Drivers that only some stacks need, such as XFS: modules of the kernel's own source, each built when it is first asked for.
 //!
 //! The kernel's tree stays as it is, since it may be the user's, and since what is in the cache does not change. A driver is built in
-//! an overlay: a folder that looks like the tree, by symbolic links, in which make finds the driver's folder and writes into it.
+//! an overlay. In the user's tree its sources may change, so there an entry is found by what they contain.
+
+mod changing;
+mod overlay;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use crate::builder::Builder;
@@ -15,11 +17,15 @@ use crate::kernel::{self, Kernel};
 use crate::key::Key;
 use crate::modules;
 use crate::tools::{self, Tools};
+use crate::uses::Files;
 
 /// To be raised when the way of building changes.
 const RECIPE: u32 = 1;
 
-const DRIVERS: &str = include_str!("../kernel/drivers.txt");
+/// The kind of the cache's entries.
+const KIND: &str = "drivers";
+
+const DRIVERS: &str = include_str!("../../kernel/drivers.txt");
 
 /// A module that a driver consists of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,14 +58,15 @@ pub(crate) fn get(builder: &Builder<'_>, kernel: &Kernel, driver: &str) -> Resul
         .with("kernel", kernel.key())
         .with("tools", tools::key(builder).inputs())
         .with("modules", line.join(" "));
-    let entry = match builder.cache.find("drivers", &key) {
-        Some(entry) => entry,
-        None => {
-            let tools = tools::get(builder)?;
-            builder.cache.entry("drivers", &key, builder.progress, |building| {
-                build(building, &tools, kernel, &parts)
-            })?
-        }
+    let entry = if kernel.changes {
+        changing::get(builder, kernel, &parts, &key)?
+    } else if let Some(entry) = builder.cache.find(KIND, &key) {
+        entry
+    } else {
+        let tools = tools::get(builder)?;
+        builder
+            .cache
+            .entry(KIND, &key, builder.progress, |building| build(building, &tools, kernel, &parts))?
     };
     Ok(parts.iter().map(|part| entry.join(part.file())).collect())
 }
@@ -68,68 +75,30 @@ fn build(building: &Building<'_>, tools: &Tools, kernel: &Kernel, parts: &[Part]
     let overlay = building.dir.join("overlay");
     let mut symbols = Vec::new();
     for part in parts {
-        building.progress.step(&format!("building the driver {}", part.name));
-        let folder = overlay.join(part.folder);
-        look_like(&kernel.tree, &overlay, Path::new(part.folder))?;
-        modules::make(building, tools, kernel, &folder, &symbols, &[&part.file()])?;
-        fs::copy(folder.join(part.file()), building.dir.join(part.file()))
-            .at("copy the module from", &folder)?;
-        // Kept under a name of its own: the next part may be of the same folder.
-        let table = building.dir.join(format!("{}.symvers", part.name));
-        fs::rename(folder.join("Module.symvers"), &table).at("keep", &table)?;
-        symbols.push(table);
+        overlay::update(&kernel.tree, &overlay, Path::new(part.folder), &mut Files::new())?;
+        build_part(building, tools, kernel, part, &overlay, &mut symbols)?;
     }
     fs::remove_dir_all(&overlay).at("remove", &overlay)
 }
 
-/// Makes `overlay/below` a folder of links to the files of `tree/below`, and everything around it links to what the tree has there.
-fn look_like(tree: &Path, overlay: &Path, below: &Path) -> Result<()> {
-    let (mut from, mut to) = (tree.to_owned(), overlay.to_owned());
-    for name in below {
-        make_folder(&to)?;
-        for path in sources(&from)? {
-            let link = to.join(path.file_name().unwrap_or_default());
-            if !path.ends_with(name) && link.symlink_metadata().is_err() {
-                symlink(&path, &link).at("make the link", &link)?;
-            }
-        }
-        (from, to) = (from.join(name), to.join(name));
-        if to.is_symlink() {
-            fs::remove_file(&to).at("remove the link", &to)?;
-        }
-    }
-    link_all(&from, &to)
-}
-
-fn link_all(from: &Path, to: &Path) -> Result<()> {
-    make_folder(to)?;
-    for path in sources(from)? {
-        let link = to.join(path.file_name().unwrap_or_default());
-        if path.is_dir() {
-            link_all(&path, &link)?;
-        } else if link.symlink_metadata().is_err() {
-            symlink(&path, &link).at("make the link", &link)?;
-        }
-    }
+/// Builds a part in the overlay, and keeps its module and its table of symbols, which is added to those of the parts before.
+fn build_part(
+    building: &Building<'_>,
+    tools: &Tools,
+    kernel: &Kernel,
+    part: &Part,
+    overlay: &Path,
+    symbols: &mut Vec<PathBuf>,
+) -> Result<()> {
+    building.progress.step(&format!("building the driver {}", part.name));
+    let folder = overlay.join(part.folder);
+    modules::make(building, tools, kernel, &folder, symbols, &[&part.file()])?;
+    fs::copy(folder.join(part.file()), building.dir.join(part.file())).at("copy the module from", &folder)?;
+    // Kept under a name of its own: the next part may be of the same folder.
+    let table = building.dir.join(format!("{}.symvers", part.name));
+    fs::copy(folder.join("Module.symvers"), &table).at("keep", &table)?;
+    symbols.push(table);
     Ok(())
-}
-
-/// What is in a folder, but for what builds in the tree have left there.
-fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut paths = Vec::new();
-    for entry in fs::read_dir(folder).at("list", folder)? {
-        let path = entry.at("list", folder)?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let built = [".o", ".a", ".ko", ".mod", ".mod.c"].iter().any(|end| name.ends_with(end));
-        if !built && !name.starts_with('.') && name != "modules.order" && name != "Module.symvers" {
-            paths.push(path);
-        }
-    }
-    Ok(paths)
-}
-
-fn make_folder(path: &Path) -> Result<()> {
-    fs::create_dir_all(path).at("make the folder", path)
 }
 
 fn parts_of(driver: &str) -> Result<Vec<Part>> {
@@ -192,27 +161,5 @@ mod tests {
         let error =
             modular(&parts, &kernel::parse_config("CONFIG_LIBCRC32C=y\n"), path).unwrap_err().to_string();
         assert!(error.contains("CONFIG_XFS_FS in x/.config"), "{error}");
-    }
-
-    #[test]
-    fn an_overlay_looks_like_the_tree() {
-        let folder = tempfile::tempdir().unwrap();
-        let (tree, overlay) = (folder.path().join("tree"), folder.path().join("overlay"));
-        for file in
-            ["Makefile", "fs/internal.h", "fs/a/a.c", "fs/a/a.o", "fs/a/sub/b.h", "fs/b/b.c", "lib/c.c"]
-        {
-            make_folder(tree.join(file).parent().unwrap()).unwrap();
-            fs::write(tree.join(file), file).unwrap();
-        }
-        for below in ["lib", "fs/a"] {
-            look_like(&tree, &overlay, Path::new(below)).unwrap();
-        }
-        for file in ["Makefile", "fs/internal.h", "fs/a/a.c", "fs/a/sub/b.h", "fs/b/b.c", "lib/c.c"] {
-            assert_eq!(fs::read_to_string(overlay.join(file)).unwrap(), file);
-        }
-        fs::write(overlay.join("fs/a/a.ko"), "").unwrap();
-        fs::write(overlay.join("lib/c.ko"), "").unwrap();
-        assert!(!overlay.join("fs/a/a.o").exists());
-        assert!(!tree.join("fs/a/a.ko").exists() && !tree.join("lib/c.ko").exists());
     }
 }

@@ -1,0 +1,92 @@
+//! Drivers of a tree that somebody works on: built again when the contents of what they are made from change, and only the objects
+//! that this concerns.
+//!
+//! The overlay of a driver is kept, with what was built in it. Its copies follow the tree by contents. Headers around it are read in the
+//! tree itself, where make goes by their times: if the contents of one have changed since, the overlay is built anew.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::{KIND, Part, build_part, overlay};
+use crate::builder::Builder;
+use crate::cache::Building;
+use crate::error::{Context, Result};
+use crate::host;
+use crate::kernel::Kernel;
+use crate::key::Key;
+use crate::tools::{self, Tools};
+use crate::uses::{self, Files};
+
+/// The entry with the modules of these parts; `base` is what is known of it.
+pub(super) fn get(builder: &Builder<'_>, kernel: &Kernel, parts: &[Part], base: &Key) -> Result<PathBuf> {
+    let find = || uses::find(builder.cache, KIND, &kernel.tree, base);
+    if let Some(entry) = find() {
+        return Ok(entry);
+    }
+    host::check()?;
+    let tools = tools::get(builder)?;
+    let names: Vec<_> = parts.iter().map(Part::file).collect();
+    let place = Key::new(1).with("tree", kernel.tree.display()).with("modules", names.join(" "));
+    builder.cache.work(KIND, &place, builder.progress, |building| {
+        // Another one may have been faster.
+        if let Some(entry) = find() {
+            return Ok(entry);
+        }
+        let files = build(building, &tools, kernel, parts, base)?;
+        uses::enter(builder, KIND, &kernel.tree, base, &files, &building.dir, &names)
+    })
+}
+
+/// Builds the parts, and returns the files of the tree that they were made from.
+fn build(
+    building: &Building<'_>,
+    tools: &Tools,
+    kernel: &Kernel,
+    parts: &[Part],
+    base: &Key,
+) -> Result<Files> {
+    let (tree, overlay) = (&kernel.tree, building.dir.join("overlay"));
+    let state = building.dir.join("state");
+    if !fs::read_to_string(&state).is_ok_and(|state| holds(&state, tree, base)) && overlay.exists() {
+        fs::remove_dir_all(&overlay).at("remove", &overlay)?;
+    }
+    // A build that is ended by a signal leaves none.
+    if state.exists() {
+        fs::remove_file(&state).at("remove", &state)?;
+    }
+    fs::create_dir_all(&overlay).at("make the folder", &overlay)?;
+    let started = SystemTime::now();
+    let mut copied = Files::new();
+    let mut symbols = Vec::new();
+    let built = parts.iter().try_for_each(|part| {
+        overlay::update(tree, &overlay, Path::new(part.folder), &mut copied)?;
+        build_part(building, tools, kernel, part, &overlay, &mut symbols)
+    });
+    let mut files = uses::of_objects(tree, &overlay)?;
+    files.retain(|file| !parts.iter().any(|part| Path::new(file).starts_with(part.folder)));
+    if let Err(changed) = uses::unchanged_since(tree, &files, started) {
+        return built.and(Err(changed));
+    }
+    let lines: String =
+        files.iter().map(|file| format!("{} {file}\n", uses::content(&tree.join(file)))).collect();
+    fs::write(&state, format!("{}\n{lines}", base.hash())).at("write", &state)?;
+    built?;
+    // What the entry is named by is read in the tree.
+    for file in &copied {
+        if uses::content(&tree.join(file)) != uses::content(&overlay.join(file)) {
+            return Err(uses::changed(tree, file));
+        }
+    }
+    files.extend(copied);
+    Ok(files)
+}
+
+/// Returns true if the headers around the overlay are as they were when it was built.
+fn holds(state: &str, tree: &Path, base: &Key) -> bool {
+    let mut lines = state.lines();
+    lines.next() == Some(&base.hash())
+        && lines.all(|line| {
+            line.split_once(' ').is_some_and(|(content, file)| uses::content(&tree.join(file)) == content)
+        })
+}

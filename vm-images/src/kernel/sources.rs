@@ -1,0 +1,401 @@
+//! Checks that a tree's boot image was made from the sources that the tree has now.
+//!
+//! Make decides that by times, and so does the first look at an image: no object may be older than a file that it was compiled from,
+//! or younger than the image. From then on the contents count, which a record in the cache has: a file that was changed and changed
+//! back is as it was, and one that was replaced by an older file is not.
+
+use std::collections::BTreeSet;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::{BOOT_IMAGE, config, objects};
+use crate::builder::Builder;
+use crate::cache::write_whole;
+use crate::error::{Context, Result, VmError};
+use crate::key::Key;
+
+/// Folders with sources of the kernel, for trees in which nothing says what was compiled.
+const FOLDERS: &[&str] = &[
+    "arch/x86", "block", "crypto", "drivers", "fs", "include", "init", "io_uring", "ipc", "kernel", "lib",
+    "mm", "net", "rust", "security", "virt",
+];
+
+/// The most files that a message names.
+const NAMED: usize = 3;
+
+/// Checks the tree of this boot image.
+///
+/// # Errors
+/// [`VmError::Missing`] names what was changed since the image was built.
+pub(super) fn check(builder: &Builder<'_>, tree: &Path, image: &[u8], config: &str) -> Result<()> {
+    same_configuration(tree, config)?;
+    let data = tree.join(BOOT_IMAGE).metadata().at("read", &tree.join(BOOT_IMAGE))?;
+    let key = Key::new(1)
+        .with("tree", tree.display())
+        .with_bytes("bzImage", image)
+        .with("built", Times::of(&data).modified);
+    let file = builder.cache.root().join("sources").join(key.hash());
+    let known = fs::read_to_string(&file).ok().and_then(|text| Record::parse(&text));
+    let built = Times::of(&data).modified;
+    let (record, stale) = match known {
+        Some(known) => known.changed(tree),
+        None => {
+            builder.progress.step("comparing the kernel with its sources");
+            let first = first_look(tree, built)?;
+            let record =
+                if first.stale.is_empty() { Record::of(tree, &first.files) } else { Record::default() };
+            (Some(record), first.stale)
+        }
+    };
+    if !stale.is_empty() {
+        return Err(older(tree, &stale, built));
+    }
+    record.map_or(Ok(()), |record| write_whole(&file, record.text().as_bytes()))
+}
+
+/// What the first look at an image finds.
+#[derive(Default)]
+struct FirstLook {
+    /// All files that the kernel was made from.
+    files: BTreeSet<String>,
+    /// Those that are younger than what was made from them.
+    stale: BTreeSet<String>,
+}
+
+fn first_look(tree: &Path, built: i128) -> Result<FirstLook> {
+    let mut look = FirstLook::default();
+    let mut folders = BTreeSet::new();
+    for path in objects::of_tree(tree)? {
+        let text = fs::read_to_string(&path).at("read", &path)?;
+        let Some(object) = objects::parse(&text).filter(|object| !object.module) else { continue };
+        let compiled = modified(&path).unwrap_or(built);
+        for file in object.files.iter().filter(|file| !objects::is_generated(file)) {
+            // A file that is not there was removed on purpose: no tree without it could be built again.
+            let Some(changed) = modified(&tree.join(file)) else { continue };
+            if changed > compiled || compiled > built && *file == object.files[0] {
+                look.stale.insert((*file).to_owned());
+            }
+            if !look.files.contains(*file) {
+                look.files.insert((*file).to_owned());
+            }
+        }
+        let folder = path.parent().and_then(|folder| folder.strip_prefix(tree).ok()).unwrap_or(Path::new(""));
+        folders.extend(folder.ancestors().map(Path::to_owned));
+    }
+    if look.files.is_empty() {
+        for folder in FOLDERS {
+            younger(tree, Path::new(folder), built, &mut look);
+        }
+    }
+    for makefile in folders.iter().flat_map(|folder| ["Makefile", "Kbuild"].map(|name| folder.join(name))) {
+        if let Some(changed) = modified(&tree.join(&makefile)) {
+            let name = makefile.display().to_string();
+            if changed > built {
+                look.stale.insert(name.clone());
+            }
+            look.files.insert(name);
+        }
+    }
+    Ok(look)
+}
+
+/// The sources of a folder, by their names; `look.stale` gets those that are younger than the image.
+fn younger(tree: &Path, folder: &Path, built: i128, look: &mut FirstLook) {
+    for entry in fs::read_dir(tree.join(folder)).into_iter().flatten().flatten() {
+        let path = folder.join(entry.file_name());
+        let name = path.display().to_string();
+        let source = [".c", ".h", ".S", ".rs"].iter().any(|end| name.ends_with(end));
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            younger(tree, &path, built, look);
+        } else if source && !objects::is_generated(&name) {
+            if modified(&tree.join(&path)).is_some_and(|changed| changed > built) {
+                look.stale.insert(name.clone());
+            }
+            look.files.insert(name);
+        }
+    }
+}
+
+/// The files that a kernel was made from, as they were.
+#[derive(Default)]
+struct Record(Vec<(String, u128, Times)>);
+
+/// When a file was changed, and its size: if these are the same, its contents are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Times {
+    /// Nanoseconds since 1970, as make compares them.
+    modified: i128,
+    /// The same of the last change of the inode, which no program can set back.
+    changed: i128,
+    bytes: u64,
+}
+
+impl Times {
+    fn of(data: &Metadata) -> Times {
+        let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+        Times {
+            modified: nanoseconds(data.mtime(), data.mtime_nsec()),
+            changed: nanoseconds(data.ctime(), data.ctime_nsec()),
+            bytes: data.len(),
+        }
+    }
+}
+
+impl Record {
+    fn of(tree: &Path, files: &BTreeSet<String>) -> Record {
+        let state = |name: &String| {
+            let path = tree.join(name);
+            // The times first: a change in between is then seen the next time.
+            let times = Times::of(&path.metadata().ok()?);
+            Some((name.clone(), xxh3_128(&fs::read(&path).ok()?), times))
+        };
+        Record(files.iter().filter_map(state).collect())
+    }
+
+    /// The names of files whose contents are others now; and a record to replace this one, if only times are.
+    fn changed(mut self, tree: &Path) -> (Option<Record>, BTreeSet<String>) {
+        let mut stale = BTreeSet::new();
+        let mut touched = false;
+        for (name, hash, times) in &mut self.0 {
+            let path = tree.join(&*name);
+            let now = path.metadata().ok().map(|data| Times::of(&data));
+            if now == Some(*times) {
+                continue;
+            }
+            match now.zip(fs::read(&path).ok()) {
+                Some((now, bytes)) if xxh3_128(&bytes) == *hash => *times = now,
+                _ => drop(stale.insert(name.clone())),
+            }
+            touched = true;
+        }
+        (touched.then_some(self), stale)
+    }
+
+    fn text(&self) -> String {
+        let line = |(name, hash, Times { modified, changed, bytes }): &(String, u128, Times)| {
+            format!("{hash:032x} {modified} {changed} {bytes} {name}\n")
+        };
+        self.0.iter().map(line).collect()
+    }
+
+    /// `None` for a file that is torn.
+    fn parse(text: &str) -> Option<Record> {
+        let line = |line: &str| {
+            let mut words = line.splitn(5, ' ');
+            let hash = u128::from_str_radix(words.next()?, 16).ok()?;
+            let mut number = || words.next()?.parse().ok();
+            let (modified, changed) = (number()?, number()?);
+            let bytes = words.next()?.parse().ok()?;
+            Some((words.next()?.to_owned(), hash, Times { modified, changed, bytes }))
+        };
+        (text.is_empty() || text.ends_with('\n'))
+            .then(|| text.lines().map(line).collect::<Option<_>>())?
+            .map(Record)
+    }
+}
+
+/// When a file was modified; `None` if it is not there.
+fn modified(path: &Path) -> Option<i128> {
+    Some(Times::of(&path.metadata().ok()?).modified)
+}
+
+/// The image is older than these files.
+fn older(tree: &Path, stale: &BTreeSet<String>, built: i128) -> VmError {
+    let mut names: Vec<&str> = stale.iter().take(NAMED).map(String::as_str).collect();
+    let more = format!("{} more", stale.len().saturating_sub(NAMED));
+    names.extend((stale.len() > NAMED).then_some(more.as_str()));
+    let shown = tree.display();
+    let what = format!(
+        "the kernel in {shown} is older than its sources; changed since it was built: {}",
+        names.join(", ")
+    );
+    let is_makefile = |name: &String| name.ends_with("Makefile") || name.ends_with("Kbuild");
+    let remedy = if stale.iter().all(is_makefile) {
+        format!("run make in {shown}; if make finds nothing to do: touch {}", tree.join(BOOT_IMAGE).display())
+    } else if stale.iter().any(|name| modified(&tree.join(name)).is_none_or(|changed| changed > built)) {
+        format!("run make in {shown}")
+    } else {
+        format!(
+            "run make in {shown}; make goes by times, and these files are older than the kernel, so touch them first"
+        )
+    };
+    VmError::missing(what, remedy)
+}
+
+/// Checks that the configuration is the one that the kernel was built with.
+fn same_configuration(tree: &Path, config: &str) -> Result<()> {
+    let Ok(built) = fs::read_to_string(tree.join("include/config/auto.conf")) else { return Ok(()) };
+    let (now, built) = (config::parse(config), config::parse(&built));
+    let names: BTreeSet<&str> = now.keys().chain(built.keys()).copied().collect();
+    // Words are in quotes in one of the two, and no option that is a word decides what is built.
+    let differs = |name: &&str| {
+        let (now, built) = (now.get(name), built.get(name));
+        now != built && !now.is_some_and(|value| value.starts_with('"'))
+    };
+    let other: Vec<String> = names.into_iter().filter(differs).map(|name| format!("CONFIG_{name}")).collect();
+    if other.is_empty() {
+        return Ok(());
+    }
+    let shown = tree.display();
+    let named = other.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let more = if other.len() > NAMED { format!(" and {} more", other.len() - NAMED) } else { String::new() };
+    Err(VmError::missing(
+        format!("the configuration of the kernel in {shown} was changed since it was built: {named}{more}"),
+        format!("run make in {shown}"),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::error::Kind;
+    use crate::{BuildOptions, Cache, Silent};
+
+    /// A built tree: ext4 is built in, XFS is a module. Make's times are seconds after 2001.
+    struct Tree(TempDir);
+
+    /// The files, and when each was written.
+    const FILES: [(&str, u64); 8] = [
+        ("fs/ext4/inode.c", 10),
+        ("fs/ext4/ext4.h", 10),
+        ("fs/ext4/Makefile", 10),
+        ("fs/xfs/xfs_log.c", 10),
+        ("include/linux/fs.h", 10),
+        ("include/generated/utsrelease.h", 500),
+        ("include/config/EXT4_FS", 10),
+        (BOOT_IMAGE, 100),
+    ];
+
+    impl Tree {
+        fn built() -> Tree {
+            let tree = Tree(tempfile::tempdir().unwrap());
+            for (name, at) in FILES {
+                tree.write(name, name, at);
+            }
+            tree.compiled("fs/ext4", "inode", "", &["fs/ext4/ext4.h", "include/linux/fs.h"], 20);
+            tree.compiled("fs/xfs", "xfs_log", "-DMODULE", &["include/linux/fs.h"], 200);
+            tree
+        }
+
+        fn write(&self, name: &str, text: &str, at: u64) {
+            let path = self.0.path().join("tree").join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(978_307_200 + at);
+            fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+        }
+
+        /// What make writes about an object.
+        fn compiled(&self, folder: &str, name: &str, flags: &str, uses: &[&str], at: u64) {
+            let object = format!("{folder}/{name}.o");
+            let uses: String = uses.iter().map(|file| format!("  {file} \\\n")).collect();
+            let text = format!(
+                "savedcmd_{object} := gcc {flags} -c\n\nsource_{object} := {folder}/{name}.c\n\ndeps_{object} := \\\n    \
+                 $(wildcard include/config/EXT4_FS) \\\n  include/generated/utsrelease.h \\\n{uses}\n"
+            );
+            self.write(&format!("{folder}/.{name}.o.cmd"), &text, at);
+        }
+
+        /// Links a kernel with these contents.
+        fn link(&self, contents: &str, at: u64) {
+            self.compiled("fs/ext4", "inode", "", &["fs/ext4/ext4.h", "include/linux/fs.h"], at - 1);
+            self.write(BOOT_IMAGE, contents, at);
+        }
+
+        fn check(&self) -> Result<()> {
+            let (cache, options) = (Cache::at(self.0.path().join("cache")), BuildOptions::default());
+            let builder = Builder { cache: &cache, options: &options, progress: &Silent };
+            let tree = self.0.path().join("tree");
+            check(&builder, &tree, &fs::read(tree.join(BOOT_IMAGE)).unwrap(), "CONFIG_EXT4_FS=y\n")
+        }
+
+        #[track_caller]
+        fn refused(&self, words: &[&str]) {
+            let error = self.check().unwrap_err();
+            assert_eq!(error.kind(), Kind::Missing);
+            for word in words {
+                assert!(error.to_string().contains(word), "'{word}' is not in: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_source_that_is_younger_than_the_kernel_is_refused_until_it_is_built() {
+        for name in ["fs/ext4/inode.c", "fs/ext4/ext4.h", "include/linux/fs.h", "include/config/EXT4_FS"] {
+            let tree = Tree::built();
+            tree.write(name, "other", 300);
+            tree.refused(&["is older than its sources", name, "run make in "]);
+            // A module's sources and headers are for the builds of drivers.
+            tree.link("built again", 400);
+            tree.check().unwrap();
+        }
+        let tree = Tree::built();
+        tree.write("fs/xfs/xfs_log.c", "other", 300);
+        tree.check().unwrap();
+    }
+
+    #[test]
+    fn what_was_accepted_once_is_known_by_its_contents() {
+        for name in ["fs/ext4/inode.c", "fs/ext4/ext4.h", "include/linux/fs.h"] {
+            let tree = Tree::built();
+            tree.check().unwrap();
+            tree.write(name, "other", 300);
+            tree.refused(&[name]);
+            tree.write(name, name, 310);
+            tree.check().unwrap();
+            // Make would not notice this one.
+            tree.write(name, "other", 5);
+            tree.refused(&[name, "make goes by times", "touch them first"]);
+            tree.link("built again", 400);
+            tree.check().unwrap();
+            tree.write(name, name, 5);
+            tree.refused(&[name]);
+        }
+    }
+
+    #[test]
+    fn an_object_that_was_compiled_and_not_linked_is_refused() {
+        let tree = Tree::built();
+        tree.compiled("fs/ext4", "inode", "", &[], 150);
+        tree.refused(&["fs/ext4/inode.c"]);
+    }
+
+    #[test]
+    fn a_makefile_that_makes_nothing_new_can_be_accepted() {
+        let tree = Tree::built();
+        tree.write("fs/ext4/Makefile", "# a comment", 300);
+        tree.refused(&["fs/ext4/Makefile", "if make finds nothing to do: touch "]);
+        tree.write(BOOT_IMAGE, BOOT_IMAGE, 310);
+        tree.check().unwrap();
+    }
+
+    #[test]
+    fn without_a_word_of_the_build_every_source_counts() {
+        let tree = Tree::built();
+        for object in ["fs/ext4/.inode.o.cmd", "fs/xfs/.xfs_log.o.cmd"] {
+            fs::remove_file(tree.0.path().join("tree").join(object)).unwrap();
+        }
+        tree.check().unwrap();
+        tree.write("fs/xfs/xfs_log.c", "other", 300);
+        tree.refused(&["fs/xfs/xfs_log.c"]);
+    }
+
+    #[test]
+    fn another_configuration_is_refused() {
+        let tree = Tree::built();
+        tree.write("include/config/auto.conf", "CONFIG_EXT4_FS=y\nCONFIG_WORD=word\n", 10);
+        tree.refused(&["CONFIG_WORD", "run make in "]);
+        tree.write("include/config/auto.conf", "CONFIG_EXT4_FS=y\n", 10);
+        tree.check().unwrap();
+        tree.write("include/config/auto.conf", "CONFIG_EXT4_FS=m\n", 10);
+        tree.refused(&["the configuration", "CONFIG_EXT4_FS"]);
+        assert!(same_configuration(tree.0.path(), "CONFIG_A=\"b\"\n").is_ok());
+    }
+}
