@@ -133,7 +133,75 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// The folder that a path is in.
+/// The folder that a path is in; of a bare name the current one.
 pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::setxattr;
+
+    use super::*;
+
+    /// An access control list that lets one more user read, in the form of the attribute.
+    fn list() -> Vec<u8> {
+        const VERSION: u32 = 2;
+        const NO_ID: u32 = u32::MAX;
+        // Tag, permissions and identity: owner, a user, group, mask, others.
+        let entries = [
+            (0x01_u16, 6_u16, NO_ID),
+            (0x02, 4, 12_345),
+            (0x04, 0, NO_ID),
+            (0x10, 4, NO_ID),
+            (0x20, 0, NO_ID),
+        ];
+        let mut bytes = VERSION.to_le_bytes().to_vec();
+        for (tag, permissions, identity) in entries {
+            bytes.extend([tag.to_le_bytes(), permissions.to_le_bytes()].as_flattened());
+            bytes.extend(identity.to_le_bytes());
+        }
+        bytes
+    }
+
+    fn list_of(path: &Path) -> Result<Vec<u8>, Errno> {
+        let mut list = vec![0; LARGEST_ATTRIBUTE];
+        let bytes = lgetxattr(path, ACL, &mut *list)?;
+        list.truncate(bytes);
+        Ok(list)
+    }
+
+    #[test]
+    fn an_access_control_list_stays_with_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "old").unwrap();
+        match setxattr(&path, ACL, &list(), XattrFlags::empty()) {
+            Err(Errno::NOTSUP) => {
+                let text = "unsupported: access control lists in the temporary folder\n";
+                io::stderr().write_all(text.as_bytes()).unwrap();
+                return;
+            }
+            set => set.unwrap(),
+        }
+        durable_write(&path, b"new").unwrap();
+        assert_eq!((fs::read(&path).unwrap(), list_of(&path)), (b"new".to_vec(), Ok(list())));
+        // A default list of the folder is for new files only.
+        let plain = folder.path().join("plain");
+        fs::write(&plain, "old").unwrap();
+        setxattr(folder.path(), "system.posix_acl_default", &list(), XattrFlags::empty()).unwrap();
+        durable_write(&plain, b"new").unwrap();
+        assert_eq!(list_of(&plain), Err(Errno::NODATA));
+    }
+
+    #[test]
+    fn a_file_that_is_not_committed_leaves_the_old_one_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "old").unwrap();
+        let failed = durable_file(&path, |file| file.write_all(b"new").and(Err(io::ErrorKind::Other.into())));
+        assert!(failed.is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
 }

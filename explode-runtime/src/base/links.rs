@@ -32,6 +32,9 @@ pub(super) enum Leads {
 /// # Errors
 /// Another user has put a link, or what it leads to, into a folder that all users share; the text says so.
 pub(super) fn follow(path: &Path) -> Result<Leads, String> {
+    if path.as_os_str().is_empty() {
+        return Ok(Leads::Nowhere("the path is empty; name a file".to_owned()));
+    }
     let mut at = path.to_owned();
     for _ in 0..MOST_LINKS {
         if at.as_os_str().as_bytes().ends_with(b"/") {
@@ -52,7 +55,7 @@ pub(super) fn follow(path: &Path) -> Result<Leads, String> {
         let found = match fs::symlink_metadata(&place) {
             Ok(found) => found,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Leads::To(place)),
-            Err(error) => return Ok(Leads::Nowhere(format!("{error}; name another file"))),
+            Err(error) => return Ok(Leads::Nowhere(no_folder(folder_of(&at), &error))),
         };
         refuse_planted(&folder, &place, &found)?;
         if !found.is_symlink() {

@@ -214,7 +214,8 @@ fn check_replaceable(place: &Path, found: &Metadata) -> Result<(), Unfit> {
     }
     let (user, group) = (geteuid(), getegid());
     let in_group = || group.as_raw() == found.gid() || in_groups(found.gid());
-    if !user.is_root() && !(user.as_raw() == found.uid() && in_group()) {
+    let keeps_owner = user.is_root() || user.as_raw() == found.uid() && in_group();
+    if !keeps_owner {
         let why = "this file has another owner or group, which it would lose; name another file";
         return Err(Unfit(why.to_owned()));
     }
