@@ -172,7 +172,7 @@ pub struct RunArgs {
     /// The run folder, absent or empty; by default explode-runs/<target>-<n>.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Write the events of each unit of work to this file, as JSON lines.
+    /// Write the events of each unit of work to this file, as JSON lines; it has its name when the run has ended.
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
     /// Write what came of the run to this file, as JUnit's XML.

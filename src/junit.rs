@@ -2,11 +2,10 @@
 //! was broken, and one that passed if there is neither. What is by design is no finding.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 
+use explode_runtime::base::Output;
 use explode_runtime::report::{Finding, Message, quoted};
-use explode_runtime::run::durable_write;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::output;
@@ -47,7 +46,7 @@ impl Junit {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn write(&self, path: &Path) -> std::io::Result<()> {
+    pub fn write(&self, output: Output) -> std::io::Result<()> {
         let mut suite = TestSuite::new(self.target.as_str());
         suite.set_time(Duration::try_from_secs_f64(self.seconds).unwrap_or_default());
         for finding in self.findings.values() {
@@ -75,7 +74,7 @@ impl Junit {
         report.add_test_suite(suite);
         let mut text = Vec::new();
         report.serialize(&mut text).map_err(std::io::Error::other)?;
-        durable_write(path, &text)
+        output.write(&text)
     }
 
     fn case(&self, name: &str, status: TestCaseStatus) -> TestCase {

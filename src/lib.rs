@@ -10,6 +10,7 @@ mod interrupt;
 mod junit;
 mod matrix;
 mod output;
+mod outputs;
 mod programs;
 mod progress;
 mod registry;

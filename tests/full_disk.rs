@@ -181,3 +181,27 @@ fn an_image_that_cannot_be_written_is_named() {
     assert!(ran.err.starts_with(&format!("error: cannot write {}/", images.display())), "{ran:#?}");
     assert!(ran.err.contains("No space left on device") && ran.err.contains("--write"), "{ran:#?}");
 }
+
+/// The old file stays whole, and no temporary file is left.
+#[test]
+fn an_output_file_that_cannot_be_written_stays_as_it_was() {
+    let elsewhere = tempdir().unwrap();
+    let run = |args: &str| common::explode_in(elsewhere.path(), args.split_whitespace());
+    run("run sqlite-off --depth 1 --out found").expect(1);
+    let trace = format!("found/traces/{}", files(&elsewhere.path().join("found/traces"))[0]);
+    for (command, code) in [
+        ("run sqlite-extra --depth 1 --out junit --junit", 4),
+        ("run sqlite-extra --depth 1 --out events --events", 4),
+        (&format!("minimise {trace} --out"), 4),
+        ("matrix toyfs --check fsync-dir --out matrix --html", 4),
+    ] {
+        let Some(mount) = Mount::with_room_for(1) else { return };
+        let output = mount.path("output");
+        file(mount.folder.path(), "output", "old contents");
+        let ran = run(&format!("{command} {}", output.display())).expect(code);
+        let said = format!("error: cannot write {}: No space left on device (os error 28)", output.display());
+        assert!(ran.err.contains(&said), "{ran:#?}");
+        assert_eq!(std::fs::read_to_string(&output).unwrap(), "old contents", "{command}");
+        assert_eq!(files(mount.folder.path()), ["filler", "output"], "{command}");
+    }
+}

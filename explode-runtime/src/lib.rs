@@ -4,6 +4,7 @@
 //! The way of the data is the order of the modules; [`pipeline`] is the picture of it in code:
 //!
 //! ```text
+//! base                   the files that are written
 //! choose -> explore      which way to go next
 //! events -> writeset     what could be on disk, or not
 //! crash                  the crash disks: enumerated, de-duplicated, counted
@@ -23,6 +24,7 @@
 //!
 //! What a crash can leave is written down in `docs/fault-model.md`.
 
+pub mod base;
 pub mod between;
 pub mod calls;
 pub mod check;

@@ -6,15 +6,17 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use explode_runtime::base::{Output, durable_write};
 use explode_runtime::report::quoted;
 use explode_runtime::run::{
-    Bounds, Exit, Registry, RunError, UsageError, check_budget, check_deadline, durable_write, fresh_folder,
+    Bounds, Exit, Registry, RunError, UsageError, check_budget, check_deadline, fresh_folder,
 };
 use serde_json::{Value, json};
 
 use super::plan::mode;
 use crate::cli::{Format, MatrixArgs};
 use crate::matrix::{self, Cell, Grid, Limits, Outcome};
+use crate::outputs::{self, Outputs};
 use crate::{interrupt, output};
 
 /// Fills a matrix.
@@ -28,8 +30,9 @@ pub fn matrix(registry: &Registry, args: &MatrixArgs) -> Exit {
 fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
     // From the folder on, which others see, Ctrl-C ends it in good order.
     let interrupted = interrupt::watch();
+    let page_file = page_file(args)?;
     let (grid, folder) = match &args.resume {
-        Some(folder) => (Grid::read(folder)?, folder.clone()),
+        Some(folder) => (Grid::resume(folder)?, folder.clone()),
         None => begin(registry, args)?,
     };
     let begin = Instant::now();
@@ -72,12 +75,7 @@ fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
         output::line(&format!("  resume   {program} matrix --resume {folder}"));
     }
     let page = matrix::page(&grid, &cells, &faults, &safe, &output::program());
-    let html = args.html.clone().unwrap_or_else(|| folder.join("matrix.html"));
-    let written = durable_write(&html, page.as_bytes());
-    if let Err(error) = &written {
-        let path = html.display();
-        output::fail(Exit::Broken, format!("cannot write {path}: {error}; name another file with --html"));
-    }
+    let written = write_page(args.html.as_deref().zip(page_file), &folder, &page);
     let any = |outcome| cells.iter().any(|cell| cell.outcome == outcome);
     Ok(if any(Outcome::Bug) {
         Exit::Findings
@@ -85,6 +83,31 @@ fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
         Exit::Broken
     } else {
         Exit::Clean
+    })
+}
+
+/// The file of `--html`.
+fn page_file(args: &MatrixArgs) -> Result<Option<Output>, UsageError> {
+    let inputs = args.systems.iter().map(Path::new);
+    let folder = args.out.as_deref().or(args.resume.as_deref());
+    let mut outputs = Outputs::beside(inputs).with_folder(folder, &matrix::OWN_NAMES);
+    let named = outputs.of_option("--html", args.html.as_deref())?;
+    Ok(named.map(|(_, output)| output))
+}
+
+/// Writes the page to the file of `--html`, or to the folder.
+fn write_page(named: Option<(&Path, Output)>, folder: &Path, page: &str) -> std::io::Result<()> {
+    let (path, written) = match named {
+        Some((path, output)) => (path.to_owned(), output.write(page.as_bytes())),
+        None => {
+            let path = folder.join(matrix::PAGE);
+            let written = durable_write(&path, page.as_bytes());
+            (path, written)
+        }
+    };
+    written.inspect_err(|error| {
+        let text = format!("cannot write {}: {error}; name another file with --html", path.display());
+        output::fail(outputs::exit(error), text);
     })
 }
 

@@ -4,17 +4,18 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use explode_runtime::base::Output;
 use explode_runtime::check::Verdict;
 use explode_runtime::explain::Bounds;
 use explode_runtime::minimise::{Minimised, Size, Smaller};
 use explode_runtime::report::{detail_line, quoted, status_line};
-use explode_runtime::run::{Exit, Registry, durable_write};
+use explode_runtime::run::{Exit, Registry, UsageError};
 use explode_runtime::trace::{Replay, Trace};
 use serde_json::{Value, json};
 
 use super::trace;
 use crate::cli::{Format, MinimiseArgs};
-use crate::{crew, output};
+use crate::{crew, output, outputs};
 
 /// Minimises a trace.
 pub fn minimise(registry: &Registry, args: &MinimiseArgs) -> Exit {
@@ -24,11 +25,10 @@ pub fn minimise(registry: &Registry, args: &MinimiseArgs) -> Exit {
         Err(exit) => return exit,
     };
     let out = args.out.clone().unwrap_or_else(|| beside(&args.trace));
-    if is_same(&args.trace, &out) {
-        let text =
-            format!("--out {}: this is the trace itself, which stays; name another file", out.display());
-        return output::fail(Exit::Usage, text);
-    }
+    let output = match output_file(args, &out) {
+        Ok(output) => output,
+        Err(error) => return output::fail(Exit::Usage, error),
+    };
     let bounds = Bounds { budget: Some(Duration::from_millis(args.budget)), tests: args.tests };
     let smaller = match crew::minimise(&trace, bounds) {
         Ok(Minimised::Smaller(smaller)) => *smaller,
@@ -45,9 +45,9 @@ pub fn minimise(registry: &Registry, args: &MinimiseArgs) -> Exit {
         }
         Err(error) => return output::fail(error.exit(), format!("{path}: {error}")),
     }
-    if let Err(error) = durable_write(&out, smaller.trace.to_json().as_bytes()) {
+    if let Err(error) = output.write(smaller.trace.to_json().as_bytes()) {
         let text = format!("cannot write {}: {error}; name another file with --out", out.display());
-        return output::fail(Exit::Broken, text);
+        return output::fail(outputs::exit(&error), text);
     }
     match args.format {
         Format::Human => text(&smaller, &out).iter().for_each(|line| output::line(line)),
@@ -70,12 +70,22 @@ fn beside(trace: &Path) -> PathBuf {
     trace.with_file_name(name)
 }
 
-/// Is it one file by two names?
-fn is_same(one: &Path, other: &Path) -> bool {
-    match (one.canonicalize(), other.canonicalize()) {
-        (Ok(one), Ok(other)) => one == other,
-        _ => false,
+/// Looks at where the smaller trace goes.
+fn output_file(args: &MinimiseArgs, out: &Path) -> Result<Output, UsageError> {
+    let trace = args.trace.display();
+    if args.out.is_none() && !args.trace.is_file() {
+        return Err(UsageError(format!(
+            "{trace}: not a plain file; say with --out where the smaller trace goes"
+        )));
     }
+    let output = Output::at(out).map_err(|unfit| UsageError(format!("--out {}: {unfit}", out.display())))?;
+    if output.file().is_some_and(|file| outputs::is_file(&args.trace, file)) {
+        let out = out.display();
+        return Err(UsageError(format!(
+            "--out {out}: this is the trace itself, which stays; name another file"
+        )));
+    }
+    Ok(output)
 }
 
 /// The trace does not fail, or not any more.

@@ -5,9 +5,11 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
+use explode_runtime::base::Output;
 use explode_runtime::report::{Human, Message, Summary, quoted};
 use explode_runtime::run::{
-    Claim, Confirmation, Exit, History, Keep, Local, Mode, Plan, Registry, RunError, StrategyName, UsageError,
+    Claim, Confirmation, Exit, History, Keep, Local, Mode, OWN_NAMES, Plan, Registry, RunError, StrategyName,
+    UsageError,
 };
 use explode_runtime::trace::Trace;
 use nix::sys::signal::Signal;
@@ -15,13 +17,15 @@ use nix::sys::signal::Signal;
 use crate::cli::{Format, RunArgs};
 use crate::crew::Workers;
 use crate::junit::Junit;
+use crate::outputs::Outputs;
 use crate::running::Running;
-use crate::{crew, interrupt, output, programs};
+use crate::{crew, interrupt, output, programs, stack_file};
 
 /// Runs a target.
 pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
-    let (plan, keep, claim) = match beginning(registry, args) {
-        Ok(beginning) => beginning,
+    let begun = beginning(registry, args).and_then(|beginning| Ok((beginning, outputs(args)?)));
+    let ((plan, keep, claim), [events, junit_file]) = match begun {
+        Ok(begun) => begun,
         Err(error) => return output::fail(error.exit(), error),
     };
     let mut human = Human::new(std::io::stdout(), output::colour(), &output::program());
@@ -49,13 +53,13 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
         Some(claim) => Local::resuming(claim, &mut replay, &mut sink),
         None => Local::new(args.out.as_deref(), &mut replay, &mut sink),
     };
-    args.events.iter().for_each(|path| audience.write_events(path));
+    events.into_iter().for_each(|(path, output)| audience.write_events(path, output));
     // While something is built, Ctrl-C ends this process and the build by the signal; from then on it ends the run in good order.
     interrupt::by_default();
     let result = Workers::prepare(&plan)
         .and_then(|workers| crew::run(&plan, &workers, args.jobs, &mut audience, keep, interrupt::watch()));
-    let synced = audience.sync_events();
-    let result = result.and_then(|summary| synced.map(|()| summary));
+    let finished = audience.finish_events();
+    let result = result.and_then(|summary| finished.map(|()| summary));
     let folder = audience.path().map(Path::to_owned);
     running.iter().for_each(Running::end);
     unsaid.iter().for_each(output::unsaid);
@@ -65,7 +69,7 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
         Err(error) => stopped(&error, findings),
     };
     let written =
-        args.junit.as_deref().map_or(Ok(()), |path| junit.write(path).map_err(|error| (path, error)));
+        junit_file.map_or(Ok(()), |(path, output)| junit.write(output).map_err(|error| (path, error)));
     if let Err((path, error)) = &written {
         output::fail(
             Exit::Broken,
@@ -81,6 +85,22 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
     } else {
         exit
     }
+}
+
+/// The files of `--events` and `--junit`.
+type Named<'a> = Option<(&'a Path, Output)>;
+
+fn outputs(args: &RunArgs) -> Result<[Named<'_>; 2], UsageError> {
+    let prefix = match &args.strategy {
+        StrategyName::Prefix(trace) => Some(Path::new(trace)),
+        _ => None,
+    };
+    let inputs = [args.target.as_deref(), args.stack.stack.as_deref()].into_iter().flatten();
+    let inputs = inputs.filter(|name| stack_file::is_path(name)).map(Path::new);
+    let mut outputs = Outputs::beside(inputs.chain(prefix)).with_folder(args.out.as_deref(), &OWN_NAMES);
+    let events = outputs.of_option("--events", args.events.as_deref())?;
+    let junit = outputs.of_option("--junit", args.junit.as_deref())?;
+    Ok([events, junit])
 }
 
 /// What is run, and what is known of it from before: that, and where it stands, is this process's alone from here on.

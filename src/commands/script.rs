@@ -6,14 +6,15 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use explode_runtime::base::durable_file;
 use explode_runtime::explain::Bounds;
 use explode_runtime::report::status_line;
-use explode_runtime::run::{Exit, Registry, durable_file};
+use explode_runtime::run::{Exit, Registry};
 use explode_runtime::script::{Case, Refused};
 
 use super::trace;
 use crate::cli::{As, Format, ShowArgs};
-use crate::{crew, output};
+use crate::{crew, output, outputs};
 
 /// Without a search for the critical write it takes few.
 const TESTS: u64 = 200;
@@ -28,6 +29,12 @@ pub fn script(registry: &Registry, args: &ShowArgs) -> Exit {
         Ok(trace) => trace,
         Err(exit) => return exit,
     };
+    if let Some(folder) = &args.write
+        && let Err(error) = std::fs::read_dir(folder)
+    {
+        let text = format!("--write {}: {error}; name a folder that is there", folder.display());
+        return output::fail(Exit::Usage, text);
+    }
     let bounds = Bounds { budget: None, tests: args.tests.unwrap_or(TESTS) };
     let case = match crew::case(&trace, bounds) {
         Ok(Ok(case)) => case,
@@ -48,8 +55,13 @@ pub fn script(registry: &Registry, args: &ShowArgs) -> Exit {
     };
     for (name, text, mode) in files {
         let file = folder.join(name);
+        if outputs::is_file(&args.trace, &file.canonicalize().unwrap_or_default()) {
+            let text = format!("{}: this is the trace itself; name another folder", file.display());
+            return output::fail(Exit::Usage, text);
+        }
         if let Err(error) = write(&file, &text, mode) {
-            return output::fail(Exit::Broken, format!("cannot write {}: {error}", file.display()));
+            let text = format!("cannot write {}: {error}; name another folder with --write", file.display());
+            return output::fail(outputs::exit(&error), text);
         }
         output::line(&status_line("Written", &file.display().to_string()));
     }

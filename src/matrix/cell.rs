@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use explode_runtime::base::durable_write;
 use explode_runtime::check::{NOT_PROMISED, Verdict};
 use explode_runtime::report::{Finding, Summary};
 use explode_runtime::run::{Exit, Registry};
@@ -94,7 +95,7 @@ pub struct Cell {
     pub seconds: f64,
 }
 
-const FILE: &str = "cell.json";
+pub(super) const FILE: &str = "cell.json";
 
 impl Cell {
     /// One of which nothing is known but this.
@@ -122,7 +123,7 @@ impl Cell {
     /// Keeps it.
     pub fn write(&self, place: &Path) -> std::io::Result<()> {
         let text = serde_json::to_vec_pretty(self).expect("a cell is plain data");
-        explode_runtime::run::durable_write(&place.join(FILE), &text)
+        durable_write(&place.join(FILE), &text)
     }
 
     /// Is what it asks for promised, as far as is known? If not, the profile says so.
@@ -160,7 +161,7 @@ pub fn ask(
             let once = |asked: &Asked<'_>, name: &str, until| {
                 std::fs::create_dir_all(place)?;
                 let file = place.join(format!("{name}.toml"));
-                std::fs::write(&file, asked.file())?;
+                durable_write(&file, asked.file().as_bytes())?;
                 child::run(&file, &place.join(name), Limits { until, ..limits })
             };
             let heard = once(&asked, "check", None)?;

@@ -1,12 +1,15 @@
 //! What a matrix asks: it stands in `grid.json` of its folder, and a matrix that is resumed goes by it.
 
+use std::fs::{File, Metadata};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use explode_runtime::base::{check_folder, check_plain, durable_write, open_plain};
 use explode_runtime::check::{Profile, Verdict};
 use explode_runtime::recover::StackSpec;
 use explode_runtime::report::Finding;
 use explode_runtime::run::{
-    Bounds, Mode, OptionValue, Options, Question, Registry, UsageError, durable_write,
+    Bounds, Mode, OptionValue, Options, Question, Registry, RunError, UsageError, check_owner,
 };
 use serde::{Deserialize, Serialize};
 
@@ -74,6 +77,10 @@ pub struct Column {
 }
 
 const FILE: &str = "grid.json";
+/// The page, unless `--html` names another file.
+pub const PAGE: &str = "matrix.html";
+/// The names of its folder that a matrix does not leave to `--html`.
+pub const OWN_NAMES: [&str; 1] = [FILE];
 
 /// That of a grid of before it was kept.
 fn deadline_ms() -> u64 {
@@ -87,8 +94,39 @@ impl Grid {
         let wrong = |error: &dyn std::fmt::Display| {
             UsageError(format!("{}: {error}; name the folder of a matrix", path.display()))
         };
-        let text = std::fs::read(&path).map_err(|error| wrong(&error))?;
-        serde_json::from_slice(&text).map_err(|error| wrong(&error))
+        let mut text = Vec::new();
+        let opened = open_plain(&path, File::options().read(true));
+        opened.and_then(|mut file| file.read_to_end(&mut text)).map_err(|error| wrong(&error))?;
+        let grid: Grid = serde_json::from_slice(&text).map_err(|error| wrong(&error))?;
+        let mut names =
+            grid.systems.iter().map(|row| &row.name).chain(grid.checks.iter().map(|column| &column.name));
+        match names.find(|name| !is_name(name)) {
+            Some(name) => Err(wrong(&format!("'{name}' is not a name that a folder can have"))),
+            None => Ok(grid),
+        }
+    }
+
+    /// Reads that of a folder whose matrix is to be resumed.
+    ///
+    /// # Errors
+    /// Another user owns the folder; something in it is not what a matrix has put there (usage).
+    pub fn resume(folder: &Path) -> Result<Grid, RunError> {
+        const HINT: &str = "make it readable";
+        check_owner(folder)?;
+        let grid = Grid::read(folder)?;
+        let found = |path: &Path, check: fn(&Path) -> io::Result<Option<Metadata>>| {
+            check(path).map_err(|error| RunError::unwritable(path, error, HINT))
+        };
+        found(&folder.join(PAGE), check_plain)?;
+        for row in &grid.systems {
+            found(&folder.join(&row.name), check_folder)?;
+            for column in &grid.checks {
+                let place = Grid::place(folder, row, column);
+                found(&place, check_folder)?;
+                found(&place.join(super::cell::FILE), check_plain)?;
+            }
+        }
+        Ok(grid)
     }
 
     /// Writes it.
@@ -101,6 +139,11 @@ impl Grid {
     pub fn place(folder: &Path, row: &Row, column: &Column) -> PathBuf {
         folder.join(&row.name).join(&column.name)
     }
+}
+
+/// Can a folder in the matrix's own have this name?
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains('/') && name != "." && name != ".."
 }
 
 impl Row {

@@ -24,7 +24,7 @@ mod text;
 pub use asked::Asked;
 pub use cell::{Cell, Outcome, ask};
 pub use child::Limits;
-pub use grid::{Column, Grid, Row};
+pub use grid::{Column, Grid, OWN_NAMES, PAGE, Row};
 pub use html::page;
 pub use layers::{faults, safe};
 pub use text::{cell_line, table};

@@ -4,6 +4,7 @@
 pub mod guest;
 pub mod log;
 pub mod logwrites;
+pub mod nodes;
 pub mod pasted;
 pub mod processes;
 pub mod steps;

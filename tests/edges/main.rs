@@ -8,6 +8,8 @@ mod kept;
 mod killed;
 mod logs;
 mod other_disk;
+mod outputs;
+mod own_files;
 mod reader;
 mod resumed;
 

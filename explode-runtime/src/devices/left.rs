@@ -21,6 +21,7 @@ use nix::sched::{CloneFlags, unshare};
 
 use super::ekm::Ekm;
 use super::machine::open_control;
+use crate::base::durable_write;
 
 /// Gone at a reboot, as the disks are.
 const LIST: &str = "/run/explode/disks";
@@ -96,9 +97,7 @@ impl Left {
         if let Some(folder) = self.list.parent() {
             fs::create_dir_all(folder)?;
         }
-        let whole = self.list.with_extension("new");
-        fs::write(&whole, lines)?;
-        fs::rename(&whole, &self.list)
+        durable_write(&self.list, lines.as_bytes())
     }
 }
 

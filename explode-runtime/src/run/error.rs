@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::exit::Exit;
 use super::options::UsageError;
+use crate::base::is_not_plain;
 
 /// A run that could not go on; what it had found stays in its folder.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +36,8 @@ pub enum RunError {
 
 /// What to do about a folder that `--out` has named, or could have.
 const OUT: &str = "make room there, or name a folder elsewhere with --out";
+/// What to do about a file of the tool's own that is none of its making.
+const NOT_PLAIN: &str = "remove it, or name another path";
 
 impl RunError {
     /// The file system refused something in a folder that is named with `--out`; nothing is unsaved.
@@ -44,6 +47,7 @@ impl RunError {
 
     /// The file system refused something; `hint` says what to do next. Nothing is unsaved.
     pub fn unwritable(path: &Path, error: std::io::Error, hint: &'static str) -> RunError {
+        let hint = if is_not_plain(&error) { NOT_PLAIN } else { hint };
         RunError::Folder { path: path.to_owned(), error, hint, unsaved: Vec::new() }
     }
 
@@ -60,6 +64,7 @@ impl RunError {
         match self {
             RunError::Usage(_) => Exit::Usage,
             RunError::Missing(_) => Exit::Unsupported,
+            RunError::Folder { error, .. } if is_not_plain(error) => Exit::Usage,
             RunError::Broken(_) | RunError::Folder { .. } => Exit::Broken,
         }
     }

@@ -1,18 +1,26 @@
 //! The run folder: `run.jsonl` with every message, `traces/<id>.json` with every finding.
 //!
-//! Whatever is kept is written durably: a temporary file, fsync, rename, fsync of the folder. It would be a shame otherwise.
+//! Whatever is kept is written durably, and is a plain file in a folder of the user's: see [`crate::base`].
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, Read as _, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::RunError;
 use super::options::UsageError;
+use crate::base::{
+    check_folder, check_plain, durable_write, foreign_owner, make_folder, open_plain, remove_temporary,
+    sync_folder,
+};
 use crate::report::Message;
 use crate::trace::Trace;
 
 /// What every message is added to; whoever adds to it has its lock.
 const MESSAGES: &str = "run.jsonl";
+/// The folder of the traces.
+const TRACES: &str = "traces";
+/// The names of a run folder that are the run's own.
+pub const OWN_NAMES: [&str; 3] = [MESSAGES, super::journal::NAME, TRACES];
 /// What to do about a folder that was there before.
 pub(super) const RESUMED: &str = "make room there, or make it writable, and resume the run again";
 
@@ -36,19 +44,63 @@ impl Claim {
     /// Claims a run folder.
     ///
     /// # Errors
-    /// It is no run folder, or the run is still going on (usage); it cannot be written.
+    /// It is no run folder, or another user's, or something in it is no plain file, or the run is still going on (usage); it
+    /// cannot be written.
     pub fn of(folder: &Path) -> Result<Claim, RunError> {
+        check_owner(folder)?;
         let path = folder.join(MESSAGES);
-        let messages = File::options().append(true).open(&path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => {
+        let opened = open_plain(&path, File::options().read(true).append(true));
+        let messages = opened.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
                 let text = format!("{}: {error}; name the folder of a run, with its journal", path.display());
                 UsageError(text).into()
             }
             _ => RunError::unwritable(&path, error, RESUMED),
         })?;
+        check_own_files(folder)?;
         lock(&messages, folder)?;
         Ok(Claim { path: folder.to_owned(), messages })
     }
+}
+
+/// Refuses a folder of another user that is to be resumed: what stands in it decides which commands are run.
+///
+/// # Errors
+/// Another user owns it; the text says who, and what to do.
+pub fn check_owner(folder: &Path) -> Result<(), UsageError> {
+    match fs::metadata(folder) {
+        Ok(found) => check_owner_of(folder, &found),
+        // The caller says why it cannot be read.
+        Err(_) => Ok(()),
+    }
+}
+
+fn check_owner_of(path: &Path, found: &fs::Metadata) -> Result<(), UsageError> {
+    let Some(owner) = foreign_owner(found) else { return Ok(()) };
+    let path = path.display();
+    Err(UsageError(format!(
+        "--resume {path}: this belongs to {owner}, and decides which commands are run as you; let its owner resume it, \
+         or, if you trust it, copy the folder (cp -r) and resume the copy"
+    )))
+}
+
+/// What stands under the names of a run must be its own: plain files, and a folder of them.
+fn check_own_files(folder: &Path) -> Result<(), RunError> {
+    let failed = |path: &Path, error| RunError::unwritable(path, error, RESUMED);
+    for name in [MESSAGES, super::journal::NAME] {
+        let path = folder.join(name);
+        let found = check_plain(&path).map_err(|error| failed(&path, error))?;
+        found.map_or(Ok(()), |found| check_owner_of(&path, &found))?;
+    }
+    let traces = folder.join(TRACES);
+    if check_folder(&traces).map_err(|error| failed(&traces, error))?.is_none() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(&traces).map_err(|error| failed(&traces, error))? {
+        let path = entry.map_err(|error| failed(&traces, error))?.path();
+        check_plain(&path).map_err(|error| failed(&path, error))?;
+    }
+    Ok(())
 }
 
 /// Takes the lock of a run, which ends with the last handle of the file. A file system that has no locks gives none.
@@ -73,7 +125,7 @@ impl RunFolder {
     pub fn create(path: Option<&Path>, target: &str) -> Result<RunFolder, RunError> {
         let path = fresh_folder(path, target)?;
         let failed = |error| RunError::folder(&path, error);
-        make_folder(&path.join("traces")).map_err(failed)?;
+        make_folder(&path.join(TRACES)).map_err(failed)?;
         let messages =
             File::options().append(true).create_new(true).open(path.join(MESSAGES)).map_err(failed)?;
         lock(&messages, &path)?;
@@ -88,8 +140,13 @@ impl RunFolder {
     pub fn reopen(claim: Claim) -> Result<RunFolder, RunError> {
         let Claim { path, messages } = claim;
         let failed = |error| RunError::unwritable(&path, error, RESUMED);
-        make_folder(&path.join("traces")).map_err(failed)?;
-        let text = fs::read(path.join(MESSAGES)).map_err(failed)?;
+        make_folder(&path.join(TRACES)).map_err(failed)?;
+        [&path, &path.join(TRACES)]
+            .into_iter()
+            .try_for_each(|folder| remove_temporary(folder))
+            .map_err(failed)?;
+        let mut text = Vec::new();
+        (&messages).read_to_end(&mut text).map_err(failed)?;
         let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         messages.set_len(whole as u64).map_err(failed)?;
         Ok(RunFolder { path, messages, resumed: true })
@@ -102,7 +159,7 @@ impl RunFolder {
 
     /// Where the trace of a finding stands.
     pub fn trace_path(&self, id: &str) -> PathBuf {
-        self.path.join("traces").join(format!("{id}.json"))
+        self.path.join(TRACES).join(format!("{id}.json"))
     }
 
     /// Writes a trace, durably.
@@ -168,6 +225,9 @@ pub fn fresh_folder(path: Option<&Path>, name: &str) -> Result<PathBuf, RunError
             if path.exists() && !path.is_dir() {
                 return Err(unfit("this is not a folder").into());
             }
+            if path.is_symlink() && !path.exists() {
+                return Err(unfit("this is a symbolic link that leads nowhere").into());
+            }
             if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
                 return Err(unfit("the folder is not empty").into());
             }
@@ -177,53 +237,4 @@ pub fn fresh_folder(path: Option<&Path>, name: &str) -> Result<PathBuf, RunError
     };
     make_folder(&path).map_err(|error| RunError::folder(&path, error))?;
     Ok(path)
-}
-
-/// Makes a folder and those above it, durably.
-///
-/// # Errors
-/// Those of the file system.
-pub fn make_folder(path: &Path) -> io::Result<()> {
-    let absent: Vec<&Path> = path.ancestors().take_while(|folder| !folder.exists()).collect();
-    fs::create_dir_all(path)?;
-    absent.into_iter().try_for_each(|folder| sync_folder(above(folder)))
-}
-
-/// Writes a file so that a crash leaves the old contents or the new, and after return the new.
-///
-/// # Errors
-/// Those of the file system; the temporary file is then removed.
-pub fn durable_write(path: &Path, contents: &[u8]) -> io::Result<()> {
-    durable_file(path, |file| file.write_all(contents))
-}
-
-/// The same for whatever `write` puts into the file.
-///
-/// # Errors
-/// Those of `write` and of the file system; the temporary file is then removed.
-pub fn durable_file(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    let folder = above(path);
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".tmp");
-    let temporary = folder.join(name);
-    let written = File::create(&temporary).and_then(|mut file| {
-        write(&mut file)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)?;
-        sync_folder(folder)
-    });
-    if written.is_err() {
-        // The first error is the one to report; a left-over temporary file harms nobody.
-        fs::remove_file(&temporary).ok();
-    }
-    written
-}
-
-/// The folder that a path is in.
-pub(super) fn above(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
 }

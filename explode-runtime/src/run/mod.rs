@@ -24,13 +24,14 @@ mod time;
 mod unit;
 mod worker;
 
+pub use crate::base::{durable_file, durable_write, make_folder};
 pub use crate::explore::StrategyName;
 
 pub use bench::{BenchReport, Keeping, RESTORE_MIB, Restore, Tracing, bench, bench_restore, bench_tracing};
 pub use error::{Confirm, Confirmation, RunError};
 pub use exit::Exit;
 pub use explore::{explore, explore_by};
-pub use folder::{Claim, RunFolder, durable_file, durable_write, fresh_folder, make_folder};
+pub use folder::{Claim, OWN_NAMES, RunFolder, check_owner, fresh_folder};
 pub use grid::{Question, System};
 pub use journal::{History, JournalError};
 pub use option_value::OptionValue;

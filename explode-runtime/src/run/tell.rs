@@ -1,15 +1,15 @@
 //! Who hears of a run: every message goes to whoever listens, and to the run folder; traces are kept, and confirmed.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use explode_ramdisk::Event;
 
 use super::error::{Confirm, Confirmation, RunError};
-use super::folder::{Claim, RunFolder, above, sync_folder};
+use super::folder::{Claim, RunFolder};
 use super::plan::Plan;
 use super::worker::Started;
+use crate::base::{Output, Writing};
 use crate::report::{Message, RunInfo};
 use crate::trace::Trace;
 
@@ -56,8 +56,10 @@ pub struct Local<'a> {
     /// The folder that is there, until it is opened.
     claim: Option<Claim>,
     folder: Option<RunFolder>,
-    events: Option<PathBuf>,
-    /// That of `events`, once the run folder is there.
+    /// Where events go, as the user names it, until the run folder is there.
+    events: Option<(PathBuf, Output)>,
+    wants_events: bool,
+    /// Made from `events` once the run folder is there.
     event_file: Option<EventFile>,
     confirm: Confirm<'a>,
     sink: &'a mut dyn FnMut(&Message),
@@ -66,7 +68,8 @@ pub struct Local<'a> {
 impl<'a> Local<'a> {
     /// Without `out` the folder is the first free `explode-runs/<target>-<n>`.
     pub fn new(out: Option<&'a Path>, confirm: Confirm<'a>, sink: &'a mut dyn FnMut(&Message)) -> Local<'a> {
-        Local { out, claim: None, folder: None, events: None, event_file: None, confirm, sink }
+        let (claim, folder, events, event_file) = (None, None, None, None);
+        Local { out, claim, folder, events, wants_events: false, event_file, confirm, sink }
     }
 
     /// The same in a folder that is there: messages and traces are added to it.
@@ -74,18 +77,19 @@ impl<'a> Local<'a> {
         Local { claim: Some(claim), ..Local::new(None, confirm, sink) }
     }
 
-    /// Writes the events of each unit of work to a file, as JSON lines; a mark `unit <n>` comes before those of the n-th. The file
-    /// is made, or emptied, once the run folder is there.
-    pub fn write_events(&mut self, path: &Path) {
-        self.events = Some(path.to_owned());
+    /// Writes the events of each unit of work to a file, as JSON lines. A mark `unit <n>` comes before those of the n-th. The file
+    /// is opened once the run folder is there; `path` is its name in errors.
+    pub fn write_events(&mut self, path: &Path, output: Output) {
+        self.events = Some((path.to_owned(), output));
+        self.wants_events = true;
     }
 
-    /// The events that were written are durable from now on.
+    /// Ends the file of the events: a plain file has its name, and is durable, from now on.
     ///
     /// # Errors
     /// They cannot be written.
-    pub fn sync_events(&mut self) -> Result<(), RunError> {
-        self.event_file.as_mut().map_or(Ok(()), EventFile::sync)
+    pub fn finish_events(&mut self) -> Result<(), RunError> {
+        self.event_file.take().map_or(Ok(()), EventFile::finish)
     }
 
     /// The run folder, once it is there.
@@ -105,7 +109,8 @@ impl Audience for Local<'_> {
             None => RunFolder::create(self.out, target)?,
         };
         let folder = self.folder.insert(folder);
-        self.event_file = self.events.as_deref().map(EventFile::create).transpose()?;
+        self.event_file =
+            self.events.take().map(|(path, output)| EventFile::create(path, output)).transpose()?;
         Ok(folder.path().to_owned())
     }
 
@@ -124,34 +129,38 @@ impl Audience for Local<'_> {
     }
 
     fn wants_events(&self) -> bool {
-        self.events.is_some()
+        self.wants_events
     }
 
     fn events(&mut self, events: &[Event]) -> Result<(), RunError> {
-        self.event_file.as_mut().map_or(Ok(()), |file| file.write(events))
+        let written = self.event_file.as_mut().map_or(Ok(()), |file| file.write(events));
+        if written.is_err() {
+            // Torn contents replace nothing.
+            self.event_file = None;
+        }
+        written
     }
 }
 
 /// Where the events of a run go.
 struct EventFile {
     path: PathBuf,
-    file: BufWriter<File>,
+    file: BufWriter<Writing>,
     units: u64,
 }
 
 impl EventFile {
-    fn create(path: &Path) -> Result<EventFile, RunError> {
-        let file = File::create(path).map_err(|error| unwritable(path, error))?;
-        Ok(EventFile { path: path.to_owned(), file: BufWriter::new(file), units: 0 })
+    fn create(path: PathBuf, output: Output) -> Result<EventFile, RunError> {
+        match output.open() {
+            Ok(file) => Ok(EventFile { path, file: BufWriter::new(file), units: 0 }),
+            Err(error) => Err(unwritable(&path, error)),
+        }
     }
 
-    fn sync(&mut self) -> Result<(), RunError> {
-        let synced = self.file.get_ref().sync_all().and_then(|()| sync_folder(above(&self.path)));
-        match synced {
-            // A pipe or a terminal: nothing of it is kept.
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
-            synced => synced.map_err(|error| unwritable(&self.path, error)),
-        }
+    fn finish(self) -> Result<(), RunError> {
+        let EventFile { path, file, units: _ } = self;
+        let written = file.into_inner().map_err(io::IntoInnerError::into_error).and_then(Writing::commit);
+        written.map_err(|error| unwritable(&path, error))
     }
 
     fn write(&mut self, events: &[Event]) -> Result<(), RunError> {

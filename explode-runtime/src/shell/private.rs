@@ -10,8 +10,11 @@ use std::sync::Once;
 use nix::libc::{O_DIRECTORY, O_NOFOLLOW};
 use tempfile::TempDir;
 
-/// What the names of all of them begin with.
+use crate::base::foreign_owner;
+
+/// What the names of all of them begin with; as many random letters and digits as [`RANDOM`] says follow.
 const PREFIX: &str = "explode-folder-";
+const RANDOM: usize = 12;
 
 /// A private folder; gone when this is dropped.
 pub(super) struct Private {
@@ -26,7 +29,7 @@ impl Private {
         static SWEPT: Once = Once::new();
         SWEPT.call_once(sweep);
         loop {
-            let folder = tempfile::Builder::new().prefix(PREFIX).tempdir()?;
+            let folder = tempfile::Builder::new().prefix(PREFIX).rand_bytes(RANDOM).tempdir()?;
             // Between the two lines somebody may sweep it away.
             let lock = open(folder.path()).and_then(|lock| lock.lock().map(|()| lock));
             match lock {
@@ -42,21 +45,28 @@ impl Private {
     }
 }
 
-/// Removes the private folders of processes that were killed. What cannot be removed now waits for the next time.
+/// Removes the private folders that killed processes of this user have left. What cannot be removed now waits for the next time.
+/// A folder of another user, or with a name that [`Private::new`] does not give, stays.
 pub fn sweep() {
     let Ok(entries) = fs::read_dir(std::env::temp_dir()) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        if !name.starts_with(PREFIX) {
+        if !is_ours(&name) {
             continue;
         }
         let path = entry.path();
         let Ok(folder) = open(&path) else { continue };
-        // Another user's can be opened by root alone, and has no owner any more either.
-        if folder.try_lock().is_ok() && is_there(&path, &folder) && !is_mounted_on(&name) {
+        let of_this_user = folder.metadata().is_ok_and(|found| foreign_owner(&found).is_none());
+        if of_this_user && folder.try_lock().is_ok() && is_there(&path, &folder) && !is_mounted_on(&name) {
             fs::remove_dir_all(&path).ok();
         }
     }
+}
+
+/// Does [`Private::new`] give such names?
+fn is_ours(name: &str) -> bool {
+    name.strip_prefix(PREFIX)
+        .is_some_and(|random| random.len() == RANDOM && random.chars().all(|c| c.is_ascii_alphanumeric()))
 }
 
 fn open(folder: &Path) -> io::Result<File> {
@@ -81,10 +91,12 @@ mod tests {
     #[test]
     fn what_is_used_stays_and_what_was_left_goes() {
         let used = Private::new().unwrap();
-        let left = tempfile::Builder::new().prefix(PREFIX).tempdir().unwrap().keep();
+        let left = tempfile::Builder::new().prefix(PREFIX).rand_bytes(RANDOM).tempdir().unwrap().keep();
         fs::write(left.join("file"), "contents").unwrap();
+        // A user can have named a folder so.
+        let named = tempfile::Builder::new().prefix("explode-folder-of-").tempdir().unwrap();
         sweep();
-        assert!(used.path().exists() && !left.exists());
+        assert!(used.path().exists() && named.path().exists() && !left.exists());
         let path = used.path().to_owned();
         drop(used);
         assert!(!path.exists());

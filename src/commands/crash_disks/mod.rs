@@ -24,6 +24,7 @@ pub fn crash_disks(args: &CrashDisksArgs) -> Exit {
 }
 
 fn try_crash_disks(args: &CrashDisksArgs) -> Result<(), Refusal> {
+    output_files::check_folder(args)?;
     let input = Input::read(args)?;
     let seed = SampleSeed { seed: args.seed, ..SampleSeed::default() };
     let limits = Limits { limit: args.limit, samples: args.samples, seed };

@@ -6,12 +6,25 @@ use std::path::Path;
 
 use bytes::Bytes;
 use explode_ramdisk::{BLOCK_BYTES, Disk, Image, SECTOR_BYTES};
+use explode_runtime::base::{durable_file, durable_write, make_folder};
 use explode_runtime::crash::LogDisk;
 use explode_runtime::events::write_logwrites;
-use explode_runtime::run::{Exit, durable_file, durable_write, make_folder};
+use explode_runtime::run::Exit;
 
 use super::Refusal;
 use crate::cli::{CrashDisksArgs, WriteAs};
+use crate::outputs;
+
+/// Refuses a `--write` that cannot be a folder, before anything is computed.
+pub(super) fn check_folder(args: &CrashDisksArgs) -> Result<(), Refusal> {
+    match &args.write {
+        Some(folder) if !folder.is_dir() && (folder.exists() || folder.is_symlink()) => {
+            let text = format!("--write {}: this is not a folder; name another one", folder.display());
+            Err((Exit::Usage, text))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// Writes a disk to the folder of `--write`, if there is one.
 pub(super) fn write(
@@ -22,12 +35,18 @@ pub(super) fn write(
 ) -> Result<(), Refusal> {
     let Some(folder) = &args.write else { return Ok(()) };
     let failed = |path: &Path, error: std::io::Error| {
-        (Exit::Broken, format!("cannot write {}: {error}; name another folder with --write", path.display()))
+        let text = format!("cannot write {}: {error}; name another folder with --write", path.display());
+        (outputs::exit(&error), text)
     };
     make_folder(folder).map_err(|error| failed(folder, error))?;
     for dev in 0..devices {
         let suffix = if args.write_as == WriteAs::Img { "img" } else { "log" };
         let path = folder.join(format!("{}.{dev}.{suffix}", disk.identity));
+        let found = path.canonicalize().unwrap_or_default();
+        if std::iter::once(&args.log).chain(&args.base).any(|input| outputs::is_file(input, &found)) {
+            let text = format!("{}: this file is read; name another folder with --write", path.display());
+            return Err((Exit::Usage, text));
+        }
         let empty = Disk::new();
         let contents = disk.image.disk(dev).unwrap_or(&empty);
         let written = match args.write_as {

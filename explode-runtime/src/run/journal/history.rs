@@ -1,13 +1,14 @@
 //! Reading the journal that an earlier process has written, and going on with it.
 
-use std::fs::{self, File};
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::frame::unframe;
 use super::record::{Header, Record};
 use super::{Journal, MAGIC, MAGIC_WORDS, NAME, NEEDED};
+use crate::base::open_plain;
 use crate::run::error::RunError;
 use crate::run::folder::RESUMED;
 use crate::run::options::UsageError;
@@ -66,8 +67,10 @@ impl History {
     /// There is none, or it is not of this version.
     pub fn read(folder: &Path) -> Result<History, JournalError> {
         let path = folder.join(NAME);
-        match fs::read(&path) {
-            Ok(bytes) => History::parse(bytes, path),
+        let mut bytes = Vec::new();
+        let opened = open_plain(&path, File::options().read(true));
+        match opened.and_then(|mut file| file.read_to_end(&mut bytes)) {
+            Ok(_) => History::parse(bytes, path),
             Err(error) => Err(JournalError::Io { path, error }),
         }
     }
@@ -113,7 +116,7 @@ impl History {
         let sound = self.each(visit)?;
         let path = folder.join(NAME);
         let failed = |error| RunError::unwritable(&path, error, RESUMED);
-        let file = File::options().append(true).open(&path).map_err(failed)?;
+        let file = open_plain(&path, File::options().append(true)).map_err(failed)?;
         file.set_len(sound as u64).map_err(failed)?;
         let (sound, synced) = (sound as u64, Instant::now());
         Ok(Journal { path, beginning: Vec::new(), file: Some(file), sound, synced })

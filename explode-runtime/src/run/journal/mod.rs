@@ -18,13 +18,15 @@ use std::time::{Duration, Instant};
 use super::error::RunError;
 use super::plan::Plan;
 use super::worker::Known;
+use crate::base::{durable_write, open_plain};
 use crate::trace::Origin;
 use frame::{frame, read_frame, unframe};
 pub use history::{History, JournalError};
 use record::Header;
 pub(super) use record::{Record, identity};
 
-const NAME: &str = "journal";
+/// Its name in the run folder.
+pub(super) const NAME: &str = "journal";
 /// The first line: [`MAGIC_WORDS`] and the format, [`NEEDED`].
 const MAGIC: &[u8] = b"explode journal 4\n";
 const MAGIC_WORDS: &[u8] = b"explode journal ";
@@ -77,7 +79,7 @@ impl Journal {
             return Ok(());
         }
         let unreadable = |what: &dyn std::fmt::Display| E::from(format!("{}: {what}", self.path.display()));
-        let file = File::open(&self.path).map_err(|error| unreadable(&error))?;
+        let file = open_plain(&self.path, File::options().read(true)).map_err(|error| unreadable(&error))?;
         let mut file = BufReader::new(file.take(self.sound));
         let mut magic = [0; MAGIC.len()];
         file.read_exact(&mut magic).map_err(|error| unreadable(&error))?;
@@ -95,9 +97,9 @@ impl Journal {
 
     fn write(&mut self, bytes: &[u8], now: bool) -> io::Result<()> {
         if self.file.is_none() {
-            super::durable_write(&self.path, &self.beginning)?;
+            durable_write(&self.path, &self.beginning)?;
             self.sound = self.beginning.len() as u64;
-            self.file = Some(File::options().append(true).open(&self.path)?);
+            self.file = Some(open_plain(&self.path, File::options().append(true))?);
         }
         let file = self.file.as_mut().expect("it was just opened");
         file.write_all(bytes)?;

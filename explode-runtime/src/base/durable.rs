@@ -1,0 +1,207 @@
+//! Durable files: a temporary file, fsync, rename, fsync of the folder. A crash leaves the old contents or the new ones.
+
+use std::fs::{self, File, Metadata, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, fchown};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{XattrFlags, fremovexattr, fsetxattr, lgetxattr};
+use rustix::io::Errno;
+use tempfile::{Builder, NamedTempFile};
+
+use super::plain::check_plain;
+
+/// How names of temporary files begin and end; six random characters stand in between.
+const PREFIX: &str = ".explode-";
+const SUFFIX: &str = ".tmp";
+/// The extended attribute that holds the access control list of a file.
+const ACL: &str = "system.posix_acl_access";
+/// The largest value of an extended attribute, in bytes.
+const LARGEST_ATTRIBUTE: usize = 1 << 16;
+
+/// Writes a file so that a crash leaves the old contents or the new, and after return the new. As [`durable_file`].
+///
+/// # Errors
+/// As [`durable_file`].
+pub fn durable_write(path: &Path, contents: &[u8]) -> io::Result<()> {
+    durable_file(path, |file| file.write_all(contents))
+}
+
+/// Writes a file durably with what `write` puts into it. A plain file that stands there is replaced, and keeps its owner and
+/// its permissions.
+///
+/// # Errors
+/// Something else than a plain file stands there ([`super::is_not_plain`]); those of `write` and of the file system. What stood
+/// there is then unchanged, and the temporary file is removed.
+pub fn durable_file(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let mut replacement = Replacement::of(path)?;
+    write(replacement.file())?;
+    replacement.commit()
+}
+
+/// New contents of a file, in a temporary file beside it until they are committed. If this is dropped, the temporary file is
+/// removed.
+#[derive(Debug)]
+pub(super) struct Replacement {
+    temporary: NamedTempFile,
+    place: PathBuf,
+}
+
+impl Replacement {
+    /// Makes the temporary file. It has the owner and the permissions of the plain file at `place`, if there is one.
+    pub fn of(place: &Path) -> io::Result<Replacement> {
+        let old = check_plain(place)?;
+        // Contents that others must not read are written to a file that they cannot read.
+        let mode = if old.is_some() { 0o600 } else { 0o666 };
+        let make =
+            |path: &Path| File::options().read(true).write(true).create_new(true).mode(mode).open(path);
+        let temporary = Builder::new().prefix(PREFIX).suffix(SUFFIX).make_in(folder_of(place), make)?;
+        if let Some(old) = old {
+            keep_attributes(place, &old, temporary.as_file())?;
+        }
+        Ok(Replacement { temporary, place: place.to_owned() })
+    }
+
+    /// The temporary file.
+    pub fn file(&mut self) -> &mut File {
+        self.temporary.as_file_mut()
+    }
+
+    /// Replaces the file, durably.
+    pub fn commit(self) -> io::Result<()> {
+        let Replacement { temporary, place } = self;
+        temporary.as_file().sync_all()?;
+        // A device or a link that has got there since then is not replaced.
+        check_plain(&place)?;
+        temporary.persist(&place).map_err(|error| error.error)?;
+        sync_folder(folder_of(&place))
+    }
+}
+
+/// Gives a new file the owner, the permissions and the access control list of the one that it replaces.
+fn keep_attributes(place: &Path, old: &Metadata, new: &File) -> io::Result<()> {
+    let made = new.metadata()?;
+    if (made.uid(), made.gid()) != (old.uid(), old.gid()) {
+        fchown(new, Some(old.uid()), Some(old.gid()))?;
+    }
+    new.set_permissions(Permissions::from_mode(old.mode() & 0o7777))?;
+    let mut list = vec![0; LARGEST_ATTRIBUTE];
+    match lgetxattr(place, ACL, &mut *list) {
+        Ok(bytes) => fsetxattr(new, ACL, &list[..bytes], XattrFlags::empty())?,
+        // The folder may have given it one.
+        Err(Errno::NODATA) => match fremovexattr(new, ACL) {
+            Err(Errno::NODATA) => {}
+            removed => removed?,
+        },
+        Err(Errno::NOTSUP) => {}
+        Err(error) => return Err(error.into()),
+    }
+    Ok(())
+}
+
+/// Removes the temporary files that a killed process has left in a folder of explode's own.
+///
+/// # Errors
+/// Those of the file system.
+pub fn remove_temporary(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(PREFIX) && name.ends_with(SUFFIX) && entry.file_type()?.is_file() {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes a folder and those above it, durably.
+///
+/// # Errors
+/// Those of the file system.
+pub fn make_folder(path: &Path) -> io::Result<()> {
+    let absent: Vec<&Path> = path.ancestors().take_while(|folder| !folder.exists()).collect();
+    fs::create_dir_all(path)?;
+    absent.into_iter().try_for_each(|folder| sync_folder(folder_of(folder)))
+}
+
+/// Makes the names in a folder durable.
+///
+/// # Errors
+/// Those of the file system.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// The folder that a path is in; of a bare name the current one.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::setxattr;
+
+    use super::*;
+
+    /// An access control list that lets one more user read, in the form of the attribute.
+    fn list() -> Vec<u8> {
+        const VERSION: u32 = 2;
+        const NO_ID: u32 = u32::MAX;
+        // Tag, permissions and identity: owner, a user, group, mask, others.
+        let entries = [
+            (0x01_u16, 6_u16, NO_ID),
+            (0x02, 4, 12_345),
+            (0x04, 0, NO_ID),
+            (0x10, 4, NO_ID),
+            (0x20, 0, NO_ID),
+        ];
+        let mut bytes = VERSION.to_le_bytes().to_vec();
+        for (tag, permissions, identity) in entries {
+            bytes.extend([tag.to_le_bytes(), permissions.to_le_bytes()].as_flattened());
+            bytes.extend(identity.to_le_bytes());
+        }
+        bytes
+    }
+
+    fn list_of(path: &Path) -> Result<Vec<u8>, Errno> {
+        let mut list = vec![0; LARGEST_ATTRIBUTE];
+        let bytes = lgetxattr(path, ACL, &mut *list)?;
+        list.truncate(bytes);
+        Ok(list)
+    }
+
+    #[test]
+    fn an_access_control_list_stays_with_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "old").unwrap();
+        match setxattr(&path, ACL, &list(), XattrFlags::empty()) {
+            Err(Errno::NOTSUP) => {
+                let text = "unsupported: access control lists in the temporary folder\n";
+                io::stderr().write_all(text.as_bytes()).unwrap();
+                return;
+            }
+            set => set.unwrap(),
+        }
+        durable_write(&path, b"new").unwrap();
+        assert_eq!((fs::read(&path).unwrap(), list_of(&path)), (b"new".to_vec(), Ok(list())));
+        // A default list of the folder is for new files only.
+        let plain = folder.path().join("plain");
+        fs::write(&plain, "old").unwrap();
+        setxattr(folder.path(), "system.posix_acl_default", &list(), XattrFlags::empty()).unwrap();
+        durable_write(&plain, b"new").unwrap();
+        assert_eq!(list_of(&plain), Err(Errno::NODATA));
+    }
+
+    #[test]
+    fn a_file_that_is_not_committed_leaves_the_old_one_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "old").unwrap();
+        let failed = durable_file(&path, |file| file.write_all(b"new").and(Err(io::ErrorKind::Other.into())));
+        assert!(failed.is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}
