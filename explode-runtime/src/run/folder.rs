@@ -3,9 +3,10 @@
 //! Whatever is kept is written durably: a temporary file, fsync, rename, fsync of the folder. It would be a shame otherwise.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
+use std::io::{self, BufRead as _, BufReader, Write};
 use std::path::{Path, PathBuf};
 
+use super::bounded::check_plain;
 use super::error::RunError;
 use super::options::UsageError;
 use crate::report::Message;
@@ -39,6 +40,9 @@ impl Claim {
     /// It is no run folder, or the run is still going on (usage); it cannot be written.
     pub fn of(folder: &Path) -> Result<Claim, RunError> {
         let path = folder.join(MESSAGES);
+        check_plain(&path).map_err(|error| {
+            UsageError(format!("{}: {error}; name the folder of a run, with its journal", path.display()))
+        })?;
         let messages = File::options().append(true).open(&path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => {
                 let text = format!("{}: {error}; name the folder of a run, with its journal", path.display());
@@ -48,6 +52,24 @@ impl Claim {
         })?;
         lock(&messages, folder)?;
         Ok(Claim { path: folder.to_owned(), messages })
+    }
+}
+
+/// How many bytes of a file are whole lines. It is read in parts: a long run says much.
+fn whole_lines(path: &Path) -> io::Result<u64> {
+    let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
+    let (mut read, mut whole) = (0, 0);
+    loop {
+        let part = file.fill_buf()?;
+        if part.is_empty() {
+            return Ok(whole);
+        }
+        if let Some(end) = part.iter().rposition(|byte| *byte == b'\n') {
+            whole = read + end as u64 + 1;
+        }
+        let length = part.len();
+        read += length as u64;
+        file.consume(length);
     }
 }
 
@@ -89,9 +111,8 @@ impl RunFolder {
         let Claim { path, messages } = claim;
         let failed = |error| RunError::unwritable(&path, error, RESUMED);
         make_folder(&path.join("traces")).map_err(failed)?;
-        let text = fs::read(path.join(MESSAGES)).map_err(failed)?;
-        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        messages.set_len(whole as u64).map_err(failed)?;
+        let whole = whole_lines(&path.join(MESSAGES)).map_err(failed)?;
+        messages.set_len(whole).map_err(failed)?;
         Ok(RunFolder { path, messages, resumed: true })
     }
 

@@ -2,6 +2,7 @@
 
 mod attempts;
 mod bench;
+mod bounded;
 mod chops;
 mod error;
 mod exit;
@@ -27,6 +28,7 @@ mod worker;
 pub use crate::explore::StrategyName;
 
 pub use bench::{BenchReport, Keeping, RESTORE_MIB, Restore, Tracing, bench, bench_restore, bench_tracing};
+pub use bounded::{MOST_TRACE_BYTES, read_at_most};
 pub use error::{Confirm, Confirmation, RunError};
 pub use exit::Exit;
 pub use explore::{explore, explore_by};
@@ -35,7 +37,7 @@ pub use grid::{Question, System};
 pub use journal::{History, JournalError};
 pub use option_value::OptionValue;
 pub use options::{OptionDef, Options, UsageError, with_defaults};
-pub use plan::{Bounds, Mode, Plan, Settings, check_budget, check_deadline};
+pub use plan::{Bounds, MOST_CRASH_DEPTH, Mode, Plan, Settings, check_budget, check_deadline, check_samples};
 pub use registry::{Absent, CheckerDef, ComponentDef, Registry, Target};
 pub use scouts::{Scouts, WithCrew};
 pub(crate) use seen::ByKey;

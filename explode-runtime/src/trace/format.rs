@@ -1,6 +1,7 @@
 //! The trace file (`docs/trace-format.md`): self-contained JSON, format 1.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,7 @@ use crate::check::Verdict;
 use crate::choose::Choice;
 use crate::crash::{Epoch, Kept, names};
 use crate::recover::StackSpec;
-use crate::run::{ErrorFound, Mode, Options, Plan, Settings, StepName};
+use crate::run::{ErrorFound, MOST_TRACE_BYTES, Mode, Options, Plan, Settings, StepName, read_at_most};
 
 /// The format that this version writes and reads.
 const FORMAT: u32 = 1;
@@ -140,6 +141,14 @@ impl Trace {
         }
     }
 
+    /// Reads a trace from a file.
+    ///
+    /// # Errors
+    /// Those of the file, which may be too long; those of [`from_json`](Trace::from_json).
+    pub fn read(path: &Path) -> Result<Trace, TraceError> {
+        Trace::from_json(&read_at_most(path, MOST_TRACE_BYTES)?)
+    }
+
     /// Reads a trace.
     ///
     /// # Errors
@@ -184,6 +193,9 @@ impl Trace {
             Some("an epoch and a crash disk belong together".to_owned())
         } else if crash_disk.is_none() && !self.recovery.is_empty() {
             Some("without a crash there is no crash during recovery".to_owned())
+        } else if self.recovery.len() > self.options.crash_depth as usize {
+            let (crashes, depth) = (self.recovery.len(), self.options.crash_depth);
+            Some(format!("it has {crashes} crashes during recovery, and the crash depth is {depth}"))
         } else if !is_hash(log) {
             Some(format!("the hash of the log is '{log}', and not 32 hexadecimal digits"))
         } else if let Some(disk) = crash_disk.iter().chain(&self.recovery).find(|disk| !is_hash(&disk.id)) {

@@ -8,6 +8,7 @@ use std::time::Instant;
 use super::frame::unframe;
 use super::record::{Header, Record};
 use super::{Journal, MAGIC, NAME};
+use crate::run::bounded::check_plain;
 use crate::run::error::RunError;
 use crate::run::folder::RESUMED;
 use crate::run::options::UsageError;
@@ -55,7 +56,7 @@ impl History {
     /// There is none, or it is not of this version.
     pub fn read(folder: &Path) -> Result<History, JournalError> {
         let path = folder.join(NAME);
-        match fs::read(&path) {
+        match check_plain(&path).and_then(|()| fs::read(&path)) {
             Ok(bytes) => History::parse(bytes, path),
             Err(error) => Err(JournalError::Io { path, error }),
         }
