@@ -6,7 +6,7 @@ use explode_runtime::check::{Profile, Verdict};
 use explode_runtime::recover::StackSpec;
 use explode_runtime::report::Finding;
 use explode_runtime::run::{
-    Bounds, Mode, OptionValue, Options, Question, Registry, UsageError, durable_write,
+    Bounds, Mode, OptionValue, Options, Question, Registry, UsageError, durable_write, read_at_most,
 };
 use serde::{Deserialize, Serialize};
 
@@ -74,6 +74,8 @@ pub struct Column {
 }
 
 const FILE: &str = "grid.json";
+/// The largest grid that is read.
+const MOST_BYTES: u64 = 1 << 24;
 
 /// That of a grid of before it was kept.
 fn deadline_ms() -> u64 {
@@ -87,7 +89,7 @@ impl Grid {
         let wrong = |error: &dyn std::fmt::Display| {
             UsageError(format!("{}: {error}; name the folder of a matrix", path.display()))
         };
-        let text = std::fs::read(&path).map_err(|error| wrong(&error))?;
+        let text = read_at_most(&path, MOST_BYTES).map_err(|error| wrong(&error))?;
         serde_json::from_slice(&text).map_err(|error| wrong(&error))
     }
 

@@ -6,6 +6,8 @@ mod common;
 
 mod arguments;
 mod dm_log_writes;
+mod endless;
 mod guest;
 mod logs;
+mod numbers;
 mod traces;

@@ -5,10 +5,11 @@ use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use bytes::Bytes;
-use explode_ramdisk::{BLOCK_BYTES, Disk, Image, SECTOR_BYTES};
-use explode_runtime::crash::LogDisk;
+use explode_ramdisk::{BLOCK_BYTES, Disk, Identity, Image, SECTOR_BYTES};
 use explode_runtime::events::write_logwrites;
 use explode_runtime::run::{Exit, durable_file, durable_write, make_folder};
+
+use nix::errno::Errno;
 
 use super::Refusal;
 use crate::cli::{CrashDisksArgs, WriteAs};
@@ -16,7 +17,8 @@ use crate::cli::{CrashDisksArgs, WriteAs};
 /// Writes a disk to the folder of `--write`, if there is one.
 pub(super) fn write(
     args: &CrashDisksArgs,
-    disk: &LogDisk,
+    identity: Identity,
+    image: &Image,
     base: &Image,
     devices: u32,
 ) -> Result<(), Refusal> {
@@ -27,9 +29,9 @@ pub(super) fn write(
     make_folder(folder).map_err(|error| failed(folder, error))?;
     for dev in 0..devices {
         let suffix = if args.write_as == WriteAs::Img { "img" } else { "log" };
-        let path = folder.join(format!("{}.{dev}.{suffix}", disk.identity));
+        let path = folder.join(format!("{}.{dev}.{suffix}", identity));
         let empty = Disk::new();
-        let contents = disk.image.disk(dev).unwrap_or(&empty);
+        let contents = image.disk(dev).unwrap_or(&empty);
         let written = match args.write_as {
             WriteAs::Img => durable_file(&path, |file| write_image(file, contents, args.size)),
             WriteAs::Logwrites => {
@@ -38,9 +40,23 @@ pub(super) fn write(
                 write_logwrites(&mut log, &changes).and_then(|()| durable_write(&path, &log))
             }
         };
-        written.map_err(|error| failed(&path, error))?;
+        written.map_err(|error| match error.raw_os_error() {
+            Some(code) if code == Errno::EFBIG as i32 && args.write_as == WriteAs::Img => {
+                too_large(args.size, &path)
+            }
+            _ => failed(&path, error),
+        })?;
     }
     Ok(())
+}
+
+/// The file system of the folder has no files of this size.
+fn too_large(size: u64, path: &Path) -> Refusal {
+    let path = path.display();
+    let text = format!(
+        "--size {size}: larger than a file can be in the folder of {path}; use a smaller one, or --write-as logwrites"
+    );
+    (Exit::Usage, text)
 }
 
 /// Writes an image with holes where it is zeroes.
