@@ -7,7 +7,7 @@ use super::{demands, steps, word};
 use crate::crash::Epoch;
 use crate::devices::IMAGE;
 use crate::recover::PlainFileSystem;
-use crate::report::Paste;
+use crate::report::quoted;
 
 /// What every script does in the same way.
 pub(super) const LIBRARY: &str = include_str!("library.sh");
@@ -121,8 +121,8 @@ impl Case {
              Which of the pending writes reach such a disk when its power fails is not known; this is one of the disks that it may hold.{deaf} \
              So a kernel that writes or flushes otherwise is not shown to be right or wrong by this: run it on dm-log-writes, and look at \
              the disk after the last flush before the promise was made (replay-log of xfstests; `explode crash-disks` reads that log, too).\n\
-             Replay of the whole: {}",
-            Paste::new("explode").command("replay", path)
+             Replay of the whole: explode replay {}",
+            quoted(path)
         )
     }
 

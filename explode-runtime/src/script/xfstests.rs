@@ -8,7 +8,7 @@ use super::sh::{LIBRARY, Parts, RECORDED, all};
 use super::steps::comment;
 use crate::choose::{Choice, Kind};
 use crate::crash::Epoch;
-use crate::report::Paste;
+use crate::report::quoted;
 
 /// What only tests do.
 const SUITE: &str = include_str!("suite.sh");
@@ -90,8 +90,8 @@ impl Case {
              this test needs no recorded disk: the workload is done by commands on dm-flakey, all writes are dropped from its end on, and \
              what the disk has then is recovered. It is the kernel that runs the test that has to have written what was promised; dm-flakey \
              has no write cache, so whether it was flushed, too, is not looked at.\n\
-             Replay of the whole: {}",
-            Paste::new("explode").command("replay", path)
+             Replay of the whole: explode replay {}",
+            quoted(path)
         )
     }
 }
