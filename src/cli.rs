@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use explode_runtime::events::LogLimits;
 use explode_runtime::run::StrategyName;
 
 use crate::stack_file::StackFile;
@@ -446,6 +447,12 @@ pub struct CrashDisksArgs {
     /// Seeds the sample.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
+    /// The largest log that is read, in bytes.
+    #[arg(long, value_name = "BYTES", default_value_t = LogLimits::default().bytes)]
+    pub log_bytes: u64,
+    /// The most events that are read; an entry of dm-log-writes is two.
+    #[arg(long, value_name = "N", default_value_t = LogLimits::default().events)]
+    pub log_events: u64,
     /// Write every disk to this folder.
     #[arg(long, value_name = "DIR")]
     pub write: Option<PathBuf>,
@@ -457,12 +464,19 @@ pub struct CrashDisksArgs {
     pub format: Format,
 }
 
+/// The longest time, in milliseconds: a year.
+const LONGEST: f64 = 365.0 * 24.0 * 3_600_000.0;
+
 /// A time: a number with a unit.
 fn milliseconds(text: &str) -> Result<u64, String> {
     let units = [("ms", 1.0), ("s", 1000.0), ("m", 60_000.0), ("h", 3_600_000.0)];
     let parsed = units.iter().find_map(|(unit, factor)| {
         let number: f64 = text.strip_suffix(unit)?.parse().ok()?;
-        (number.is_finite() && number >= 0.0).then_some((number * factor) as u64)
+        (number.is_finite() && number >= 0.0).then_some(number * factor)
     });
-    parsed.ok_or_else(|| "a time is a number with a unit: 500ms, 60s, 5m, 8h".to_owned())
+    match parsed {
+        Some(time) if time > LONGEST => Err("a time is a year at most: 8760h".to_owned()),
+        Some(time) => Ok(time as u64),
+        None => Err("a time is a number with a unit: 500ms, 60s, 5m, 8h".to_owned()),
+    }
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use explode_runtime::base::Output;
-use explode_runtime::report::{Finding, Message, quoted};
+use explode_runtime::report::{Finding, Message, Paste};
+use explode_runtime::run::Plan;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::output;
@@ -16,12 +17,14 @@ pub struct Junit {
     findings: BTreeMap<String, Finding>,
     broken: Vec<String>,
     seconds: f64,
+    paste: Paste,
 }
 
 impl Junit {
-    /// For a run of this target.
-    pub fn new(target: &str) -> Junit {
-        Junit { target: target.to_owned(), findings: BTreeMap::new(), broken: Vec::new(), seconds: 0.0 }
+    /// For a run of this plan.
+    pub fn new(plan: &Plan) -> Junit {
+        let (target, paste) = (plan.target.clone(), output::paste_for(plan));
+        Junit { target, findings: BTreeMap::new(), broken: Vec::new(), seconds: 0.0, paste }
     }
 
     /// One message of the run.
@@ -51,7 +54,7 @@ impl Junit {
         suite.set_time(Duration::try_from_secs_f64(self.seconds).unwrap_or_default());
         for finding in self.findings.values() {
             let mut failed = TestCaseStatus::non_success(NonSuccessKind::Failure);
-            let replay = format!("{} replay {}", quoted(&output::program()), quoted(&finding.trace));
+            let replay = self.paste.command("replay", &finding.trace);
             failed.set_type(finding.verdict.as_str()).set_message(finding.message.as_str()).set_description(
                 format!(
                     "{}\n{}, seen by {} checks\n{replay}",

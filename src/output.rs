@@ -2,7 +2,8 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use explode_runtime::run::Exit;
+use explode_runtime::report::{Paste, absolute};
+use explode_runtime::run::{Exit, Plan};
 
 /// Says what went wrong, and returns the exit code that goes with it.
 #[expect(clippy::print_stderr, reason = "this is where errors are said")]
@@ -53,7 +54,27 @@ pub fn colour() -> bool {
     io::stdout().is_terminal() && !dumb && !refused
 }
 
-/// How the user called this program: a command that begins with it can be pasted.
+/// Commands of this program that the user can paste into a shell, in any folder.
+pub fn paste() -> Paste {
+    Paste::new(&program())
+}
+
+/// The commands about a plan.
+pub fn paste_for(plan: &Plan) -> Paste {
+    paste().for_plan(plan.mode, &plan.stack, &plan.checker_options)
+}
+
+/// How a shell finds this program from any folder: by the path with which it was called, made absolute; by its bare name if a
+/// folder of the PATH has it; else by the path of the executable.
 pub fn program() -> String {
-    std::env::args().next().unwrap_or_else(|| "explode".to_owned())
+    let called = std::env::args().next().unwrap_or_default();
+    if called.contains('/') {
+        return absolute(&called);
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders = std::env::split_paths(&path);
+    if folders.any(|folder| folder.is_absolute() && folder.join(&called).is_file()) && !called.is_empty() {
+        return called;
+    }
+    std::env::current_exe().map_or(called, |program| program.display().to_string())
 }

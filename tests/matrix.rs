@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
-use common::{explode_in, file, of_type, program, ran};
+use common::{explode_in, file, of_type, program, ran, shell};
 
 /// toyfs with a bug put in, as a stack file.
 fn seeded(folder: &Path, name: &str, bug: &str) {
@@ -352,7 +352,14 @@ fn a_bug_has_its_count_and_its_trace() {
     let page = std::fs::read_to_string(folder.join("m/matrix.html")).unwrap();
     let message = message.replace('"', "&quot;");
     assert!(page.contains(&format!("unsafe synced: {verdict}, once: {message}; ")), "{page}");
-    assert!(page.contains(&format!("replay {trace}</code>")), "{page}");
+    let path = folder.join(trace);
+    assert!(page.contains(&format!("replay {}</code>", path.display())), "{page}");
+    // Resumed in another folder, it prints what works in a third.
+    let (second, third) = (tempdir().unwrap(), tempdir().unwrap());
+    let matrix = folder.join("m");
+    let table = explode_in(second.path(), ["matrix", "--resume", matrix.to_str().unwrap()]).expect(1).out;
+    let command = table.lines().last().unwrap().strip_prefix("  replay   ").expect("a command");
+    shell(third.path(), command).expect(1);
     assert!(page.contains("unsafe synced: lost, 83 times: "), "{page}");
 }
 
@@ -397,7 +404,8 @@ fn a_budget_that_is_spent_leaves_cells_for_another_time() {
         assert!(outcomes(&lines).contains(&["simfiles", check, "not-run"].map(str::to_owned)), "{lines:?}");
     }
     let text = explode_in(folder.path(), ["matrix", "--resume", "m"]).expect(0);
-    assert!(text.out.lines().last().unwrap().ends_with("matrix --resume m"), "{text:#?}");
+    let resume = format!("matrix --resume {}", folder.path().join("m").display());
+    assert!(text.out.lines().last().unwrap().ends_with(&resume), "{text:#?}");
 }
 
 /// The run that is under way ends, what has not begun does not begin, and the last line goes on with it.
@@ -417,7 +425,8 @@ fn ctrl_c_ends_it_and_nothing_is_lost() {
     let mut said = String::new();
     std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut said).unwrap();
     child.wait().unwrap();
-    assert!(said.lines().last().unwrap().ends_with("matrix --resume m"), "{said}");
+    let resume = format!("matrix --resume {}", folder.path().join("m").display());
+    assert!(said.lines().last().unwrap().ends_with(&resume), "{said}");
     let whole = matrix(folder.path(), "--resume m", 0);
     assert_eq!(outcomes(&whole), [["simfiles", "synced", "blind"], ["toyfs", "synced", "pass"]]);
 }

@@ -307,6 +307,9 @@ pub(crate) fn stood_still(devices: &Devices) -> Result<(), Fault> {
 }
 
 fn contradiction(error: EventError) -> Fault {
+    if error.error.is_limit() {
+        return tool(format!("too much is pending: {error}; use a larger --block, or --atom request"));
+    }
     tool(format!("the event log contradicts itself: {error}"))
 }
 
@@ -350,6 +353,21 @@ impl Judge<'_> {
         recording: Recording,
         announce: &mut dyn FnMut(Stage) -> bool,
     ) -> Judged {
+        self.judge_seen(image, checker, epoch, args, recording, announce, &mut |_, _| {})
+    }
+
+    /// The same; the stack that has recovered is shown to `see`, with what its recovery wrote, before the checker looks.
+    #[expect(clippy::too_many_arguments, reason = "all that a check needs, and who watches it")]
+    pub fn judge_seen(
+        self,
+        image: Image,
+        checker: &dyn Checker,
+        epoch: Epoch,
+        args: &[String],
+        recording: Recording,
+        announce: &mut dyn FnMut(Stage) -> bool,
+        see: &mut dyn FnMut(&Stack, &[Event]),
+    ) -> Judged {
         let mut recovered = Vec::new();
         let mut stopped = false;
         let mut announce = |stage| {
@@ -369,6 +387,7 @@ impl Judge<'_> {
             let mut look = || {
                 let recovery = stack.recover(&mut announce)?;
                 recovered = stack.devices().take_log()?;
+                see(&stack, &recovered);
                 announce(Stage::Check)?;
                 checker.check(&stack, epoch, args)?;
                 Ok(recovery)

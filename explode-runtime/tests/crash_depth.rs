@@ -9,7 +9,9 @@ use explode_ramdisk::{Flags, RamDisk};
 use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Below, Component, Fault, Recovery, Stack, StackSpec, Surface};
-use explode_runtime::run::{CheckerDef, ComponentDef, Mode, OptionDef, Options, Registry, UsageError};
+use explode_runtime::run::{
+    CheckerDef, ComponentDef, MOST_CRASH_DEPTH, Mode, OptionDef, Options, Registry, UsageError,
+};
 
 use common::Said;
 
@@ -232,4 +234,25 @@ fn a_disk_that_was_met_too_deep_is_looked_at_again() {
     let said = run(PHASES, 2);
     assert!(said.findings()[0].replayed);
     assert_eq!((said.traces[0].recovery.len(), &*said.traces[0].message), (2, "State([9, 7, 0, 0])"));
+}
+
+/// The deepest that is allowed, on a recovery that always writes: down to the last level, on a quarter of the stack that threads
+/// have. The error that only the deepest disk shows is found, and its trace replays.
+#[test]
+fn the_deepest_does_not_overflow_the_stack() {
+    let deepest = MOST_CRASH_DEPTH;
+    let patience = u8::try_from(deepest).expect("attempts are counted in a byte");
+    let crashes = move || run(patience, deepest).traces.first().map(|trace| trace.recovery.len());
+    let thread = std::thread::Builder::new().stack_size(512 << 10).spawn(crashes).expect("a thread");
+    assert_eq!(thread.join().expect("it ends"), Some(deepest as usize));
+    let said = run(255, deepest);
+    assert!(said.findings().is_empty() && said.summary().complete);
+    assert_eq!(said.summary().crash_crash_disks, u64::from(5 * deepest).into());
+}
+
+#[test]
+fn a_deeper_one_is_refused() {
+    let said = run(255, MOST_CRASH_DEPTH + 1);
+    let error = said.result.expect_err("it is refused").to_string();
+    assert!(error.contains(&format!("use at most {MOST_CRASH_DEPTH}")), "{error}");
 }

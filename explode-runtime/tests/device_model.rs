@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use device_model::case::{Case, DEVICES};
 use device_model::seen::Seen;
 use device_model::{Disk, Disks, Epoch, generate, picture, tokens};
-use explode_ramdisk::{Event, Image, Payload};
+use explode_ramdisk::{Event, Identity, Image, Payload};
 use explode_runtime::crash::{self, Limits, LogDisks};
 use explode_runtime::writeset::{Atom, Completion, Rules, WriteSet};
 use num_bigint::BigUint;
@@ -109,12 +109,12 @@ fn samples() {
                 if count <= BigUint::from(samples.max(2)) {
                     continue;
                 }
-                let found = run_engine(
+                let (found, images) = run_engine(
                     &case,
                     rules,
                     &Limits { limit: 0, samples: samples as u64, ..Limits::default() },
                 );
-                let found_disks = disks(&found, case.sectors);
+                let found_disks = disks(&found, &images, case.sectors);
                 for disk in ends.iter().chain(&wanted) {
                     prop_assert!(found_disks.contains_key(&picture(disk)), "{} in the sample", picture(disk));
                 }
@@ -139,11 +139,11 @@ fn compare(cases: u32, completion: Completion, atom: Atom, replace_versions: boo
     let result = generate::runner(cases).run(&generate::cases(durable, cut, replace_versions), |case| {
         let block_bytes = u32::try_from(case.rules.block_bytes).expect("1024 or 4096");
         let rules = Rules { completion, atom, block_bytes, replace_versions };
-        let found = run_engine(&case, rules, &Limits::default());
+        let (found, images) = run_engine(&case, rules, &Limits::default());
         let expected = case.simulate();
         met.borrow_mut().look_at(&case);
         met.borrow_mut().add("disks", expected.disks.len());
-        prop_assert_eq!(disks(&found, case.sectors), show(expected.disks), "engine and simulation");
+        prop_assert_eq!(disks(&found, &images, case.sectors), show(expected.disks), "engine and simulation");
         prop_assert_eq!(
             found.crash_disks,
             BigUint::from(expected.crash_disks),
@@ -157,10 +157,19 @@ fn compare(cases: u32, completion: Completion, atom: Atom, replace_versions: boo
     met.borrow().require_all(durable, replace_versions);
 }
 
-fn run_engine(case: &Case, rules: Rules, limits: &Limits) -> LogDisks {
+fn run_engine(case: &Case, rules: Rules, limits: &Limits) -> (LogDisks, BTreeMap<Identity, Image>) {
     let (from, to) = case.interval;
-    crash::crash_disks(base(case), &case.log[..from], &case.log[from..to], &case.log[to..], rules, limits)
-        .expect("a valid log")
+    let mut images = BTreeMap::new();
+    let found = crash::crash_disks(
+        base(case),
+        &case.log[..from],
+        &case.log[from..to],
+        &case.log[to..],
+        rules,
+        limits,
+        &mut |disk| drop(images.insert(disk.identity(), disk.image())),
+    );
+    (found.expect("a valid log"), images)
 }
 
 fn base(case: &Case) -> Image {
@@ -172,19 +181,15 @@ fn base(case: &Case) -> Image {
 }
 
 /// The engine's disks, as pictures.
-fn disks(found: &LogDisks, sectors: u64) -> BTreeMap<String, Vec<Epoch>> {
+fn disks(found: &LogDisks, images: &BTreeMap<Identity, Image>, sectors: u64) -> BTreeMap<String, Vec<Epoch>> {
     let mut disks = BTreeMap::new();
     for disk in &found.disks {
-        assert_eq!(
-            disk.identity,
-            disk.image.identity(),
-            "identity of {}",
-            picture(&read(&disk.image, sectors))
-        );
+        let image = &images[&disk.identity];
+        assert_eq!(disk.identity, image.identity(), "identity of {}", picture(&read(image, sectors)));
         let mut epochs: Vec<Epoch> = disk.epochs.iter().map(simulated_epoch).collect();
         epochs.sort();
-        let other = disks.insert(picture(&read(&disk.image, sectors)), epochs);
-        assert_eq!(other, None, "{} comes twice", picture(&read(&disk.image, sectors)));
+        let other = disks.insert(picture(&read(image, sectors)), epochs);
+        assert_eq!(other, None, "{} comes twice", picture(&read(image, sectors)));
     }
     disks
 }

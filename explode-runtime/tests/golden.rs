@@ -59,6 +59,7 @@ fn every_golden_log_leaves_exactly_its_disks() {
         };
         let (from, to) = (mark(&from, 0), mark(&to, events.len()));
         let rules = Rules { completion, atom, ..Rules::default() };
+        let mut images = BTreeMap::new();
         let found = crash_disks(
             Image::new(),
             &events[..from],
@@ -66,6 +67,7 @@ fn every_golden_log_leaves_exactly_its_disks() {
             &events[to..],
             rules,
             &Limits::default(),
+            &mut |disk| drop(images.insert(disk.identity(), disk.image())),
         )
         .unwrap();
         let devices = disks.keys().next().expect("at least one disk").split('|').count() as u32;
@@ -73,9 +75,10 @@ fn every_golden_log_leaves_exactly_its_disks() {
             .disks
             .iter()
             .map(|disk| {
-                assert_eq!(disk.image.identity(), disk.identity, "{case}: identity of the built image");
+                let image = &images[&disk.identity];
+                assert_eq!(image.identity(), disk.identity, "{case}: identity of the built image");
                 let epochs = disk.epochs.iter().map(|epoch| epoch.to_string()).collect();
-                (draw(&disk.image, devices, size), epochs)
+                (draw(image, devices, size), epochs)
             })
             .collect();
         assert_eq!(found, disks, "{case}, completion {completion:?}, atom {atom:?}");
@@ -92,7 +95,8 @@ fn versions_are_six_disks_and_four_when_replaced() {
         read_jsonl(BufReader::new(log)).unwrap().into_iter().map(|(_, event)| event).collect();
     for (replace_versions, count) in [(false, 6u32), (true, 4)] {
         let rules = Rules { replace_versions, ..Rules::default() };
-        let found = crash_disks(Image::new(), &[], &events, &[], rules, &Limits::default()).unwrap();
+        let found =
+            crash_disks(Image::new(), &[], &events, &[], rules, &Limits::default(), &mut |_| {}).unwrap();
         assert_eq!((found.crash_disks, found.disks.len()), (count.into(), count as usize));
     }
 }
@@ -124,17 +128,22 @@ fn every_sample_of_a_golden_log_has_nothing_everything_and_the_three_families() 
         let mut met = BTreeSet::new();
         for seed in 0..100 {
             let limits = Limits { limit, samples, seed: SampleSeed { seed, ..SampleSeed::default() } };
-            let found = crash_disks(Image::new(), &events, &[], &[], Rules::default(), &limits).unwrap();
-            assert_eq!(found.crash_disks, combinations.into(), "{case}");
-            assert_eq!(found.left_out, (combinations - samples).into(), "{case}");
+            let mut images = Vec::new();
+            let rules = Rules::default();
+            let counts = crash_disks(Image::new(), &events, &[], &[], rules, &limits, &mut |disk| {
+                images.push(disk.image())
+            })
+            .unwrap();
+            assert_eq!(counts.crash_disks, combinations.into(), "{case}");
+            assert_eq!(counts.left_out, (combinations - samples).into(), "{case}");
             let block = |image: &Image| draw(image, 1, blocks * 4096).chars().step_by(8).collect::<String>();
-            let found: BTreeSet<String> = found.disks.iter().map(|disk| block(&disk.image)).collect();
+            let found: BTreeSet<String> = images.iter().map(block).collect();
             let missing: Vec<&String> = directed.difference(&found).collect();
             assert!(missing.is_empty(), "{case}, seed {seed}: {missing:?} are not in the sample");
             met.extend(found);
         }
         let all = Limits { limit: combinations, ..Limits::default() };
-        let all = crash_disks(Image::new(), &events, &[], &[], Rules::default(), &all).unwrap();
+        let all = crash_disks(Image::new(), &events, &[], &[], Rules::default(), &all, &mut |_| {}).unwrap();
         assert_eq!(met.len(), all.disks.len(), "{case}: the random part meets every other disk");
     }
 }

@@ -137,6 +137,16 @@ impl Disk {
         }
     }
 
+    /// The same, where somebody knows what it adds to the identity.
+    pub fn write_zeroes_known(&mut self, sectors: Range<u64>, difference: Identity) {
+        self.heal(sectors.clone());
+        for sector in self.used_sectors(sectors).collect::<Vec<_>>() {
+            let (block, within) = locate(sector * SECTOR_BYTES as u64);
+            self.put(block, within, &ZERO_SECTOR);
+        }
+        self.identity += difference;
+    }
+
     /// Writes sectors of one block. What does not change anything copies nothing.
     fn put(&mut self, block: u64, within: usize, new: &[u8]) {
         let range = within..within + new.len();

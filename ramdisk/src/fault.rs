@@ -66,6 +66,16 @@ impl Disk {
         if bad { contents + mark(sector) } else { contents }
     }
 
+    /// The sectors of a range that add something to the disk's identity: that hold anything but zeroes, or cannot be read. A sector
+    /// may come twice. Costs what is there, not the length of the range.
+    pub fn sectors_with_a_share(&self, range: Range<u64>) -> impl Iterator<Item = u64> + '_ {
+        let bad = self.unreadable.iter().flat_map({
+            let range = range.clone();
+            move |set| set.range(range.clone()).copied()
+        });
+        self.used_sectors(range).chain(bad)
+    }
+
     /// Sectors are written, and good again; returns what their faults had added to the identity, which is left as it is.
     pub(crate) fn heal(&mut self, sectors: Range<u64>) -> Identity {
         let mut had = Identity::default();

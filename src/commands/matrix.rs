@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use explode_runtime::base::{Output, durable_write};
-use explode_runtime::report::quoted;
 use explode_runtime::run::{
-    Bounds, Exit, Registry, RunError, UsageError, check_budget, check_deadline, fresh_folder,
+    Bounds, Exit, Registry, RunError, UsageError, check_budget, check_deadline, check_samples, fresh_folder,
 };
 use serde_json::{Value, json};
 
@@ -61,7 +60,7 @@ fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
     match args.format {
         Format::Human => {
             output::line("");
-            let lines = matrix::table(&grid, &cells, &faults, &safe, &output::program(), &folder);
+            let lines = matrix::table(&grid, &cells, &faults, &safe, &output::paste(), &folder);
             lines.iter().for_each(|line| output::line(line));
         }
         Format::Jsonl => {
@@ -71,10 +70,10 @@ fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
         }
     }
     if args.format == Format::Human && cells.iter().any(|cell| cell.outcome == Outcome::NotRun) {
-        let (program, folder) = (quoted(&output::program()), quoted(&folder.display().to_string()));
-        output::line(&format!("  resume   {program} matrix --resume {folder}"));
+        let resume = output::paste().command("matrix --resume", &folder.display().to_string());
+        output::line(&format!("  resume   {resume}"));
     }
-    let page = matrix::page(&grid, &cells, &faults, &safe, &output::program());
+    let page = matrix::page(&grid, &cells, &faults, &safe, &output::paste());
     let written = write_page(args.html.as_deref().zip(page_file), &folder, &page);
     let any = |outcome| cells.iter().any(|cell| cell.outcome == outcome);
     Ok(if any(Outcome::Bug) {
@@ -129,6 +128,7 @@ fn begin(registry: &Registry, args: &MatrixArgs) -> Result<(Grid, PathBuf), RunE
         Ok(column)
     };
     check_deadline(args.deadline)?;
+    check_samples(args.limit.unwrap_or_default(), args.samples.unwrap_or_default())?;
     args.budget.map_or(Ok(()), check_budget)?;
     if args.cell == 0 {
         let text = "a run of 0 has no time for anything; use at least 1ms with --cell, 2m is the default";

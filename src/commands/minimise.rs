@@ -8,7 +8,7 @@ use explode_runtime::base::Output;
 use explode_runtime::check::Verdict;
 use explode_runtime::explain::Bounds;
 use explode_runtime::minimise::{Minimised, Size, Smaller};
-use explode_runtime::report::{detail_line, quoted, status_line};
+use explode_runtime::report::{detail_line, status_line};
 use explode_runtime::run::{Exit, Registry, UsageError};
 use explode_runtime::trace::{Replay, Trace};
 use serde_json::{Value, json};
@@ -125,6 +125,7 @@ fn text(smaller: &Smaller, out: &Path) -> Vec<String> {
     }
     let ended = if *cut { "; a bound has ended it, there may be a smaller one" } else { "" };
     let path = out.display().to_string();
+    let paste = output::paste_for(&trace.plan());
     vec![
         status_line("Minimised", &head),
         detail_line("fails", &format!("{}: {}", trace.verdict, trace.message)),
@@ -133,8 +134,8 @@ fn text(smaller: &Smaller, out: &Path) -> Vec<String> {
             &format!("{tests} made, {remembered} answered from memory, {seconds:.1}s{ended}"),
         ),
         detail_line("trace", &path),
-        detail_line("story", &format!("{} show {}", quoted(&output::program()), quoted(&path))),
-        detail_line("replay", &format!("{} replay {}", quoted(&output::program()), quoted(&path))),
+        detail_line("story", &paste.command("show", &path)),
+        detail_line("replay", &paste.command("replay", &path)),
     ]
 }
 

@@ -1,5 +1,7 @@
 //! The trace that a run begins with (`--strategy prefix:TRACE.json`).
 
+use std::path::Path;
+
 use explode_runtime::explore::Prefix;
 use explode_runtime::run::{Plan, Registry, UsageError};
 use explode_runtime::trace::Trace;
@@ -7,8 +9,7 @@ use explode_runtime::trace::Trace;
 /// Reads its way, which must be one of the plan's system.
 pub fn read(registry: &Registry, path: &str, plan: &Plan) -> Result<Prefix, UsageError> {
     let wrong = |what: &dyn std::fmt::Display| UsageError(format!("{path}: {what}"));
-    let text = std::fs::read(path).map_err(|error| wrong(&error))?;
-    let trace = Trace::from_json(&text).map_err(|error| wrong(&error))?;
+    let trace = Trace::read(Path::new(path)).map_err(|error| wrong(&error))?;
     let (seed, chop) = (trace.options.seed, trace.options.chop);
     // What a default was then is what counts.
     let then = trace.plan().completed(registry).map_err(|error| wrong(&error))?;

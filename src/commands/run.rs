@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 use explode_runtime::base::Output;
-use explode_runtime::report::{Human, Message, Summary, quoted};
+use explode_runtime::report::{Human, Message, Summary};
 use explode_runtime::run::{
     Claim, Confirmation, Exit, History, Keep, Local, Mode, OWN_NAMES, Plan, Registry, RunError, StrategyName,
     UsageError,
@@ -39,7 +39,7 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
     };
     let mut findings = false;
     let mut unsaid: Option<io::Error> = None;
-    let mut junit = Junit::new(&plan.target);
+    let mut junit = Junit::new(&plan);
     let mut sink = |message: &Message| {
         junit.hear(message);
         findings |= matches!(message, Message::Finding(found) if found.replayed && !found.by_design);
@@ -77,7 +77,7 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
         );
     }
     if let Some(folder) = folder.filter(|_| interrupt::is_requested()) {
-        resume_with(&folder, args.format);
+        resume_with(&plan, &folder, args.format);
     }
     let unsaid = unsaid.is_some_and(|error| !output::is_unread(&error));
     if (unsaid || written.is_err()) && matches!(exit, Exit::Clean | Exit::Incomplete) {
@@ -132,9 +132,8 @@ fn check_jobs(plan: &Plan, jobs: u32) -> Result<(), UsageError> {
 }
 
 /// The last line of a run that was interrupted: the command that goes on with it.
-fn resume_with(folder: &Path, format: Format) {
-    let command =
-        format!("{} run --resume {}", quoted(&output::program()), quoted(&folder.display().to_string()));
+fn resume_with(plan: &Plan, folder: &Path, format: Format) {
+    let command = output::paste_for(plan).command("run --resume", &folder.display().to_string());
     match format {
         Format::Human => {
             // Without a reader nobody misses it.

@@ -3,7 +3,6 @@
 use explode_runtime::explain::critical::Search;
 use explode_runtime::explain::probe::Moment;
 use explode_runtime::explain::{Bounds, Retold, Story};
-use explode_runtime::report::quoted;
 use explode_runtime::run::{Exit, Mode, Registry};
 use explode_runtime::trace::Trace;
 use serde_json::{Value, json};
@@ -23,7 +22,7 @@ pub fn show(registry: &Registry, args: &ShowArgs) -> Exit {
     };
     let story = tell(registry, args, &trace);
     let path = args.trace.display().to_string();
-    let replay = format!("{} replay {}", quoted(&output::program()), quoted(&path));
+    let replay = output::paste_for(&trace.plan()).command("replay", &path);
     match args.format {
         Format::Human => story.lines(&path, &replay).iter().for_each(|line| output::line(line)),
         Format::Jsonl => {

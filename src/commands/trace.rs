@@ -25,6 +25,5 @@ pub fn read(registry: &Registry, path: &Path) -> Result<Trace, Exit> {
 /// # Errors
 /// As [`read`].
 pub fn sound(path: &Path) -> Result<Trace, Exit> {
-    let trace = std::fs::read(path).map_err(Into::into).and_then(|text| Trace::from_json(&text));
-    trace.map_err(|error| output::fail(Exit::Usage, format!("{}: {error}", path.display())))
+    Trace::read(path).map_err(|error| output::fail(Exit::Usage, format!("{}: {error}", path.display())))
 }

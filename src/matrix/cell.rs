@@ -3,10 +3,10 @@
 //! A cell passes only if the same check finds a loss once the flushes of its disks are dropped: a check that cannot see that loss says
 //! nothing when it finds none. Then the cell is `blind`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use explode_runtime::base::durable_write;
+use explode_runtime::base::{durable_write, read_plain_at_most};
 use explode_runtime::check::{NOT_PROMISED, Verdict};
 use explode_runtime::report::{Finding, Summary};
 use explode_runtime::run::{Exit, Registry};
@@ -96,6 +96,16 @@ pub struct Cell {
 }
 
 pub(super) const FILE: &str = "cell.json";
+/// The largest cell that is read.
+const MOST_BYTES: u64 = 1 << 26;
+
+/// The path of a trace of the cell at `place`, which an earlier process may have called by another name.
+fn moved(trace: &str, place: &Path) -> String {
+    // RUN/traces/<id>.json, in the folder of the cell.
+    let parts: Vec<_> = Path::new(trace).components().rev().take(3).collect();
+    let path = place.join(parts.iter().rev().collect::<PathBuf>());
+    if path.is_file() { path.display().to_string() } else { trace.to_owned() }
+}
 
 impl Cell {
     /// One of which nothing is known but this.
@@ -115,8 +125,9 @@ impl Cell {
 
     /// That of an earlier process, if it came to anything.
     pub fn read(place: &Path) -> Option<Cell> {
-        let text = std::fs::read(place.join(FILE)).ok()?;
-        let cell: Cell = serde_json::from_slice(&text).ok()?;
+        let text = read_plain_at_most(&place.join(FILE), MOST_BYTES).ok()?;
+        let mut cell: Cell = serde_json::from_slice(&text).ok()?;
+        cell.findings.iter_mut().for_each(|finding| finding.trace = moved(&finding.trace, place));
         (cell.outcome != Outcome::NotRun).then_some(cell)
     }
 

@@ -1,10 +1,10 @@
 //! What a matrix asks: it stands in `grid.json` of its folder, and a matrix that is resumed goes by it.
 
-use std::fs::{File, Metadata};
-use std::io::{self, Read as _};
+use std::fs::Metadata;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use explode_runtime::base::{check_folder, check_plain, durable_write, open_plain};
+use explode_runtime::base::{check_folder, check_plain, durable_write, read_plain_at_most};
 use explode_runtime::check::{Profile, Verdict};
 use explode_runtime::recover::StackSpec;
 use explode_runtime::report::Finding;
@@ -81,6 +81,8 @@ const FILE: &str = "grid.json";
 pub const PAGE: &str = "matrix.html";
 /// The names of its folder that a matrix does not leave to `--html`.
 pub const OWN_NAMES: [&str; 1] = [FILE];
+/// The largest grid that is read.
+const MOST_BYTES: u64 = 1 << 24;
 
 /// That of a grid of before it was kept.
 fn deadline_ms() -> u64 {
@@ -94,9 +96,7 @@ impl Grid {
         let wrong = |error: &dyn std::fmt::Display| {
             UsageError(format!("{}: {error}; name the folder of a matrix", path.display()))
         };
-        let mut text = Vec::new();
-        let opened = open_plain(&path, File::options().read(true));
-        opened.and_then(|mut file| file.read_to_end(&mut text)).map_err(|error| wrong(&error))?;
+        let text = read_plain_at_most(&path, MOST_BYTES).map_err(|error| wrong(&error))?;
         let grid: Grid = serde_json::from_slice(&text).map_err(|error| wrong(&error))?;
         let mut names =
             grid.systems.iter().map(|row| &row.name).chain(grid.checks.iter().map(|column| &column.name));

@@ -1,6 +1,6 @@
 //! The matrix as a page that stands alone.
 
-use explode_runtime::report::quoted;
+use explode_runtime::report::Paste;
 
 use super::cell::{Cell, Outcome};
 use super::grid::Grid;
@@ -13,7 +13,7 @@ th,td{border:1px solid #ccc;padding:.3rem .6rem;text-align:left;vertical-align:t
 code{font-size:13px}li code{white-space:pre-wrap}";
 
 /// The whole page.
-pub fn page(grid: &Grid, cells: &[Cell], faults: &[Fault], safe: &[Safe], program: &str) -> String {
+pub fn page(grid: &Grid, cells: &[Cell], faults: &[Fault], safe: &[Safe], paste: &Paste) -> String {
     let mut body = String::from("<h1>explode matrix</h1>\n<table>\n<tr><th></th>");
     for check in &grid.checks {
         body += &format!("<th title=\"{}\">{}</th>", escape(&check.about), escape(&check.name));
@@ -32,9 +32,8 @@ pub fn page(grid: &Grid, cells: &[Cell], faults: &[Fault], safe: &[Safe], progra
     body += &list("Ways to make things durable", safe.iter().map(text::ways));
     body += &list("In 2006 (Linux 2.6.11, the paper's Table 2)", paper::lines(grid));
     let bugs = cells.iter().flat_map(|cell| cell.bugs().map(move |bug| (cell, bug)));
-    let bugs = bugs.map(|(cell, bug)| {
-        format!("{}; {} replay {}", text::told(cell, bug), quoted(program), quoted(&bug.trace))
-    });
+    let bugs = bugs
+        .map(|(cell, bug)| format!("{}; {}", text::told(cell, bug), text::replay(grid, cell, bug, paste)));
     body += &list("Bugs", bugs);
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>explode matrix</title>\n<style>{STYLE}</style>\n{body}</html>\n"

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use explode_runtime::check::Verdict;
 use explode_runtime::recover::Plain;
-use explode_runtime::report::{Finding, quoted};
+use explode_runtime::report::Finding;
 use explode_runtime::run::{Registry, StepName, UsageError};
 use explode_runtime::shell::COMPONENT;
 use explode_runtime::trace::{Trace, came_to_an_end};
@@ -31,7 +31,7 @@ pub fn sift(registry: &Registry, row: &Row, mut heard: Heard, limits: Limits<'_>
     let mut slow = Vec::new();
     for mut finding in hangs {
         let path = Path::new(&finding.trace);
-        let died = std::fs::read(path).ok().and_then(|text| Trace::from_json(&text).ok()?.died);
+        let died = Trace::read(path).ok().and_then(|trace| trace.died);
         // What the run said stays in front: it may be the guest's kernel that has said it, before the deadline.
         finding.message += &programs(registry, row, died);
         let said = &finding.message;
@@ -55,10 +55,9 @@ pub fn sift(registry: &Registry, row: &Row, mut heard: Heard, limits: Limits<'_>
                 let why = replay.map_or(again.said, |replay| replay.message);
                 slow.push(format!(
                     "{said}; whether it hangs or is only slow is not known, tried again with a deadline of {long} s it came to neither: {}; \
-                     see {} replay {} --deadline {long}s",
+                     see {}",
                     why.lines().last().unwrap_or("it was ended"),
-                    quoted(&output::program()),
-                    quoted(&finding.trace),
+                    output::paste().command(&format!("replay --deadline {long}s"), &finding.trace),
                 ));
             }
         }

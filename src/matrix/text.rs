@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use explode_runtime::report::{Finding, quoted};
+use explode_runtime::report::{Finding, Paste};
+use explode_runtime::run::{Mode, Options};
 
 use super::cell::{Cell, Outcome};
 use super::grid::Grid;
@@ -69,7 +70,7 @@ pub fn table(
     cells: &[Cell],
     faults: &[Fault],
     safe: &[Safe],
-    program: &str,
+    paste: &Paste,
     folder: &Path,
 ) -> Vec<String> {
     let mut lines = rows(grid, cells);
@@ -113,8 +114,8 @@ pub fn table(
     section("Looked at, and clean", cells.iter().filter_map(clean).collect());
     lines.push(String::new());
     lines.push(format!("  folder   {}", folder.display()));
-    if let Some(bug) = cells.iter().flat_map(Cell::bugs).next() {
-        lines.push(format!("  replay   {} replay {}", quoted(program), quoted(&bug.trace)));
+    if let Some((cell, bug)) = cells.iter().find_map(|cell| Some((cell, cell.bugs().next()?))) {
+        lines.push(format!("  replay   {}", replay(grid, cell, bug, paste)));
     }
     lines
 }
@@ -142,6 +143,14 @@ fn rows(grid: &Grid, cells: &[Cell]) -> Vec<String> {
 /// A bug and its trace.
 fn bug(cell: &Cell, bug: &Finding) -> [String; 2] {
     [told(cell, bug), format!("  {}", bug.trace)]
+}
+
+/// The command that shows a bug of a cell again.
+pub fn replay(grid: &Grid, cell: &Cell, bug: &Finding, paste: &Paste) -> String {
+    let row = grid.systems.iter().find(|row| row.name == cell.system);
+    let mode = grid.mode.unwrap_or(Mode::Vm);
+    let paste = row.map_or_else(|| paste.clone(), |row| paste.for_plan(mode, &row.stack, &Options::none()));
+    paste.command("replay", &bug.trace)
 }
 
 /// A bug, and how many checks have shown it.
@@ -238,12 +247,17 @@ mod tests {
             seed: 0,
         };
         let cells = [cell.clone()];
-        let table = table(&grid, &cells, &[], &[], "explode", Path::new("m")).join("\n");
+        let table = table(&grid, &cells, &[], &[], &Paste::new("explode"), Path::new("m")).join("\n");
         let told = "\nBugs\n  hfs sync: kernel-oops, once: in step mount: Oops: 0000\n    RIP: hfs_find\n    Call Trace\n    traces/0.json\n";
         assert!(table.contains(told), "{table}");
-        assert!(page(&grid, &cells, &[], &[], "explode").contains("Oops: 0000\nRIP: hfs_find\nCall Trace; "));
+        assert!(
+            page(&grid, &cells, &[], &[], &Paste::new("explode"))
+                .contains("Oops: 0000\nRIP: hfs_find\nCall Trace; ")
+        );
         let broken = Cell { outcome: Outcome::Broken, why: Some("no start:\nthe rest".to_owned()), ..cell };
         assert!(cell_line(&broken, 1, 1).ends_with(" no start: ..."));
-        assert!(page(&grid, &[broken], &[], &[], "explode").contains("<small>no start: ...</small>"));
+        assert!(
+            page(&grid, &[broken], &[], &[], &Paste::new("explode")).contains("<small>no start: ...</small>")
+        );
     }
 }

@@ -11,9 +11,11 @@ mod options;
 mod tests;
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser as _};
+use explode_runtime::base::read_at_most;
 use explode_runtime::recover::StackSpec;
 use explode_runtime::run::{Options, Registry, UsageError};
 use toml::de::DeTable;
@@ -23,6 +25,9 @@ use document::{Source, Table};
 
 /// The keys of a whole file.
 const KEYS: [&str; 3] = ["run", "component", "checker"];
+
+/// The largest stack file that is read.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// What stands in a file.
 #[derive(Clone, Debug)]
@@ -78,9 +83,11 @@ impl StackFile {
     /// # Errors
     /// What is wrong with it, and where.
     pub fn read(registry: &Registry, path: &Path) -> Result<StackFile, UsageError> {
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let unread = |error: &dyn Display| {
             UsageError(format!("{}: {error}; name a stack file that can be read", path.display()))
-        })?;
+        };
+        let bytes = read_at_most(path, MOST_BYTES).map_err(|error| unread(&error))?;
+        let text = String::from_utf8(bytes).map_err(|_| unread(&"it is not UTF-8"))?;
         StackFile::parse(registry, path, &text)
     }
 

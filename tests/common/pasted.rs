@@ -1,14 +1,16 @@
 //! The commands that a run prints, pasted into a shell as its reader would.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use super::shell;
 
-/// Pastes the command that stands at the end of each finding of a run's text, by design or not, and has it show that finding
-/// again. The text's last line is one of them, if there is a finding that counts. Returns the verdicts.
+/// Pastes the command that stands at the end of each finding of a run's text, by design or not, in another folder than that of the
+/// run, and has it show that finding again. The text's last line is one of them, if there is a finding that counts. Returns the
+/// verdicts.
 #[track_caller]
-pub fn replays(folder: &Path, text: &str) -> BTreeSet<String> {
+pub fn replays(text: &str) -> BTreeSet<String> {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let folder = elsewhere.path();
     let is_detail = |line: &&str| line.starts_with("             ");
     let detail =
         |line: &str, word: &str| Some(line.strip_prefix("             ")?.strip_prefix(word)?.to_owned());

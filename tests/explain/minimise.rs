@@ -1,7 +1,5 @@
 //! `explode minimise`: the smallest trace of each toy, whatever it began with; and what it must not do.
 
-use std::path::Path;
-
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 use tempfile::tempdir;
@@ -238,7 +236,8 @@ fn sampled() {
         let said = explode_in(folder.path(), ["minimise", &path]).expect(0);
         let last = said.out.lines().last().unwrap().trim_start();
         let command = last.strip_prefix("replay    ").expect("a command");
-        let replayed = shell(Path::new(folder.path()), &format!("{command} --format jsonl")).expect(1).json();
+        let elsewhere = tempdir().unwrap();
+        let replayed = shell(elsewhere.path(), &format!("{command} --format jsonl")).expect(1).json();
         assert_eq!(replayed[0]["replayed_by"], "log", "{path}");
     }
 }

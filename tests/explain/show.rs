@@ -14,6 +14,7 @@ pub fn trials() -> Vec<Trial> {
         trial("a step that ended its process", died),
         trial("an error that mutate saw", mutate),
         trial("files have names", files_have_names),
+        trial("files of a recovery have names", files_of_a_recovery_have_names),
         trial("JSON lines", lines),
         trial("a trace that cannot be run here", file_only),
         trial("what it refuses", refused),
@@ -24,6 +25,7 @@ fn story() {
     let folder = tempdir().unwrap();
     let trace = trace_of(folder.path(), "journal", "whole");
     let path = trace.display().to_string();
+    let absolute = folder.path().join(&path).display().to_string();
     let said = explode(folder.path(), &format!("show {path}")).expect(0).out;
     let version = env!("CARGO_PKG_VERSION");
     let expected = format!(
@@ -52,7 +54,7 @@ fn story() {
     Critical device 0 sector 0 reached the disk: after that no disk that a crash could still leave recovers
              decision  4 of 4, in the order of writing
              recovers  without device 0 sector 0
-      Replay /proc/self/exe replay {path}
+      Replay /proc/self/exe replay {absolute}
 "
     );
     assert_eq!(said, expected);
@@ -70,6 +72,29 @@ fn recovery() {
         "{said}"
     );
     assert!(said.contains("\n      Events of its recovery, up to the crash: 16\n"), "{said}");
+}
+
+/// What a recovery writes has the names of the files at its end, as what the system wrote before has: it has removed the log.
+fn files_of_a_recovery_have_names() {
+    let folder = tempdir().unwrap();
+    let trace = trace_of(folder.path(), "wal-kv+recovery-not-idempotent", "durable");
+    let said = explode(folder.path(), &format!("show {}", trace.display())).expect(0).out;
+    let recovery = said.split_once("      Events of its recovery, up to the crash: ").expect(&said).1;
+    let size = "device 3 sector 1099511627776, 512 bytes";
+    for part in [
+        format!("             dirty     {size}: the size of /log.1 (removed)\n"),
+        format!(
+            "       Crash during that recovery; of 1 pending ranges 1 kept, 0 lost\n             kept      {size} (the size of /log.1 (removed))\n"
+        ),
+        "    Critical device 3 sector 1099511627776 (the size of /log.1 (removed)) reached the disk: "
+            .to_owned(),
+    ] {
+        assert!(recovery.contains(&part), "'{part}' is not in {recovery}");
+    }
+    let lines = explode(folder.path(), &format!("show {} --format jsonl", trace.display())).expect(0).json();
+    let during = lines.iter().filter(|line| line["crash"] == 1 && !line["sector"].is_null());
+    let whose: Vec<&str> = during.map(|line| line["whose"].as_str().expect("it has a name")).collect();
+    assert_eq!(whose, ["the size of /log.1 (removed)"; 2]);
 }
 
 fn died() {
@@ -156,7 +181,11 @@ fn file_only() {
             "{said}"
         );
         assert!(said.contains("       Crash kept 0:0v1 (device:sector, version)\n"), "{said}");
-        assert!(said.ends_with("      Replay /proc/self/exe replay edited.json\n"), "{said}");
+        let path = folder.path().join("edited.json");
+        assert!(
+            said.ends_with(&format!("      Replay /proc/self/exe replay {}\n", path.display())),
+            "{said}"
+        );
         why
     };
     let why = show(&|trace| {

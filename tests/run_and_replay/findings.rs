@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tempfile::tempdir;
 
 use super::run;
-use crate::common::{explode_in, files, keys, of_type, shell, words};
+use crate::common::{explode_in, files, keys, of_type, program, shell, words};
 
 /// SQLite without syncs, one transaction: every kind of error that it has.
 const FINDINGS: &str = "sqlite-off --depth 1 --out run";
@@ -113,15 +113,47 @@ fn a_finding_is_told_again_when_its_count_has_grown() {
     assert_eq!(files(&folder.path().join("run")), ["journal", "run.jsonl", "traces"]);
 }
 
-/// The last line of every finding, pasted into a shell, shows the same thing.
+/// The last line of every finding, pasted into a shell in another folder, shows the same thing.
 #[test]
 fn every_printed_command_replays_its_finding() {
     for out in ["run", "with space/it's $HOME", "-n"] {
-        let folder = tempdir().unwrap();
+        let (folder, elsewhere) = (tempdir().unwrap(), tempdir().unwrap());
         let out = format!("--out={out}");
         let text = explode_in(folder.path(), ["run", "sqlite-off", "--depth", "1", &out]).expect(1).out;
-        check_commands(folder.path(), &text, 4);
+        check_commands(elsewhere.path(), &text, 4);
     }
+}
+
+/// So do those of minimise and show, of a report for a build server, and of a run that is resumed by another name of its folder; the
+/// program is called by a relative path.
+#[test]
+fn the_other_printed_commands_work_in_any_folder() {
+    let (folder, elsewhere) = (tempdir().unwrap(), tempdir().unwrap());
+    let (folder, elsewhere) = (folder.path(), elsewhere.path());
+    std::os::unix::fs::symlink(program(), folder.join("it's here")).unwrap();
+    let here = |args: &str| shell(folder, &format!("\"./it's here\" {args}"));
+    let there = |command: &str, code: i32| shell(elsewhere, command).expect(code).out;
+    here("run sqlite-off --depth 1 '--out=a \"run\"' --junit report.xml").expect(1);
+    let report = std::fs::read_to_string(folder.join("report.xml")).unwrap();
+    let commands = report.lines().filter(|line| line.contains(" replay ")).map(|line| {
+        let command = line.trim().trim_end_matches("</failure>");
+        command.replace("&quot;", "\"").replace("&apos;", "'").replace("&amp;", "&")
+    });
+    let commands: Vec<String> = commands.collect();
+    assert_eq!(commands.len(), 4, "{report}");
+    commands.iter().for_each(|command| drop(there(command, 1)));
+    let traces = folder.join("a \"run\"/traces");
+    let trace = format!("'a \"run\"/traces/{}'", files(&traces)[0]);
+    let said = here(&format!("minimise {trace}")).expect(0).out;
+    let command = |word: &str| {
+        let line = said.lines().find_map(|line| line.trim_start().strip_prefix(word));
+        line.unwrap_or_else(|| panic!("{word}: {said}")).trim_start().to_owned()
+    };
+    let story = there(&command("story"), 0);
+    there(&command("replay"), 1);
+    there(story.lines().last().unwrap().trim_start().strip_prefix("Replay ").unwrap(), 1);
+    let story = here(&format!("show {trace} --format jsonl")).expect(0).json();
+    there(story[0]["replay"].as_str().unwrap(), 1);
 }
 
 fn check_commands(folder: &Path, text: &str, findings: usize) {

@@ -81,7 +81,7 @@ fn pasted(args: &str, code: i32, verdicts: &[&str]) {
         file(folder.path(), name, COMMANDS.replace("STORAGE", storage));
     }
     let text = run_human(folder.path(), args, code);
-    assert_eq!(Vec::from_iter(replays(folder.path(), &text)), verdicts, "{text}");
+    assert_eq!(Vec::from_iter(replays(&text)), verdicts, "{text}");
 }
 
 /// What a run says to a person; its folder is `run`.

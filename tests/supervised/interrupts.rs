@@ -56,7 +56,8 @@ fn first() {
     assert!(said.contains("     Summary "), "{said}");
     let last = said.lines().last().unwrap();
     let command = last.strip_prefix("             resume    ").unwrap_or_else(|| panic!("{said}"));
-    assert!(command.ends_with(" run --resume run"), "{command}");
+    let path = folder.path().join("run");
+    assert!(command.ends_with(&format!(" run --resume {}", path.display())), "{command}");
     let resumed =
         ran(Command::new("sh").args(["-c", &format!("{command} --format jsonl")]).current_dir(folder.path()))
             .expect(0)

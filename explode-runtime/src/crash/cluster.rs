@@ -10,14 +10,14 @@ use explode_ramdisk::{Disk, Identity, Image};
 use num_bigint::BigUint;
 
 use super::named::{Name, product};
-use crate::writeset::{Slot, Version};
+use crate::writeset::{Slot, Version, Written};
 
 /// The slots of one device that hang together by shared sectors; one slot alone is the usual case.
 #[derive(Debug)]
 pub(super) struct Cluster {
     dev: u32,
     slots: Vec<Slot>,
-    /// What each sector adds to the identity of D now.
+    /// What each sector adds to the identity of D now; those that add nothing, since they hold zeroes, are left out.
     durable: BTreeMap<u64, Identity>,
 }
 
@@ -91,7 +91,8 @@ impl Cluster {
         let dev = slots[0].dev;
         let empty = Disk::new();
         let disk = durable.disk(dev).unwrap_or(&empty);
-        let sectors = slots.iter().flat_map(|slot| slot.sectors.iter().cloned().flatten());
+        let ranges = slots.iter().flat_map(|slot| slot.sectors.iter());
+        let sectors = ranges.flat_map(|range| disk.sectors_with_a_share(range.clone()));
         let durable = sectors.map(|sector| (sector, disk.share_of(sector))).collect();
         Cluster { dev, slots, durable }
     }
@@ -160,12 +161,23 @@ impl Cluster {
     pub fn outcome(&self, digits: &[usize]) -> Outcome {
         let kept = self.kept(digits);
         let since = kept.iter().map(|(_, version)| version.since).max().unwrap_or(0);
+        // Of what is zeroes before and after nothing is noted.
         let mut sectors: BTreeMap<u64, Identity> = BTreeMap::new();
         for (slot, version) in kept {
-            sectors.extend(slot.sectors.iter().cloned().flatten().map(|at| (at, version.identity(at))));
+            for range in slot.sectors.iter() {
+                if version.is_zeroes() {
+                    let had = self.durable.range(range.clone()).map(|(at, _)| (*at, Identity::default()));
+                    sectors.extend(had);
+                    sectors.range_mut(range.clone()).for_each(|(_, new)| *new = Identity::default());
+                } else {
+                    sectors.extend(range.clone().map(|at| (at, version.identity(at))));
+                }
+            }
         }
-        let on_disk =
-            sectors.iter().fold(Identity::default(), |sum, (at, new)| sum + *new - self.durable[at]);
+        let difference = |sum: Identity, (at, new): (&u64, &Identity)| {
+            sum + *new - self.durable.get(at).copied().unwrap_or_default()
+        };
+        let on_disk = sectors.iter().fold(Identity::default(), difference);
         Outcome { on_disk, identity: on_disk.on_device(self.dev), since }
     }
 
@@ -180,7 +192,11 @@ impl Cluster {
                 continue;
             }
             for range in slot.sectors.iter() {
-                disk.write_known(range.start, version.bytes(range), std::mem::take(&mut difference));
+                let difference = std::mem::take(&mut difference);
+                match version.written(range) {
+                    Written::Data(data) => disk.write_known(range.start, data, difference),
+                    Written::Zeroes => disk.write_zeroes_known(range.clone(), difference),
+                }
             }
         }
     }

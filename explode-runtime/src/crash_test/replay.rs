@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::report::quoted;
+use crate::report::{absolute, quoted};
 use crate::run::{RunError, durable_write};
 use crate::trace::{Trace, TraceError};
 
@@ -30,7 +30,7 @@ pub(super) fn path(test: &str, id: &str) -> PathBuf {
 
 /// Reads a trace.
 pub(super) fn read(path: &Path) -> Result<Trace, TraceError> {
-    Trace::from_json(&std::fs::read(path)?)
+    Trace::read(path)
 }
 
 /// Writes a trace, over the one that may stand there.
@@ -43,7 +43,8 @@ pub(super) fn write(path: &Path, trace: &Trace) -> Result<(), RunError> {
 /// What replays a trace: this very program, and of its tests the one whose thread this is.
 pub(super) fn command(path: &Path) -> String {
     let program = env::current_exe().map_or_else(|_| OsString::from("cargo test"), PathBuf::into_os_string);
-    let (path, program) = (quoted(&path.display().to_string()), quoted(&program.to_string_lossy()));
+    let (path, program) =
+        (quoted(&absolute(&path.display().to_string())), quoted(&program.to_string_lossy()));
     match std::thread::current().name() {
         Some(test) if test != "main" => format!("{REPLAY}={path} {program} --exact {}", quoted(test)),
         _ => format!("{REPLAY}={path} {program}"),

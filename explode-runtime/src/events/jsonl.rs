@@ -6,6 +6,8 @@ use explode_ramdisk::Event;
 use serde::Deserialize;
 use serde_json::error::Category;
 
+use super::limits::{Counted, LogLimits, MOST_LINE_BYTES};
+
 /// A log that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
@@ -20,6 +22,14 @@ pub enum ReadError {
         /// What is wrong with it.
         message: String,
     },
+    /// It does not end within the limit.
+    #[error("it has more than {most} bytes, the most that is read of a log")]
+    #[expect(missing_docs, reason = "the message says what the number is")]
+    TooLong { most: u64 },
+    /// It has too many events.
+    #[error("it has more than {most} events, the most that are read of a log")]
+    #[expect(missing_docs, reason = "the message says what the number is")]
+    TooManyEvents { most: u64 },
     /// A byte of it, in a binary log.
     #[error("byte {offset}: {message}")]
     Byte {
@@ -40,15 +50,25 @@ const SKIPPED: [&str; 2] = ["syscall", "choice"];
 /// Reads a log: the events, each with its line number (from 1).
 ///
 /// # Errors
-/// The first line that is not an event of `docs/interfaces.md`, or an error of the file.
+/// The first line that is not an event of `docs/interfaces.md`; a log above the default limits; an error of the file.
 pub fn read_jsonl(input: impl BufRead) -> Result<Vec<(usize, Event)>, ReadError> {
+    read_jsonl_within(input, LogLimits::default())
+}
+
+/// Reads a log with other limits.
+///
+/// # Errors
+/// As [`read_jsonl`].
+pub fn read_jsonl_within(input: impl BufRead, limits: LogLimits) -> Result<Vec<(usize, Event)>, ReadError> {
     #[derive(Deserialize)]
     struct Probe {
         e: String,
     }
     let mut events = Vec::new();
-    for (line, text) in (1..).zip(input.split(b'\n')) {
-        let text = text?;
+    let mut input = Counted::new(input, limits);
+    let mut line = 0;
+    while let Some(text) = input.line()? {
+        line += 1;
         if text.trim_ascii().is_empty() {
             continue;
         }
@@ -56,9 +76,15 @@ pub fn read_jsonl(input: impl BufRead) -> Result<Vec<(usize, Event)>, ReadError>
         if text.trim_ascii_start().first() != Some(&b'{') {
             return Err(ReadError::Line { line, message: NOT_AN_EVENT.to_owned() });
         }
+        if text.len() as u64 > MOST_LINE_BYTES {
+            let message =
+                format!("it has more than {MOST_LINE_BYTES} bytes; cut the request into smaller ones");
+            return Err(ReadError::Line { line, message });
+        }
         let probe: Probe = serde_json::from_slice(&text).map_err(bad)?;
         if !SKIPPED.contains(&probe.e.as_str()) {
             events.push((line, serde_json::from_slice(&text).map_err(bad)?));
+            limits.check_events(events.len())?;
         }
     }
     Ok(events)

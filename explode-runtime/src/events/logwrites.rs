@@ -10,6 +10,7 @@ use bytes::Bytes;
 use explode_ramdisk::{Event, Flags, Payload, SECTOR_BYTES};
 
 use super::jsonl::ReadError;
+use super::limits::{Counted, LogLimits};
 
 /// The first eight bytes of such a log, little endian.
 pub const LOG_WRITES_MAGIC: u64 = 0x006a_7366_7773_6872;
@@ -28,8 +29,17 @@ const MOST_BYTES: u64 = 1 << 32;
 /// Reads a dm-log-writes log as events of device 0, each with the number of its entry (from 1).
 ///
 /// # Errors
-/// What is wrong, with the byte offset.
-pub fn read_logwrites(mut input: impl Read) -> Result<Vec<(usize, Event)>, ReadError> {
+/// What is wrong, with the byte offset; a log above the default limits.
+pub fn read_logwrites(input: impl Read) -> Result<Vec<(usize, Event)>, ReadError> {
+    read_logwrites_within(input, LogLimits::default())
+}
+
+/// Reads such a log with other limits.
+///
+/// # Errors
+/// As [`read_logwrites`].
+pub fn read_logwrites_within(input: impl Read, limits: LogLimits) -> Result<Vec<(usize, Event)>, ReadError> {
+    let mut input = Counted::new(input, limits);
     let bad = |offset: u64, message: String| ReadError::Byte { offset, message };
     let mut sector = vec![0; SECTOR_BYTES];
     fill(&mut input, &mut sector, 0)?;
@@ -60,6 +70,7 @@ pub fn read_logwrites(mut input: impl Read) -> Result<Vec<(usize, Event)>, ReadE
         let Some((_, len)) = end.zip(count.checked_mul(scale).filter(|len| *len <= MOST_BYTES)) else {
             return Err(bad(offset, format!("entry {entry} reaches from sector {at} over {count} sectors")));
         };
+        limits.check_events(events.len())?;
         let number = entry as usize;
         offset += scale;
         if flags & MARK != 0 {
@@ -71,10 +82,9 @@ pub fn read_logwrites(mut input: impl Read) -> Result<Vec<(usize, Event)>, ReadE
         let payload = if flags & DISCARD != 0 {
             Payload::Discard(len)
         } else {
-            let mut data = Vec::new();
-            if input.by_ref().take(len).read_to_end(&mut data)? as u64 != len {
+            let Some(data) = input.data(len)? else {
                 return Err(bad(offset, format!("the log ends inside the {len} bytes of entry {entry}")));
-            }
+            };
             offset += len;
             Payload::Data(Bytes::from(data))
         };
@@ -115,11 +125,9 @@ fn word(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
-fn fill(input: &mut impl Read, buf: &mut [u8], offset: u64) -> Result<(), ReadError> {
-    input.read_exact(buf).map_err(|error| match error.kind() {
-        std::io::ErrorKind::UnexpectedEof => {
-            ReadError::Byte { offset, message: "the log ends here, too early".to_owned() }
-        }
-        _ => ReadError::Io(error),
-    })
+fn fill(input: &mut Counted<impl Read>, buf: &mut [u8], offset: u64) -> Result<(), ReadError> {
+    match input.fill(buf)? {
+        true => Ok(()),
+        false => Err(ReadError::Byte { offset, message: "the log ends here, too early".to_owned() }),
+    }
 }

@@ -1,11 +1,13 @@
 //! The event log: the same events from every backend, and the files it is read from and written to.
 
 mod jsonl;
+mod limits;
 mod logwrites;
 
 pub use explode_ramdisk::{Event, Flags, Payload};
-pub use jsonl::{ReadError, read_jsonl, write_jsonl};
-pub use logwrites::{LOG_WRITES_MAGIC, read_logwrites, write_logwrites};
+pub use jsonl::{ReadError, read_jsonl, read_jsonl_within, write_jsonl};
+pub use limits::LogLimits;
+pub use logwrites::{LOG_WRITES_MAGIC, read_logwrites, read_logwrites_within, write_logwrites};
 
 use xxhash_rust::xxh3::Xxh3;
 

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::layout::{WORD, detail_line, status_line};
 use super::message::{Finding, Message, RunInfo, Summary};
+use super::paste::Paste;
 use super::progress::{Sparse, plural, progress_text};
 use crate::recover::Layer;
 use crate::run::Settings;
@@ -13,8 +14,8 @@ use crate::run::Settings;
 pub struct Human<W> {
     out: W,
     colour: bool,
-    /// How the user calls this program, so that a printed command can be pasted.
-    program: String,
+    /// The commands that are printed.
+    paste: Paste,
     /// The command that shows the first finding again.
     first_replay: Option<String>,
     /// Findings told so far: when one is told again, only its count has grown.
@@ -34,8 +35,8 @@ enum Colour {
 impl<W: Write> Human<W> {
     /// Writes to `out`, in colour if wanted. `program` is how the user calls this program.
     pub fn new(out: W, colour: bool, program: &str) -> Human<W> {
-        let program = quoted(program);
-        Human { out, colour, program, first_replay: None, told: Vec::new(), sparse: Sparse::default() }
+        let paste = Paste::new(program);
+        Human { out, colour, paste, first_replay: None, told: Vec::new(), sparse: Sparse::default() }
     }
 
     /// Writes one message; of progress only what a reader of a file can do with.
@@ -73,6 +74,7 @@ impl<W: Write> Human<W> {
             deadline_ms,
             skip: _,
         } = &run.options;
+        self.paste = self.paste.for_plan(run.mode, &run.stack, &run.checker_options);
         let version = &run.versions["explode"];
         let lower = |word: &dyn std::fmt::Debug| format!("{word:?}").to_lowercase();
         let mode = lower(&run.mode);
@@ -128,7 +130,7 @@ impl<W: Write> Human<W> {
         if let Some(why) = &finding.not_replayed {
             self.detail("differs", why)?;
         }
-        let replay = format!("{} replay {}", self.program, quoted(&finding.trace));
+        let replay = self.paste.command("replay", &finding.trace);
         if finding.replayed && !finding.by_design {
             self.first_replay.get_or_insert_with(|| replay.clone());
         }

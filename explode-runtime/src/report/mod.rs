@@ -3,9 +3,11 @@
 mod human;
 mod layout;
 mod message;
+mod paste;
 mod progress;
 
 pub use human::{Human, quoted};
 pub use layout::{detail_line, status_line};
 pub use message::{Count, Finding, Message, Progress, RunInfo, Summary};
+pub use paste::{Paste, absolute};
 pub use progress::{progress_text, rate, share};

@@ -3,7 +3,7 @@
 //! Whatever is kept is written durably, and is a plain file in a folder of the user's: see [`crate::base`].
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Read as _, Write};
+use std::io::{self, BufRead as _, BufReader, Seek as _, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::RunError;
@@ -103,6 +103,25 @@ fn check_own_files(folder: &Path) -> Result<(), RunError> {
     Ok(())
 }
 
+/// How many bytes of a file are whole lines. It is read in parts: a long run says much.
+fn whole_lines(mut file: &File) -> io::Result<u64> {
+    file.rewind()?;
+    let mut file = BufReader::with_capacity(1 << 16, file);
+    let (mut read, mut whole) = (0, 0);
+    loop {
+        let part = file.fill_buf()?;
+        if part.is_empty() {
+            return Ok(whole);
+        }
+        if let Some(end) = part.iter().rposition(|byte| *byte == b'\n') {
+            whole = read + end as u64 + 1;
+        }
+        let length = part.len();
+        read += length as u64;
+        file.consume(length);
+    }
+}
+
 /// Takes the lock of a run, which ends with the last handle of the file. A file system that has no locks gives none.
 fn lock(messages: &File, folder: &Path) -> Result<(), RunError> {
     match messages.try_lock() {
@@ -145,10 +164,8 @@ impl RunFolder {
             .into_iter()
             .try_for_each(|folder| remove_temporary(folder))
             .map_err(failed)?;
-        let mut text = Vec::new();
-        (&messages).read_to_end(&mut text).map_err(failed)?;
-        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        messages.set_len(whole as u64).map_err(failed)?;
+        let whole = whole_lines(&messages).map_err(failed)?;
+        messages.set_len(whole).map_err(failed)?;
         Ok(RunFolder { path, messages, resumed: true })
     }
 

@@ -36,7 +36,7 @@ pub use grid::{Question, System};
 pub use journal::{History, JournalError};
 pub use option_value::OptionValue;
 pub use options::{OptionDef, Options, UsageError, with_defaults};
-pub use plan::{Bounds, Mode, Plan, Settings, check_budget, check_deadline};
+pub use plan::{Bounds, MOST_CRASH_DEPTH, Mode, Plan, Settings, check_budget, check_deadline, check_samples};
 pub use registry::{Absent, CheckerDef, ComponentDef, Registry, Target};
 pub use scouts::{Scouts, WithCrew};
 pub(crate) use seen::ByKey;

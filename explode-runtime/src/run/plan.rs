@@ -99,7 +99,26 @@ pub struct Settings {
     pub skip: bool,
 }
 
-/// Half a minute.
+/// The deepest that crashes during recovery go: the checks of one run inside that of the other, on the stack of the worker.
+pub const MOST_CRASH_DEPTH: u32 = 64;
+/// The largest limit below which all disks of an emission are checked: their keys stay in memory.
+const MOST_LIMIT: u64 = 10_000_000;
+/// The largest sample of an emission: its numbers stay in memory.
+const MOST_SAMPLES: u64 = 1_000_000;
+
+/// Do the disks of an emission, or the sample of them, fit into memory?
+///
+/// # Errors
+/// They do not.
+pub fn check_samples(limit: u64, samples: u64) -> Result<(), UsageError> {
+    let check = |option: &str, value: u64, most: u64| {
+        let text = format!("--{option} {value}: use at most {most}, what is checked is kept in memory");
+        if value > most { Err(UsageError(text)) } else { Ok(()) }
+    };
+    check("limit", limit, MOST_LIMIT)?;
+    check("samples", samples, MOST_SAMPLES)
+}
+
 /// Is there time for a step?
 ///
 /// # Errors
@@ -124,6 +143,7 @@ pub fn check_budget(budget_ms: u64) -> Result<(), UsageError> {
     Err(UsageError(text.to_owned()))
 }
 
+/// Half a minute.
 fn deadline_ms() -> u64 {
     30_000
 }
@@ -294,12 +314,23 @@ impl Plan {
 
     /// Is its checker made of shell commands? Then they are the checker's options.
     pub fn has_command_checker(&self) -> bool {
-        ["mutate", "check"].iter().all(|key| self.checker_options.contains(key))
+        shell::is_of_commands(&self.checker_options)
     }
 
     fn check_settings(&self) -> Result<(), UsageError> {
         let Settings {
-            rules, samples, depth, strategy, prefix, states, budget_ms, chop, deadline_ms, ..
+            rules,
+            limit,
+            samples,
+            crash_depth,
+            depth,
+            strategy,
+            prefix,
+            states,
+            budget_ms,
+            chop,
+            deadline_ms,
+            ..
         } = &self.settings;
         if self.settings.soft && self.settings.crash_depth > 0 {
             let text =
@@ -314,6 +345,14 @@ impl Plan {
         }
         if *samples < 2 {
             return Err(UsageError("a sample has at least 2 disks, the empty and the full one".to_owned()));
+        }
+        check_samples(*limit, *samples)?;
+        if *crash_depth > MOST_CRASH_DEPTH {
+            let text = format!(
+                "a crash depth of {crash_depth}; use at most {MOST_CRASH_DEPTH}: each check of a crash during recovery runs inside another, \
+                 on the worker's stack"
+            );
+            return Err(UsageError(text));
         }
         if *depth == 0 {
             return Err(UsageError("a depth of 0 explores nothing; use at least 1".to_owned()));

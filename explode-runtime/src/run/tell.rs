@@ -10,7 +10,7 @@ use super::folder::{Claim, RunFolder};
 use super::plan::Plan;
 use super::worker::Started;
 use crate::base::{Output, Writing};
-use crate::report::{Message, RunInfo};
+use crate::report::{Finding, Message, RunInfo};
 use crate::trace::Trace;
 
 /// Hears of a run, and keeps what it finds: in this process ([`Local`]), or on the other side of a wire.
@@ -116,6 +116,14 @@ impl Audience for Local<'_> {
 
     /// The sink first: what cannot be written has at least been said.
     fn tell(&mut self, message: &Message) -> Result<(), RunError> {
+        // A resumed run may have another name for its folder than the process that found this.
+        let message = match message {
+            Message::Finding(finding) => {
+                let trace = self.folder().trace_path(&finding.id).display().to_string();
+                &Message::Finding(Finding { trace, ..finding.clone() })
+            }
+            message => message,
+        };
         (self.sink)(message);
         self.folder().append(message)
     }

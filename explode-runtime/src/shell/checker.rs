@@ -41,6 +41,11 @@ struct CommandChecker {
     signature: Option<Vec<u8>>,
 }
 
+/// Are these the options of a checker made of commands?
+pub fn is_of_commands(options: &Options) -> bool {
+    ["mutate", "check"].iter().all(|key| options.contains(key))
+}
+
 fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     let definition: Definition = options.parse("a checker made of commands")?;
     definition.check()?;

@@ -14,7 +14,7 @@ mod private;
 mod programs;
 mod steps;
 
-pub use checker::DEF as CHECKER;
+pub use checker::{DEF as CHECKER, is_of_commands};
 pub use command::hold_clock;
 pub use component::{COMMANDS, DEF as COMPONENT};
 pub use folder::DEF as FOLDER;

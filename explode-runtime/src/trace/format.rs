@@ -1,10 +1,12 @@
 //! The trace file (`docs/trace-format.md`): self-contained JSON, format 1.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::origin::Origin;
+use crate::base::{MOST_TRACE_BYTES, read_at_most};
 use crate::check::Verdict;
 use crate::choose::Choice;
 use crate::crash::{Epoch, Kept, names};
@@ -140,6 +142,14 @@ impl Trace {
         }
     }
 
+    /// Reads a trace from a file.
+    ///
+    /// # Errors
+    /// Those of the file, which may be too long; those of [`from_json`](Trace::from_json).
+    pub fn read(path: &Path) -> Result<Trace, TraceError> {
+        Trace::from_json(&read_at_most(path, MOST_TRACE_BYTES)?)
+    }
+
     /// Reads a trace.
     ///
     /// # Errors
@@ -184,6 +194,9 @@ impl Trace {
             Some("an epoch and a crash disk belong together".to_owned())
         } else if crash_disk.is_none() && !self.recovery.is_empty() {
             Some("without a crash there is no crash during recovery".to_owned())
+        } else if self.recovery.len() > self.options.crash_depth as usize {
+            let (crashes, depth) = (self.recovery.len(), self.options.crash_depth);
+            Some(format!("it has {crashes} crashes during recovery, and the crash depth is {depth}"))
         } else if !is_hash(log) {
             Some(format!("the hash of the log is '{log}', and not 32 hexadecimal digits"))
         } else if let Some(disk) = crash_disk.iter().chain(&self.recovery).find(|disk| !is_hash(&disk.id)) {

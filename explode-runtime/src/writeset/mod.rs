@@ -16,7 +16,8 @@ use explode_ramdisk::{Event, Flags, Image, Payload, ReadFault, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
 
 use pending::Pending;
-use piece::{Piece, cut};
+pub use piece::Written;
+use piece::{Piece, cut, pieces_of};
 pub use world::{Slot, Version, World};
 
 /// When is a completed write durable?
@@ -80,10 +81,37 @@ pub enum LogError {
     /// Worlds double with each.
     #[error("more than {MOST_UNSTARTED} writes with PREFLUSH are in flight at once")]
     TooManyWorlds,
+    /// The pieces would need too much memory and time.
+    #[error("{pieces} pieces would be pending; at most {most} are supported")]
+    #[expect(missing_docs, reason = "the message says what the numbers are")]
+    TooManyPieces { pieces: u64, most: u64 },
+    /// The pieces of all worlds together would.
+    #[error(
+        "{pieces} pieces would be pending in each of {worlds} worlds, which writes with PREFLUSH in flight make; at most \
+         {MOST_IN_WORLDS} in all are supported"
+    )]
+    #[expect(missing_docs, reason = "the message says what the numbers are")]
+    TooManyInWorlds { pieces: u64, worlds: u64 },
+    /// What the requests in flight write and flush would.
+    #[error("the requests in flight would write or flush {0} pieces; at most {MOST_IN_FLIGHT} are supported")]
+    TooManyInFlight(u64),
+}
+
+impl LogError {
+    /// Is the log sound, and only more than is supported?
+    pub fn is_limit(&self) -> bool {
+        !matches!(self, LogError::UnknownId(_) | LogError::IdInFlight(_))
+    }
 }
 
 /// Most writes with PREFLUSH in flight at once: they make 2^k worlds.
 const MOST_UNSTARTED: usize = 16;
+/// Most pending pieces: in blocks of 4096 bytes, 4 GiB that were written and not flushed.
+const MOST_PIECES: u64 = 1 << 20;
+/// Most pending pieces, counted in each world.
+const MOST_IN_WORLDS: u64 = 1 << 21;
+/// Most pieces that the requests in flight write or flush, counted for each request.
+const MOST_IN_FLIGHT: u64 = 1 << 24;
 
 /// The state of all devices; see the module's documentation.
 #[derive(Clone, Debug)]
@@ -94,6 +122,9 @@ pub struct WriteSet {
     requests: BTreeMap<u64, Request>,
     next_serial: u64,
     instant: u64,
+    most_pieces: u64,
+    /// What the requests write and flush: the sum over them.
+    in_flight: u64,
 }
 
 /// A request on its way.
@@ -120,12 +151,21 @@ impl WriteSet {
             requests: BTreeMap::new(),
             next_serial: 0,
             instant: 0,
+            most_pieces: MOST_PIECES,
+            in_flight: 0,
         }
+    }
+
+    /// Takes no event that would leave more pieces pending than this, or than are supported anyway.
+    #[must_use = "this returns the write set with the limit"]
+    pub fn at_most(self, pieces: u64) -> WriteSet {
+        WriteSet { most_pieces: pieces.min(MOST_PIECES), ..self }
     }
 
     /// This instant, with `image` durable and nothing pending.
     pub(crate) fn settled(&self, image: Image) -> WriteSet {
-        WriteSet { instant: self.instant, ..WriteSet::new(image, self.rules) }
+        let most_pieces = self.most_pieces;
+        WriteSet { instant: self.instant, most_pieces, ..WriteSet::new(image, self.rules) }
     }
 
     /// The number of events applied so far, marks left out: the name of this instant.
@@ -168,9 +208,7 @@ impl WriteSet {
         for (dev, pending) in &self.devices {
             let is_there = |piece: &&Rc<Piece>| piece.acknowledged || !piece.carriers.is_empty();
             for piece in pending.pieces.values().filter(is_there) {
-                for range in piece.sectors.iter() {
-                    image.disk_mut(*dev).write(range.start, piece.bytes(range));
-                }
+                piece.write_to(image.disk_mut(*dev));
             }
         }
         image
@@ -200,6 +238,48 @@ impl WriteSet {
             {
                 Err(LogError::TooManyWorlds)
             }
+            Event::Submit { dev, sector, payload, flags, .. } => {
+                self.may_hold(*dev, *sector, payload)?;
+                self.may_carry(*dev, pieces_of(*sector, payload.len(), &self.rules), *flags)
+            }
+            Event::Dirty { dev, sector, data } => self.may_hold(*dev, *sector, &Payload::Data(data.clone())),
+            Event::Flush { dev, .. } => self.may_carry(*dev, 0, Flags::PREFLUSH),
+            _ => Ok(()),
+        }
+    }
+
+    /// Are there not too many pieces with those of this payload?
+    fn may_hold(&self, dev: u32, sector: u64, payload: &Payload) -> Result<(), LogError> {
+        let there: u64 = self.devices.values().map(|pending| pending.pieces.len() as u64).sum();
+        let cut_in = pieces_of(sector, payload.len(), &self.rules);
+        let mut pieces = there + cut_in;
+        if pieces > self.most_pieces && cut_in <= self.most_pieces {
+            // Only now it is worth the time to look which of them are pending already.
+            let pending = self.devices.get(&dev);
+            let found = |new: &Piece| pending.is_some_and(|pending| pending.find(new).is_some());
+            pieces -= cut(sector, payload, &self.rules).filter(found).count() as u64;
+        }
+        if pieces > self.most_pieces {
+            return Err(LogError::TooManyPieces { pieces, most: self.most_pieces });
+        }
+        let unstarted = self.requests.values().filter(|request| !request.started).count();
+        let worlds = 1 << unstarted;
+        if pieces * worlds > MOST_IN_WORLDS {
+            return Err(LogError::TooManyInWorlds { pieces, worlds });
+        }
+        Ok(())
+    }
+
+    /// Is not too much in flight with a request for so many pieces?
+    fn may_carry(&self, dev: u32, pieces: u64, flags: Flags) -> Result<(), LogError> {
+        let pending = self.devices.get(&dev).filter(|_| flags.preflush);
+        let most = self.in_flight + pieces + pending.map_or(0, |pending| pending.pieces.len() as u64);
+        if most <= MOST_IN_FLIGHT {
+            return Ok(());
+        }
+        let flushes = pending.map_or(0, |pending| pending.acknowledged().len() as u64);
+        match self.in_flight + pieces + flushes {
+            in_flight if in_flight > MOST_IN_FLIGHT => Err(LogError::TooManyInFlight(in_flight)),
             _ => Ok(()),
         }
     }
@@ -226,6 +306,10 @@ impl WriteSet {
             Event::Submit { dev, sector, payload, flags, .. } if flags.preflush => {
                 // A piece that was visible as dirty waits behind the flush.
                 let Some(pending) = self.devices.get(dev) else { return false };
+                if pieces_of(*sector, payload.len(), &self.rules) > self.most_pieces {
+                    // The event will be refused.
+                    return false;
+                }
                 let mut found = cut(*sector, payload, &self.rules).filter_map(|new| pending.find(&new));
                 found.any(|serial| dirty_visible(pending, &serial))
             }
@@ -292,6 +376,7 @@ impl WriteSet {
     fn start(&mut self, id: u64, dev: u32, pieces: Vec<u64>, flags: Flags) {
         let flushes = if flags.preflush { self.device(dev).acknowledged() } else { Vec::new() };
         let started = !flags.preflush || pieces.is_empty();
+        self.in_flight += (pieces.len() + flushes.len()) as u64;
         let request = Request { dev, submitted: self.instant, pieces, fua: flags.fua, flushes, started };
         self.requests.insert(id, request);
     }
@@ -304,6 +389,7 @@ impl WriteSet {
         let undone = error && self.still(request.dev, &request.flushes);
         self.show(request.dev, &request.pieces, if undone { self.instant } else { request.submitted });
         self.requests.remove(&id);
+        self.in_flight -= (request.pieces.len() + request.flushes.len()) as u64;
         if !error {
             self.make_durable(request.dev, &request.flushes);
         }
@@ -334,9 +420,8 @@ impl WriteSet {
         let pending = self.devices.entry(dev).or_default();
         for serial in serials {
             if let Some(piece) = pending.remove(*serial) {
-                let disk = self.durable.disk_mut(dev);
+                piece.write_to(self.durable.disk_mut(dev));
                 for range in piece.sectors.iter() {
-                    disk.write(range.start, piece.bytes(range));
                     pending.take_from_older(*serial, range);
                 }
             }

@@ -14,28 +14,27 @@ pub(super) struct Pending {
     pub pieces: BTreeMap<u64, Rc<Piece>>,
     /// Sectors whose only-dirty pieces are hidden.
     pub locked: RangeSet<u64>,
-    /// Which pieces touch a chunk of the device; may name pieces that have lost their sectors there.
-    index: BTreeMap<u64, BTreeSet<u64>>,
+    /// Which pieces touch a chunk of the device; may name pieces that have lost their sectors there. A piece stands in few chunks,
+    /// those of its own [`level`].
+    index: BTreeMap<u32, BTreeMap<u64, BTreeSet<u64>>>,
 }
 
-/// Sectors of a chunk of the index.
-const CHUNK: u64 = 8;
+/// The chunks of level n have 2^n sectors; those of the lowest level have eight.
+const LOWEST: u32 = 3;
 
 impl Pending {
     /// The newest piece that shares a sector with `new`, if it is the same.
     pub fn find(&self, new: &Piece) -> Option<u64> {
         let span = new.span();
-        let newest = chunks(&span).filter_map(|chunk| {
-            let touching = self.index.get(&chunk)?.iter().rev();
-            touching.copied().find(|serial| self.pieces[serial].overlaps(&span))
+        let newest = self.chunks(&span).filter_map(|touching| {
+            touching.iter().rev().copied().find(|serial| self.pieces[serial].overlaps(&span))
         });
         newest.max().filter(|serial| self.pieces[serial].same_as(new))
     }
 
     /// The pieces that have a sector of the range, oldest first.
     pub fn overlapping(&self, range: &Range<u64>) -> Vec<u64> {
-        let touching: BTreeSet<u64> =
-            chunks(range).filter_map(|chunk| self.index.get(&chunk)).flatten().copied().collect();
+        let touching: BTreeSet<u64> = self.chunks(range).flatten().copied().collect();
         touching.into_iter().filter(|serial| self.pieces[serial].overlaps(range)).collect()
     }
 
@@ -62,9 +61,7 @@ impl Pending {
     }
 
     pub fn insert(&mut self, serial: u64, piece: Piece) {
-        for chunk in chunks(&piece.span()) {
-            self.index.entry(chunk).or_default().insert(serial);
-        }
+        self.note(serial, &piece.span());
         self.pieces.insert(serial, Rc::new(piece));
     }
 
@@ -85,9 +82,7 @@ impl Pending {
             self.unindex(serial, &before);
         } else {
             self.unindex(serial, &before);
-            for chunk in chunks(&after) {
-                self.index.entry(chunk).or_default().insert(serial);
-            }
+            self.note(serial, &after);
         }
     }
 
@@ -106,19 +101,47 @@ impl Pending {
         }
     }
 
+    /// The chunks of the index that a range touches; costs what is there, not the length of the range.
+    fn chunks(&self, range: &Range<u64>) -> impl Iterator<Item = &BTreeSet<u64>> {
+        let range = range.clone();
+        self.index
+            .iter()
+            .flat_map(move |(level, chunks)| chunks.range(numbers(&range, *level)))
+            .map(|(_, touching)| touching)
+    }
+
+    fn note(&mut self, serial: u64, span: &Range<u64>) {
+        let level = level(span);
+        let chunks = self.index.entry(level).or_default();
+        for chunk in numbers(span, level) {
+            chunks.entry(chunk).or_default().insert(serial);
+        }
+    }
+
     fn unindex(&mut self, serial: u64, span: &Range<u64>) {
-        for chunk in chunks(span) {
-            if let Some(touching) = self.index.get_mut(&chunk) {
+        let level = level(span);
+        let Some(chunks) = self.index.get_mut(&level) else { return };
+        for chunk in numbers(span, level) {
+            if let Some(touching) = chunks.get_mut(&chunk) {
                 touching.remove(&serial);
                 if touching.is_empty() {
-                    self.index.remove(&chunk);
+                    chunks.remove(&chunk);
                 }
             }
+        }
+        if chunks.is_empty() {
+            self.index.remove(&level);
         }
     }
 }
 
-/// The chunks that a range of sectors touches.
-fn chunks(range: &Range<u64>) -> Range<u64> {
-    if range.is_empty() { 0..0 } else { range.start / CHUNK..(range.end - 1) / CHUNK + 1 }
+/// The level whose chunks are as long as a range, or up to twice as long, so that the range touches two of them at most.
+fn level(span: &Range<u64>) -> u32 {
+    let sectors = (span.end - span.start).max(1);
+    sectors.next_power_of_two().trailing_zeros().max(LOWEST)
+}
+
+/// The chunks of a level that a range of sectors touches.
+fn numbers(range: &Range<u64>, level: u32) -> Range<u64> {
+    if range.is_empty() { 0..0 } else { range.start >> level..((range.end - 1) >> level) + 1 }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use explode_ramdisk::{
-    BLOCK_BYTES, Block, Identity, Payload, SECTOR_BYTES, SECTORS_PER_BLOCK, sector_identity,
+    BLOCK_BYTES, Block, Disk, Identity, Payload, SECTOR_BYTES, SECTORS_PER_BLOCK, sector_identity,
 };
 use rangemap::RangeSet;
 
@@ -17,9 +17,9 @@ use super::{Atom, Rules};
 pub(super) struct Piece {
     /// The sectors that it still has: its range.
     pub sectors: RangeSet<u64>,
-    /// The first sector that it ever had; `data` begins there.
-    first: u64,
-    data: Bytes,
+    /// The sectors that it had at first.
+    made_with: Range<u64>,
+    contents: Contents,
     /// Each sector's share of an identity, computed when first asked for.
     identities: OnceCell<Box<[Identity]>>,
     /// The bytes as a block of a disk, if they are just one; made when first asked for.
@@ -40,13 +40,29 @@ pub(super) struct Piece {
     pub submitted: Option<u64>,
 }
 
+/// What a piece writes. Zeroes take no memory, however many sectors they fill.
+#[derive(Clone, Debug)]
+enum Contents {
+    /// The bytes of all sectors that the piece was made with.
+    Data(Bytes),
+    Zeroes,
+}
+
+/// The bytes of some sectors of a piece.
+#[derive(Clone, Copy, Debug)]
+pub enum Written<'a> {
+    /// These.
+    Data(&'a [u8]),
+    /// Zeroes.
+    Zeroes,
+}
+
 impl Piece {
-    fn new(first: u64, data: Bytes) -> Piece {
-        let sectors = first..first + (data.len() / SECTOR_BYTES) as u64;
+    fn new(made_with: Range<u64>, contents: Contents) -> Piece {
         Piece {
-            sectors: RangeSet::from([sectors]),
-            first,
-            data,
+            sectors: RangeSet::from([made_with.clone()]),
+            made_with,
+            contents,
             identities: OnceCell::new(),
             block: OnceCell::new(),
             only_dirty: true,
@@ -59,28 +75,49 @@ impl Piece {
         }
     }
 
-    /// The bytes of some of its sectors.
-    pub fn bytes(&self, sectors: &Range<u64>) -> &[u8] {
-        let at = |sector: u64| (sector - self.first) as usize * SECTOR_BYTES;
-        &self.data[at(sectors.start)..at(sectors.end)]
+    /// What it writes to some of its sectors.
+    pub fn written(&self, sectors: &Range<u64>) -> Written<'_> {
+        let at = |sector: u64| (sector - self.made_with.start) as usize * SECTOR_BYTES;
+        match &self.contents {
+            Contents::Data(data) => Written::Data(&data[at(sectors.start)..at(sectors.end)]),
+            Contents::Zeroes => Written::Zeroes,
+        }
+    }
+
+    /// Writes the sectors that it still has to a disk.
+    pub fn write_to(&self, disk: &mut Disk) {
+        for range in self.sectors.iter() {
+            match self.written(range) {
+                Written::Data(data) => disk.write(range.start, data),
+                Written::Zeroes => disk.write_zeroes(range.clone()),
+            }
+        }
+    }
+
+    /// Does it write zeroes?
+    pub fn is_zeroes(&self) -> bool {
+        matches!(self.contents, Contents::Zeroes)
     }
 
     /// The number and the bytes of the block that it is, if it still has all of one and no more.
     pub fn block(&self) -> Option<(u64, &Block)> {
-        let block =
-            self.block.get_or_init(|| Some(Arc::new(<[u8; BLOCK_BYTES]>::try_from(&self.data[..]).ok()?)));
-        let whole = |range: &Range<u64>| *range == self.made_with();
-        let aligned = self.first.is_multiple_of(SECTORS_PER_BLOCK) && self.sectors.first().is_some_and(whole);
-        Some((self.first / SECTORS_PER_BLOCK, block.as_ref().filter(|_| aligned)?))
+        let Contents::Data(data) = &self.contents else { return None };
+        let block = self.block.get_or_init(|| Some(Arc::new(<[u8; BLOCK_BYTES]>::try_from(&data[..]).ok()?)));
+        let whole = |range: &Range<u64>| *range == self.made_with;
+        let first = self.made_with.start;
+        let aligned = first.is_multiple_of(SECTORS_PER_BLOCK) && self.sectors.first().is_some_and(whole);
+        Some((first / SECTORS_PER_BLOCK, block.as_ref().filter(|_| aligned)?))
     }
 
     /// The share of one of its sectors in the identity of a disk.
     pub fn identity(&self, sector: u64) -> Identity {
+        let Contents::Data(data) = &self.contents else { return Identity::default() };
+        let first = self.made_with.start;
         let all = self.identities.get_or_init(|| {
-            let chunks = self.data.chunks_exact(SECTOR_BYTES);
-            (self.first..).zip(chunks).map(|(at, bytes)| sector_identity(at, bytes)).collect()
+            let chunks = data.chunks_exact(SECTOR_BYTES);
+            (first..).zip(chunks).map(|(at, bytes)| sector_identity(at, bytes)).collect()
         });
-        all[(sector - self.first) as usize]
+        all[(sector - first) as usize]
     }
 
     /// Does it have any of these sectors?
@@ -90,17 +127,23 @@ impl Piece {
 
     /// The same sectors with the same bytes?
     pub fn same_as(&self, other: &Piece) -> bool {
-        self.sectors == other.sectors && self.sectors.iter().all(|r| self.bytes(r) == other.bytes(r))
+        let all_zero = |data: &[u8]| data.iter().all(|byte| *byte == 0);
+        let same = |range: &Range<u64>| match (self.written(range), other.written(range)) {
+            (Written::Data(one), Written::Data(other)) => one == other,
+            (Written::Data(data), Written::Zeroes) | (Written::Zeroes, Written::Data(data)) => all_zero(data),
+            (Written::Zeroes, Written::Zeroes) => true,
+        };
+        self.sectors == other.sectors && self.sectors.iter().all(same)
     }
 
     /// The sectors that it had at first; never none.
     pub fn made_with(&self) -> Range<u64> {
-        self.first..self.first + (self.data.len() / SECTOR_BYTES) as u64
+        self.made_with.clone()
     }
 
     /// The smallest contiguous range around its sectors.
     pub fn span(&self) -> Range<u64> {
-        let first = self.sectors.first().map_or(self.first, |range| range.start);
+        let first = self.sectors.first().map_or(self.made_with.start, |range| range.start);
         first..self.sectors.last().map_or(first, |range| range.end)
     }
 }
@@ -108,20 +151,35 @@ impl Piece {
 /// Cuts the bytes of an event into new pieces, in order of sectors (fault-model.md, section 2).
 pub(super) fn cut(sector: u64, payload: &Payload, rules: &Rules) -> impl Iterator<Item = Piece> + use<> {
     let data = match payload {
-        Payload::Data(data) => data.clone(),
-        Payload::Zeroes(len) | Payload::Discard(len) => Bytes::from(vec![0; *len as usize]),
+        Payload::Data(data) => Some(data.clone()),
+        Payload::Zeroes(_) | Payload::Discard(_) => None,
     };
-    let unit = match rules.atom {
-        Atom::Block => u64::from(rules.block_bytes) / SECTOR_BYTES as u64,
-        Atom::Sector => 1,
-        Atom::Request => u64::MAX,
-    };
-    let end = sector + (data.len() / SECTOR_BYTES) as u64;
+    let unit = unit(rules);
+    let end = sector + payload.len() / SECTOR_BYTES as u64;
     let mut start = sector;
     std::iter::from_fn(move || {
         let first = start;
         start = (first / unit + 1).saturating_mul(unit).min(end);
         let at = |s: u64| (s - sector) as usize * SECTOR_BYTES;
-        (first < end).then(|| Piece::new(first, data.slice(at(first)..at(start))))
+        let contents = || match &data {
+            Some(data) => Contents::Data(data.slice(at(first)..at(start))),
+            None => Contents::Zeroes,
+        };
+        (first < end).then(|| Piece::new(first..start, contents()))
     })
+}
+
+/// How many pieces [`cut`] makes.
+pub(super) fn pieces_of(sector: u64, len: u64, rules: &Rules) -> u64 {
+    let (unit, sectors) = (unit(rules), len / SECTOR_BYTES as u64);
+    if sectors == 0 { 0 } else { (sector + sectors - 1) / unit - sector / unit + 1 }
+}
+
+/// The sectors between two places where pieces are cut.
+fn unit(rules: &Rules) -> u64 {
+    match rules.atom {
+        Atom::Block => u64::from(rules.block_bytes) / SECTOR_BYTES as u64,
+        Atom::Sector => 1,
+        Atom::Request => u64::MAX,
+    }
 }

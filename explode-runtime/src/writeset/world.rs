@@ -8,7 +8,7 @@ use std::rc::Rc;
 use explode_ramdisk::{Block, Identity, Image};
 use rangemap::RangeSet;
 
-use super::piece::Piece;
+use super::piece::{Piece, Written};
 use super::{Request, WriteSet};
 
 /// One world: a set of writes with PREFLUSH whose flush has ended, the others' has not.
@@ -48,9 +48,14 @@ pub struct Version {
 }
 
 impl Version {
-    /// The bytes of some of its sectors.
-    pub fn bytes(&self, sectors: &Range<u64>) -> &[u8] {
-        self.piece.bytes(sectors)
+    /// What it writes to some of its sectors.
+    pub fn written(&self, sectors: &Range<u64>) -> Written<'_> {
+        self.piece.written(sectors)
+    }
+
+    /// Does it write zeroes?
+    pub fn is_zeroes(&self) -> bool {
+        self.piece.is_zeroes()
     }
 
     /// The number and the bytes of the block that it is, if it is just one.

@@ -5,17 +5,23 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use explode_ramdisk::{Disk, Event, Image, SECTOR_BYTES};
-use explode_runtime::events::{LOG_WRITES_MAGIC, ReadError, read_jsonl, read_logwrites};
-use explode_runtime::run::Exit;
+use explode_ramdisk::{Event, Image, SECTOR_BYTES};
+use explode_runtime::events::{
+    LOG_WRITES_MAGIC, LogLimits, ReadError, read_jsonl_within, read_logwrites_within,
+};
+use explode_runtime::run::{Exit, check_samples};
 
-use super::Refusal;
+use super::{Refusal, base};
 use crate::cli::CrashDisksArgs;
 
 /// Most devices that a log may name.
 const MOST_DEVICES: u32 = 4096;
-/// Most bytes that a request may zero or discard: they stand in memory.
+/// Most bytes of a request.
 const MOST_BYTES: u64 = 1 << 32;
+/// Most bytes of the images of `--base`, zeroes left out.
+pub(super) const MOST_BASE: u64 = 1 << 32;
+/// The largest device: its last byte has the largest offset of a file, but for less than a sector.
+const MOST_SIZE: u64 = i64::MAX as u64 / SECTOR_BYTES as u64 * SECTOR_BYTES as u64;
 
 /// The input, checked.
 pub(super) struct Input {
@@ -37,7 +43,15 @@ impl Input {
     /// Reads it.
     pub fn read(args: &CrashDisksArgs) -> Result<Input, Refusal> {
         check_numbers(args)?;
-        let (unit, log) = read(&args.log).map_err(|error| in_file(&args.log, error))?;
+        let limits = LogLimits { bytes: args.log_bytes, events: args.log_events };
+        let (unit, log) = read(&args.log, limits).map_err(|error| {
+            let advice = match error {
+                ReadError::TooLong { .. } => "; cut it, or raise the limit with --log-bytes",
+                ReadError::TooManyEvents { .. } => "; cut it, or raise the limit with --log-events",
+                _ => "",
+            };
+            in_file(&args.log, format!("{error}{advice}"))
+        })?;
         let (numbers, events) = log.into_iter().unzip();
         let mut input = Input {
             log: args.log.clone(),
@@ -54,7 +68,7 @@ impl Input {
             let dev = dev.map_err(|wrong| input.refuse(index, wrong))?;
             input.devices = input.devices.max(dev.map_or(0, |dev| dev + 1));
         }
-        input.base = base(args)?;
+        input.base = read_base(args)?;
         let from = args.from.as_ref().map(|name| input.mark(name, 0, "--from")).transpose()?;
         let after = from.map_or(0, |from| from + 1);
         let to = args.to.as_ref().map(|name| input.mark(name, after, "--to")).transpose()?;
@@ -82,6 +96,11 @@ impl Input {
         in_file(&self.log, format!("{} {}: {wrong}", self.unit, self.numbers[index]))
     }
 
+    /// What is wrong with the log as a whole.
+    pub fn refuse_all(&self, wrong: impl Display) -> Refusal {
+        in_file(&self.log, wrong)
+    }
+
     /// The index of the first such mark from an index on.
     fn mark(&self, wanted: &str, after: usize, option: &str) -> Result<usize, Refusal> {
         let is_it = |event: &Event| matches!(event, Event::Mark { name } if name == wanted);
@@ -101,8 +120,12 @@ fn in_file(path: &Path, wrong: impl Display) -> Refusal {
 
 fn check_numbers(args: &CrashDisksArgs) -> Result<(), Refusal> {
     let (size, block) = (args.size, args.device.block);
-    if !size.is_multiple_of(SECTOR_BYTES as u64) {
+    if size == 0 || !size.is_multiple_of(SECTOR_BYTES as u64) {
         return Err(usage(format!("--size {size}: a device is whole sectors of {SECTOR_BYTES} bytes")));
+    }
+    if size > MOST_SIZE {
+        let text = format!("--size {size}: use {MOST_SIZE} or less, the largest offset that a file can have");
+        return Err(usage(text));
     }
     if block == 0 || !block.is_multiple_of(SECTOR_BYTES as u32) {
         return Err(usage(format!("--block {block}: a block is whole sectors of {SECTOR_BYTES} bytes")));
@@ -111,21 +134,25 @@ fn check_numbers(args: &CrashDisksArgs) -> Result<(), Refusal> {
         let text = "--samples: at least 2, the empty and the full disk are always among them";
         return Err(usage(text.to_owned()));
     }
-    Ok(())
+    check_samples(args.limit, args.samples).map_err(|error| usage(error.to_string()))
 }
 
 /// Events, each with the number of its line or entry.
 type Numbered = Vec<(usize, Event)>;
 
 /// The events, and whether their numbers are those of lines or of entries.
-fn read(path: &Path) -> Result<(&'static str, Numbered), ReadError> {
+fn read(path: &Path, limits: LogLimits) -> Result<(&'static str, Numbered), ReadError> {
     let mut file = File::open(path)?;
     let mut magic = Vec::new();
     file.by_ref().take(8).read_to_end(&mut magic)?;
     let is_log_writes = magic == LOG_WRITES_MAGIC.to_le_bytes();
     // Not a seek: the log may come through a pipe.
     let input = BufReader::new(magic.chain(file));
-    if is_log_writes { Ok(("entry", read_logwrites(input)?)) } else { Ok(("line", read_jsonl(input)?)) }
+    if is_log_writes {
+        Ok(("entry", read_logwrites_within(input, limits)?))
+    } else {
+        Ok(("line", read_jsonl_within(input, limits)?))
+    }
 }
 
 /// An event must lie within its device. Returns the device, if it names one.
@@ -154,19 +181,11 @@ fn check_range(event: &Event, size: u64) -> Result<Option<u32>, String> {
     Ok(Some(dev))
 }
 
-fn base(args: &CrashDisksArgs) -> Result<Image, Refusal> {
+fn read_base(args: &CrashDisksArgs) -> Result<Image, Refusal> {
+    let mut left = MOST_BASE;
     let disk = |(dev, path): (u32, &PathBuf)| {
-        let mut bytes = Vec::new();
-        // A byte more than wanted is enough to see that it is too long.
-        let most = args.size.saturating_add(1);
-        File::open(path)
-            .and_then(|file| file.take(most).read_to_end(&mut bytes))
-            .map_err(|error| in_file(path, error))?;
-        if bytes.len() as u64 != args.size {
-            let len = path.metadata().map_err(|error| in_file(path, error))?.len();
-            return Err(in_file(path, format!("{len} bytes, and the device has {} (--size)", args.size)));
-        }
-        Ok((dev, Disk::from_bytes(&bytes)))
+        let disk = base::read(path, args.size, &mut left).map_err(|wrong| in_file(path, wrong))?;
+        Ok((dev, disk))
     };
     (0..).zip(&args.base).map(disk).collect()
 }

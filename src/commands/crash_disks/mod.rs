@@ -1,9 +1,11 @@
 //! `explode crash-disks`: the fault model by itself, on a log from anywhere.
 
+mod base;
 mod input;
 mod output_files;
 
-use explode_runtime::crash::{self, Kept, Limits, LogDisk, SampleSeed};
+use explode_runtime::crash::{self, CrashDisk, Kept, Limits, LogDisk, LogDisksError, SampleSeed};
+use explode_runtime::events::EventError;
 use explode_runtime::report::Count;
 use explode_runtime::run::Exit;
 use serde::Serialize;
@@ -14,6 +16,11 @@ use input::Input;
 
 /// Why there are no disks: a message, and how to exit.
 type Refusal = (Exit, String);
+
+/// What to do about too many pieces.
+const SMALLER: &str = "; use --atom block, --atom request or a larger --block, or fewer --samples";
+/// What to do about too many disks.
+const FEWER: &str = "use a smaller --limit, fewer --samples, a larger --block, or --atom request";
 
 /// Lists the disks that a crash can leave.
 pub fn crash_disks(args: &CrashDisksArgs) -> Exit {
@@ -30,12 +37,23 @@ fn try_crash_disks(args: &CrashDisksArgs) -> Result<(), Refusal> {
     let limits = Limits { limit: args.limit, samples: args.samples, seed };
     let rules = super::rules(&args.device);
     let (before, interval, after) = (input.before(), input.interval(), input.after());
-    let found = crash::crash_disks(input.base.clone(), before, interval, after, rules, &limits)
-        .map_err(|wrong| input.refuse(wrong.index, wrong.error))?;
-    for disk in &found.disks {
-        output_files::write(args, disk, &input.base, input.devices)?;
-        tell(args.format, disk);
-    }
+    // An image is written when it is there: all of them together may be more than there is memory.
+    let mut written = Ok(());
+    let mut new = |disk: &CrashDisk<'_>| {
+        if args.write.is_some() && written.is_ok() {
+            written = output_files::write(args, disk.identity(), &disk.image(), &input.base, input.devices);
+        }
+    };
+    let found = crash::crash_disks(input.base.clone(), before, interval, after, rules, &limits, &mut new);
+    let found = found.map_err(|wrong| match wrong {
+        LogDisksError::Event(EventError { index, error }) => {
+            let advice = if error.is_limit() { SMALLER } else { "" };
+            input.refuse(index, format!("{error}{advice}"))
+        }
+        LogDisksError::TooMany { .. } => input.refuse_all(format!("{wrong}; {FEWER}")),
+    })?;
+    written?;
+    found.disks.iter().for_each(|disk| tell(args.format, disk));
     let distinct = found.disks.len() as u64;
     let (crash_disks, left_out) = (Count(found.crash_disks), Count(found.left_out));
     match args.format {

@@ -5,11 +5,12 @@ use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use bytes::Bytes;
-use explode_ramdisk::{BLOCK_BYTES, Disk, Image, SECTOR_BYTES};
+use explode_ramdisk::{BLOCK_BYTES, Disk, Identity, Image, SECTOR_BYTES};
 use explode_runtime::base::{durable_file, durable_write, make_folder};
-use explode_runtime::crash::LogDisk;
 use explode_runtime::events::write_logwrites;
 use explode_runtime::run::Exit;
+
+use nix::errno::Errno;
 
 use super::Refusal;
 use crate::cli::{CrashDisksArgs, WriteAs};
@@ -29,7 +30,8 @@ pub(super) fn check_folder(args: &CrashDisksArgs) -> Result<(), Refusal> {
 /// Writes a disk to the folder of `--write`, if there is one.
 pub(super) fn write(
     args: &CrashDisksArgs,
-    disk: &LogDisk,
+    identity: Identity,
+    image: &Image,
     base: &Image,
     devices: u32,
 ) -> Result<(), Refusal> {
@@ -41,14 +43,14 @@ pub(super) fn write(
     make_folder(folder).map_err(|error| failed(folder, error))?;
     for dev in 0..devices {
         let suffix = if args.write_as == WriteAs::Img { "img" } else { "log" };
-        let path = folder.join(format!("{}.{dev}.{suffix}", disk.identity));
+        let path = folder.join(format!("{}.{dev}.{suffix}", identity));
         let found = path.canonicalize().unwrap_or_default();
         if std::iter::once(&args.log).chain(&args.base).any(|input| outputs::is_file(input, &found)) {
             let text = format!("{}: this file is read; name another folder with --write", path.display());
             return Err((Exit::Usage, text));
         }
         let empty = Disk::new();
-        let contents = disk.image.disk(dev).unwrap_or(&empty);
+        let contents = image.disk(dev).unwrap_or(&empty);
         let written = match args.write_as {
             WriteAs::Img => durable_file(&path, |file| write_image(file, contents, args.size)),
             WriteAs::Logwrites => {
@@ -57,9 +59,23 @@ pub(super) fn write(
                 write_logwrites(&mut log, &changes).and_then(|()| durable_write(&path, &log))
             }
         };
-        written.map_err(|error| failed(&path, error))?;
+        written.map_err(|error| match error.raw_os_error() {
+            Some(code) if code == Errno::EFBIG as i32 && args.write_as == WriteAs::Img => {
+                too_large(args.size, &path)
+            }
+            _ => failed(&path, error),
+        })?;
     }
     Ok(())
+}
+
+/// The file system of the folder has no files of this size.
+fn too_large(size: u64, path: &Path) -> Refusal {
+    let path = path.display();
+    let text = format!(
+        "--size {size}: larger than a file can be in the folder of {path}; use a smaller one, or --write-as logwrites"
+    );
+    (Exit::Usage, text)
 }
 
 /// Writes an image with holes where it is zeroes.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use explode_ramdisk::{Image, Recording};
+use explode_ramdisk::{Event, Image, Recording};
 
 use super::Prober;
 use crate::check::Ask;
@@ -64,6 +64,18 @@ impl Prober<'_> {
         before: &[CrashDiskRecord],
         last: bool,
     ) -> Judged {
+        self.judge_seen(here, image, before, last, &mut |_, _| {})
+    }
+
+    /// The same; `see` gets the stack that has recovered, and what its recovery wrote.
+    fn judge_seen(
+        &self,
+        here: Here<'_>,
+        image: Image,
+        before: &[CrashDiskRecord],
+        last: bool,
+        see: &mut dyn FnMut(&Stack, &[Event]),
+    ) -> Judged {
         let Here { judge, ask, asked, epoch, told, .. } = here;
         let key = key(image.identity(), epoch, asked.args(epoch), asked.rest());
         let crashes = before.len().saturating_sub(1) as u32;
@@ -72,8 +84,8 @@ impl Prober<'_> {
             true
         };
         let recording = if last { Recording::Off } else { Recording::On };
-        let judged =
-            judge.judge_announced(image, ask.checker, told, asked.args(epoch), recording, &mut announce);
+        let args = asked.args(epoch);
+        let judged = judge.judge_seen(image, ask.checker, told, args, recording, &mut announce, see);
         self.talk.borrow_mut().before(Step::Between);
         judged
     }
@@ -169,14 +181,20 @@ impl Prober<'_> {
         let mut last = None;
         for (index, disk) in during.iter().enumerate() {
             let Some(before) = image else { return Ok(false) };
-            let judged = self.judge(here, before.clone(), &disks[..=index], false);
-            let of = NeighboursOf::Disk(&disk.blocks, &disk.id);
-            let Some(found) = judge.recovery_neighbours(&before, &judged.recovery, of)? else {
-                return Ok(false);
-            };
-            // Which files its devices are only the stack of that recovery knew.
-            let during = Epoch::InBetween;
-            moments.push(moment(&found, &disk.blocks, during, (0, &judged.recovery), &[], &|_, _| None));
+            // Whose the sectors are that a recovery writes only the stack knows that has recovered.
+            let mut found = None;
+            self.judge_seen(here, before.clone(), &disks[..=index], false, &mut |stack, events| {
+                let of = NeighboursOf::Disk(&disk.blocks, &disk.id);
+                found = Some(judge.recovery_neighbours(&before, events, of).map(|neighbours| {
+                    let neighbours = neighbours?;
+                    let (during, whose) = (Epoch::InBetween, |dev, sector| stack.whose(dev, sector));
+                    let moment = moment(&neighbours, &disk.blocks, during, (0, events), &[], &whose);
+                    Some((neighbours, moment))
+                }));
+            });
+            // A recovery that fails has left nothing to follow.
+            let Some((found, moment)) = found.transpose()?.flatten() else { return Ok(false) };
+            moments.push(moment);
             places.push(found.place);
             image = image_of(&found, &disk.blocks, None).map(|(image, _)| image);
             last = Some(found);

@@ -1,0 +1,68 @@
+//! Commands that a user pastes into a shell, in any folder.
+
+use std::path::{Path, PathBuf};
+
+use super::human::quoted;
+use crate::recover::StackSpec;
+use crate::run::{Mode, Options};
+use crate::shell::{COMPONENT, Program, is_of_commands, programs_of};
+
+/// A command of this program about a file or folder, for a shell in any folder.
+#[derive(Clone, Debug)]
+pub struct Paste {
+    program: String,
+    /// Where the command has to run, if the place matters.
+    folder: Option<PathBuf>,
+}
+
+impl Paste {
+    /// Commands of `program`, which the shell finds by this name in any folder.
+    pub fn new(program: &str) -> Paste {
+        Paste { program: quoted(program), folder: None }
+    }
+
+    /// Commands that first go to the working folder of this process, if the plan with these parts has shell commands
+    /// that depend on it: any on this machine, and for a guest those that name a program by a relative path.
+    #[must_use = "this returns the commands"]
+    pub fn for_plan(&self, mode: Mode, stack: &StackSpec, checker_options: &Options) -> Paste {
+        let layers = stack.0.iter().filter(|layer| layer.component == COMPONENT.name);
+        let checker = is_of_commands(checker_options).then_some(checker_options);
+        let mut commands = layers.map(|layer| &layer.options).chain(checker);
+        let is_relative = |program: Program| program.name.contains('/') && !program.name.starts_with('/');
+        let here = match mode {
+            Mode::Mem | Mode::Here => commands.next().is_some(),
+            Mode::Vm => commands.flat_map(programs_of).any(is_relative),
+        };
+        Paste { folder: here.then(|| std::env::current_dir().ok()).flatten(), ..self.clone() }
+    }
+
+    /// A command with these words, about a file or folder.
+    pub fn command(&self, words: &str, path: &str) -> String {
+        let command = format!("{} {words} {}", self.program, quoted(&absolute(path)));
+        match &self.folder {
+            Some(folder) => format!("cd {} && {command}", quoted(&folder.display().to_string())),
+            None => command,
+        }
+    }
+}
+
+/// The path from the root, with its symbolic links; as it is if there is no working folder any more.
+pub fn absolute(path: &str) -> String {
+    std::path::absolute(Path::new(path)).map_or_else(|_| path.to_owned(), |path| path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_absolute_and_quoted() {
+        let here = std::env::current_dir().unwrap().display().to_string();
+        let paste = Paste::new("/opt/it's here/explode");
+        assert_eq!(
+            paste.command("replay", "-n/a b.json"),
+            format!(r"'/opt/it'\''s here/explode' replay '{here}/-n/a b.json'")
+        );
+        assert_eq!(Paste::new("explode").command("show", "/a/./b.json"), "explode show /a/b.json");
+    }
+}
