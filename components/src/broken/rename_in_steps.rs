@@ -1,9 +1,12 @@
-//! Files whose rename takes steps: the new name goes, it is made again for the file, the old name goes. A step that fails leaves the
+//! Files that promise of rename what a file system with a journal does, and may break it.
+//!
+//! Rename may take steps: the new name goes, it is made again for the file, the old name goes. A step that fails leaves the
 //! steps before it done, so that a rename that has failed has had an effect.
 
 use std::rc::Rc;
 
 use explode_ramdisk::files::{Files, Kind, OpenFlags, Result};
+use explode_runtime::check::{Profile, Promise};
 use explode_runtime::recover::{Below, Component, Fault, Surface};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 use nix::errno::Errno;
@@ -13,7 +16,7 @@ use crate::forward::forward;
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
     name: "rename-in-steps",
-    about: "the files below it, with a rename that is unlink, link and unlink",
+    about: "the files below it, with the promise that a rename is whole; it may be unlink, link and unlink",
     modes: &[Mode::Mem, Mode::Vm, Mode::Here],
     on: Some("simfiles"),
     options: &[
@@ -30,6 +33,9 @@ pub const DEF: ComponentDef = ComponentDef {
     ],
     build,
 };
+
+/// What its profile keeps, whatever stands below.
+const PROMISED: [&str; 3] = ["replaced-name", "replaced-by-rename", "moved-name"];
 
 struct RenameInSteps {
     steps: bool,
@@ -55,6 +61,17 @@ impl Component for RenameInSteps {
     fn unmount(&mut self, _below: &Below<'_>) -> std::result::Result<(), Fault> {
         self.files = None;
         Ok(())
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        let line = |name| Promise {
+            name,
+            kept: true,
+            quote: "a rename is whole, and the file that replaces another has its contents",
+            source: "the component rename-in-steps",
+        };
+        let promises = PROMISED.map(line).to_vec();
+        Some(Profile { system: DEF.name.to_owned(), promises })
     }
 
     fn surface(&self) -> Surface {
