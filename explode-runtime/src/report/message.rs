@@ -167,6 +167,18 @@ pub struct Summary {
     pub seconds: f64,
 }
 
+impl Summary {
+    /// Disks that no sample met, of crashes and of crashes during recovery. They were not checked.
+    pub fn disks_left_out(&self) -> Count {
+        Count(&self.left_out.0 + &self.crash_crash_left_out.0)
+    }
+
+    /// Disks whose verdict is known: checked, or equal to one that was, of crashes and of crashes during recovery.
+    pub fn disks_checked(&self) -> Count {
+        Count(&self.checked.0 + &self.equivalent.0 + &self.crash_crash_disks.0)
+    }
+}
+
 /// An exact count: in JSON an integer up to 2^53, a decimal string above.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Count(pub BigUint);
