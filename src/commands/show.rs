@@ -25,6 +25,9 @@ pub fn show(registry: &Registry, args: &ShowArgs) -> Exit {
     let path = args.trace.display().to_string();
     let replay = format!("{} replay {}", quoted(&output::program()), quoted(&path));
     match args.format {
+        Format::Human if args.all => {
+            story.all_lines(&path, &replay).iter().for_each(|line| output::line(line));
+        }
         Format::Human => story.lines(&path, &replay).iter().for_each(|line| output::line(line)),
         Format::Jsonl => {
             as_json(&story, &path, &replay).iter().for_each(|line| output::line(&line.to_string()))

@@ -335,7 +335,7 @@ pub(crate) fn targets() -> Vec<Target> {
     let journal = Options::none().with("metadata", "journal").with("bug", "none");
     let toyfs = StackSpec::default().plug("ramdisk", Options::none()).plug("toyfs", journal);
     let files = StackSpec::default().plug("simfiles", Options::none());
-    let promising = files.plug("rename-in-steps", Options::none());
+    let promising = files.plug("rename-in-steps", Options::none().with("promises", true));
     vec![
         target(
             DEF.name,

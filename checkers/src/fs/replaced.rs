@@ -278,28 +278,31 @@ pub(crate) fn targets() -> Vec<Target> {
         expect,
     };
     let files = || StackSpec::default().plug("simfiles", Options::none());
-    let renaming = |option: &str, on: bool| files().plug("rename-in-steps", Options::none().with(option, on));
+    let renaming = |option: &str| files().plug("rename-in-steps", Options::none().with(option, true));
+    let promising = |forces: bool| {
+        files().plug("rename-in-steps", Options::none().with("promises", true).with("forces", forces))
+    };
     vec![
         target(DEF.name, "a synced file replaces another, on simulated files", false, files(), "clean"),
         target(
             "simfiles-replaced",
             "any file replaces another, on simulated files that write a file before it replaces one",
             true,
-            renaming("forces", true),
+            promising(true),
             "clean",
         ),
         target(
             "simfiles-replaced+not-forced",
             "a file that is not synced replaces another, on files that promise its contents",
             true,
-            renaming("steps", false),
+            promising(false),
             "lost",
         ),
         target(
             "simfiles-replaced+rename-in-steps",
             "files whose rename is unlink, link and unlink",
             false,
-            renaming("steps", true),
+            renaming("steps"),
             "lost",
         ),
     ]

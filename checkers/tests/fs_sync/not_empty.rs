@@ -43,7 +43,7 @@ fn with_program(checker: &str, makes: &str) -> (Registry, Plan) {
     registry.components.push(PROGRAM);
     let stack = StackSpec::default()
         .plug("simfiles", Options::none())
-        .plug("rename-in-steps", Options::none())
+        .plug("rename-in-steps", Options::none().with("promises", true))
         .plug("program", Options::none().with("makes", makes));
     let mut plan = Plan::of_parts(&registry, checker, stack).expect("all of it is there");
     plan.settings.depth = 2;

@@ -1,6 +1,6 @@
-//! Files that promise of rename what a file system with a journal does, and may break it.
+//! Files whose rename takes steps, or that promise of rename what a file system with a journal does, and may break it.
 //!
-//! Rename may take steps: the new name goes, it is made again for the file, the old name goes. A step that fails leaves the
+//! The steps: the new name goes, it is made again for the file, the old name goes. A step that fails leaves the
 //! steps before it done, so that a rename that has failed has had an effect.
 
 use std::rc::Rc;
@@ -16,7 +16,7 @@ use crate::forward::forward;
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
     name: "rename-in-steps",
-    about: "the files below it, with the promise that a rename is whole; it may be unlink, link and unlink",
+    about: "the files below it, with a rename that is unlink, link and unlink",
     modes: &[Mode::Mem, Mode::Vm, Mode::Here],
     on: Some("simfiles"),
     options: &[
@@ -30,16 +30,23 @@ pub const DEF: ComponentDef = ComponentDef {
             about: "is a file synced before it replaces another, as ext4 does it (auto_da_alloc)? true, false",
             default: "false",
         },
+        OptionDef {
+            name: "promises",
+            about: "does its profile promise that a rename is whole, and that what replaces a file has its contents, whatever stands \
+                    below? true, false",
+            default: "false",
+        },
     ],
     build,
 };
 
-/// What its profile keeps, whatever stands below.
+/// What its profile keeps.
 const PROMISED: [&str; 3] = ["replaced-name", "replaced-by-rename", "moved-name"];
 
 struct RenameInSteps {
     steps: bool,
     forces: bool,
+    promises: bool,
     files: Option<Rc<dyn Files>>,
 }
 
@@ -47,6 +54,7 @@ fn build(options: &Options) -> std::result::Result<Box<dyn Component>, UsageErro
     Ok(Box::new(RenameInSteps {
         steps: options.bool("steps", false)?,
         forces: options.bool("forces", false)?,
+        promises: options.bool("promises", false)?,
         files: None,
     }))
 }
@@ -68,10 +76,10 @@ impl Component for RenameInSteps {
             name,
             kept: true,
             quote: "a rename is whole, and the file that replaces another has its contents",
-            source: "the component rename-in-steps",
+            source: "the option rename-in-steps.promises",
         };
         let promises = PROMISED.map(line).to_vec();
-        Some(Profile { system: DEF.name.to_owned(), promises })
+        self.promises.then(|| Profile { system: DEF.name.to_owned(), promises })
     }
 
     fn surface(&self) -> Surface {
