@@ -88,4 +88,11 @@ fn a_checker_that_can_start_from_files_goes_on_from_them() {
 fn what_a_file_system_keeps_for_itself_does_not_count() {
     let (registry, plan) = with_program("fs-sync", "/lost+found/,/.nilfs");
     assert_eq!(run(&registry, &plan).signatures(), [""; 0]);
+    let (registry, plan) = with_program("fs-atomic", "/lost+found/,/.nilfs");
+    let findings = run(&registry, &plan).findings;
+    // A rename is two changes of names here.
+    assert!(
+        !findings.is_empty() && findings.values().all(|message| !message.contains("/lost+found")),
+        "{findings:?}"
+    );
 }
