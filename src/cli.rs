@@ -291,6 +291,9 @@ pub struct ReplayArgs {
     /// A step that takes longer hangs: 30s, 500ms; by default as in the run.
     #[arg(long, value_name = "TIME", value_parser = milliseconds)]
     pub deadline: Option<u64>,
+    /// Print all that a kernel wrote when it ended, not only the line with the place.
+    #[arg(long)]
+    pub all: bool,
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,
@@ -320,6 +323,9 @@ pub struct ShowArgs {
     /// The search for the critical write runs so many ways and looks at so many disks, at most; by default 2000, 200 on a kernel.
     #[arg(long, value_name = "N")]
     pub tests: Option<u64>,
+    /// Print all that a kernel wrote when it ended, not only the line with the place.
+    #[arg(long)]
+    pub all: bool,
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,

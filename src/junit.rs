@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use explode_runtime::base::Output;
-use explode_runtime::report::{Finding, Message, Paste};
+use explode_runtime::report::{Finding, Message, Paste, brief};
 use explode_runtime::run::Plan;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
@@ -55,14 +55,15 @@ impl Junit {
         for finding in self.findings.values() {
             let mut failed = TestCaseStatus::non_success(NonSuccessKind::Failure);
             let replay = self.paste.command("replay", &finding.trace);
-            failed.set_type(finding.verdict.as_str()).set_message(finding.message.as_str()).set_description(
-                format!(
+            failed
+                .set_type(finding.verdict.as_str())
+                .set_message(brief(&finding.message).text)
+                .set_description(format!(
                     "{}\n{}, seen by {} checks\n{replay}",
                     finding.message,
                     finding.when(),
                     finding.count
-                ),
-            );
+                ));
             suite.add_test_case(self.case(&finding.signature, failed));
         }
         for what in &self.broken {

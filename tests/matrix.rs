@@ -452,3 +452,26 @@ fn what_it_cannot_take_it_refuses() {
     std::fs::create_dir_all(folder.join("full/of")).unwrap();
     refused("toyfs --out full", &["the folder is not empty"]);
 }
+
+/// What the model of simulated files says that a crash may lose is by design, with the section that says so; a bug that is put in is found.
+#[test]
+fn simulated_files_are_held_to_what_their_model_promises() {
+    let folder = tempdir().unwrap();
+    let folder = folder.path();
+    let text =
+        "[[component]]\nuse = \"simfiles\"\n[[component]]\nuse = \"lying-sync\"\nlies = \"directories\"\n";
+    file(folder, "lying.toml", text);
+    let lines = matrix(folder, "simfiles lying.toml --check replaced,moved --out m", 1);
+    let expected = [
+        ["lying", "moved", "not-supported"],
+        ["lying", "replaced", "bug"],
+        ["simfiles", "moved", "not-supported"],
+        ["simfiles", "replaced", "by-design"],
+    ];
+    assert_eq!(outcomes(&lines), expected);
+    for cell in of_type(&lines, "cell").iter().filter(|cell| cell["system"] == "simfiles") {
+        let why =
+            cell["why"].as_str().map_or_else(|| cell["findings"][0]["profile"].to_string(), str::to_owned);
+        assert!(why.contains("docs/fault-model.md, section 7"), "{cell}");
+    }
+}

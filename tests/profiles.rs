@@ -71,7 +71,7 @@ fn profiles_exclude_only_what_may_be_excluded() {
     let mount = ["", "metadata-"].map(|what| format!("{what}synced-by-mount-sync"));
     let partly = mount.clone().map(|word| format!("partly-{word}"));
     let others = "replaced-by-rename replaced-name moved-name unsynced-contents unsynced-attributes readable kind created-name one-sequence \
-                  link-count";
+                  link-count atomic-call durable-call";
     let others = words(others).into_iter().map(str::to_owned);
     assert_eq!(excluded, mount.into_iter().chain(partly).chain(others).collect());
 }

@@ -1,6 +1,7 @@
 //! Crash tests as users of the library write them: of a small log that is sound, and of ones with a bug each.
 
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use explode_runtime::crash_test::{CrashTest, Files, OpenFlags, Result, Step, crash_test};
 
@@ -160,4 +161,122 @@ fn a_step_that_fails_is_told() {
         found(crash_test("failing", open, failing, read)),
         "the crash test could not be made: step 1: no"
     );
+}
+
+/// Each step appends two blocks, so that a sample of three leaves something out.
+fn in_blocks(files: &mut Log, log: &mut Vec<u8>, _: &mut Step<'_, '_>) -> Result<()> {
+    let file = files.open(LOG, OpenFlags::EXISTING)?;
+    files.pwrite(file, 4096 * log.len() as u64, &[[b'a'; 4096], [b'b'; 4096]].concat())?;
+    files.fsync(file)?;
+    log.extend(b"ab");
+    Ok(files.close(file)?)
+}
+
+/// Whole pairs of blocks.
+fn blocks(files: &mut Log) -> Result<Vec<u8>> {
+    let pairs =
+        files.read_file(LOG)?.chunks_exact(8192).filter(|pair| pair[8191] == b'b' && pair[0] == b'a').count();
+    Ok(b"ab".repeat(pairs))
+}
+
+#[test]
+fn a_sample_is_not_complete() {
+    let sampled = || {
+        crash_test("sampled log", open, in_blocks, blocks)
+            .depth(2)
+            .with(|settings| (settings.limit, settings.samples) = (3, 3))
+    };
+    let summary = sampled().run();
+    assert!(!summary.complete && !summary.disks_left_out().is_zero(), "{summary:?}");
+    let text = found(sampled().require_complete());
+    let left_out = summary.disks_left_out();
+    says(
+        &text,
+        &format!(
+            "crash test 'sampled log' found nothing, and is not complete: {left_out} crash disks were left out, "
+        ),
+    );
+    says_at_end(&text, "; raise limit (now 3) or samples (now 3) by with(|settings| ...)");
+    let stopped =
+        crash_test("stopped log", open, in_blocks, blocks).with(|settings| settings.states = Some(2));
+    says_at_end(
+        &found(stopped.require_complete()),
+        "not complete: the run stopped after 2 states; raise states (now 2) by with(|settings| ...)",
+    );
+    assert!(crash_test("whole log", open, in_blocks, blocks).depth(2).require_complete().run().complete);
+}
+
+#[track_caller]
+fn says_at_end(text: &str, words: &str) {
+    assert!(text.ends_with(words), "no '{words}' in\n{text}");
+}
+
+/// Appends what a counter outside of the files says, which is another number in every run.
+fn count(counter: &AtomicU64, files: &Log, log: &mut Vec<u8>, sync: bool) -> Result<()> {
+    let byte = (counter.fetch_add(1, Ordering::Relaxed) % 255) as u8 + 1;
+    let file = files.open(LOG, OpenFlags::EXISTING)?;
+    files.pwrite(file, log.len() as u64, &[byte])?;
+    if sync {
+        files.fsync(file)?;
+    }
+    log.push(byte);
+    Ok(files.close(file)?)
+}
+
+/// A finding whose disk is not there again is not lost.
+#[test]
+fn a_finding_of_a_store_that_is_not_deterministic_is_told_with_what_differs() {
+    static COUNTER: AtomicU64 = AtomicU64::new(1);
+    // Two blocks with the number, of which a crash may keep one.
+    let step = |files: &mut Log, log: &mut Vec<u8>, _: &mut Step<'_, '_>| {
+        let byte = (COUNTER.fetch_add(1, Ordering::Relaxed) % 255) as u8 + 1;
+        let file = files.open(LOG, OpenFlags::EXISTING)?;
+        files.pwrite(file, 0, &[byte; 8192])?;
+        files.fsync(file)?;
+        *log = vec![byte; 2];
+        Ok(files.close(file)?)
+    };
+    let halves = |files: &mut Log| {
+        let log = files.read_file(LOG)?;
+        Ok(log.chunks(4096).map(|block| block[0]).collect())
+    };
+    let text = found(crash_test("counting log", open, step, halves).depth(2));
+    says(&text, "DIVERGED the store is not deterministic: ");
+    says(&text, "first difference: event 3 of the log, before request 1 for crash checks: dirty device ");
+    says(&text, "usual causes: the clock, random numbers, the order of a hash map, threads");
+    says(&text, "FAIL corrupt: no step so far leaves what is there; it holds [");
+    says(&text, "bug       crash-test/corrupt/atomic");
+    let trace = text.lines().find_map(|line| line.trim_start().strip_prefix("trace ")).expect("a trace");
+    assert!(std::path::Path::new(trace.trim()).exists(), "{trace}");
+}
+
+/// A finding that no replay shows again is not lost.
+#[test]
+fn a_finding_that_shows_only_once_is_told() {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let step = |files: &mut Log, log: &mut Vec<u8>, _: &mut Step<'_, '_>| {
+        let first = COUNTER.load(Ordering::Relaxed) == 0;
+        count(&COUNTER, files, log, !first)
+    };
+    let text = found(crash_test("late log", open, step, read).depth(2));
+    says(&text, "DIVERGED the store is not deterministic: the finding was not replayed: ");
+    says(&text, "FAIL lost: 1 steps were durable, 0 are there; it holds []");
+    says(&text, "usual causes: ");
+}
+
+/// Choices that are other ones when a state is restored.
+#[test]
+fn a_store_that_asks_for_other_choices_diverges() {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let step = |files: &mut Log, log: &mut Vec<u8>, step: &mut Step<'_, '_>| {
+        let options = 2 + COUNTER.fetch_add(1, Ordering::Relaxed) % 2;
+        step.choose(options as usize);
+        append(files, log, step, true)
+    };
+    let text = found(crash_test("choosy log", open, step, read).depth(2));
+    says(
+        &text,
+        "DIVERGED the store is not deterministic: restoring a state took another path: choice 0: recorded ",
+    );
+    says(&text, "usual causes: ");
 }

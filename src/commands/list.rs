@@ -1,7 +1,7 @@
 //! `explode list`: what can be named, with the default bounds of each target.
 
 use explode_runtime::check::{Profile, Promise};
-use explode_runtime::recover::{Layer, StackSpec};
+use explode_runtime::recover::{Layer, StackSpec, simfiles};
 use explode_runtime::run::{CheckerDef, Exit, Mode, OptionDef, Registry, Target, UsageError};
 use serde_json::{Value, json};
 
@@ -54,9 +54,10 @@ pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
     Exit::Clean
 }
 
-/// What these systems promise; of none, what the rows of the matrix do.
+/// What these systems promise. Without names: the rows of the matrix, and simulated files.
 fn profiles(registry: &Registry, systems: &[String], format: Format) -> Exit {
-    let all = || registry.systems.iter().map(|system| system.name.to_owned()).collect();
+    let rows = registry.systems.iter().map(|system| system.name);
+    let all = || rows.chain([simfiles::DEF.name]).map(str::to_owned).collect();
     let names: Vec<String> = if systems.is_empty() { all() } else { systems.to_vec() };
     let profile = |name: &String| Row::named(registry, name)?.profile(registry);
     let profiles = match names.iter().map(profile).collect::<Result<Vec<_>, UsageError>>() {

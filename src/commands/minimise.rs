@@ -8,7 +8,7 @@ use explode_runtime::base::Output;
 use explode_runtime::check::Verdict;
 use explode_runtime::explain::Bounds;
 use explode_runtime::minimise::{Minimised, Size, Smaller};
-use explode_runtime::report::{detail_line, status_line};
+use explode_runtime::report::{brief, detail_line, status_line};
 use explode_runtime::run::{Exit, Registry, UsageError};
 use explode_runtime::trace::{Replay, Trace};
 use serde_json::{Value, json};
@@ -94,7 +94,7 @@ fn not_there(args: &MinimiseArgs, trace: &Trace, verdict: Verdict, why: &str) ->
         Format::Human => {
             let word = if verdict == Verdict::Diverged { "DIVERGED" } else { "NOT SEEN" };
             output::line(&status_line(word, why));
-            let recorded = format!("{}: {}", trace.verdict, trace.message);
+            let recorded = format!("{}: {}", trace.verdict, brief(&trace.message).text);
             output::line(&status_line("recorded", &recorded));
         }
         Format::Jsonl => {
@@ -128,7 +128,7 @@ fn text(smaller: &Smaller, out: &Path) -> Vec<String> {
     let paste = output::paste_for(&trace.plan());
     vec![
         status_line("Minimised", &head),
-        detail_line("fails", &format!("{}: {}", trace.verdict, trace.message)),
+        detail_line("fails", &format!("{}: {}", trace.verdict, brief(&trace.message).text)),
         detail_line(
             "tests",
             &format!("{tests} made, {remembered} answered from memory, {seconds:.1}s{ended}"),

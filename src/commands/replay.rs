@@ -1,7 +1,7 @@
 //! `explode replay`: exit code 1 when the finding is reproduced, 5 when it is not.
 
 use explode_runtime::check::Verdict;
-use explode_runtime::report::status_line;
+use explode_runtime::report::{brief, detail_line, status_line};
 use explode_runtime::run::{Exit, Registry, check_deadline};
 use explode_runtime::trace::{Replay, Trace};
 use serde_json::json;
@@ -34,7 +34,9 @@ pub fn replay(registry: &Registry, args: &ReplayArgs) -> Exit {
         Ok(outcome) => {
             match args.format {
                 Format::Jsonl => output::line(&as_json(&trace, args, &outcome).to_string()),
-                Format::Human => as_text(&trace, &outcome).iter().for_each(|line| output::line(line)),
+                Format::Human => {
+                    as_text(&trace, &outcome, args.all).iter().for_each(|line| output::line(line))
+                }
             }
             match outcome {
                 Replay::Reproduced { .. } => Exit::Findings,
@@ -44,12 +46,18 @@ pub fn replay(registry: &Registry, args: &ReplayArgs) -> Exit {
     }
 }
 
-fn as_text(trace: &Trace, outcome: &Replay) -> Vec<String> {
-    let recorded = format!("{}: {}", trace.verdict, trace.message);
+fn as_text(trace: &Trace, outcome: &Replay, all: bool) -> Vec<String> {
+    let shown = |text: &str| if all { text.to_owned() } else { brief(text).text };
+    let recorded = format!("{}: {}", trace.verdict, shown(&trace.message));
     match outcome {
         Replay::Reproduced { violation, by_search } => {
             let head = if trace.by_design { "by design" } else { "FAIL" };
-            let mut lines = vec![status_line(head, &format!("{}: {}", violation.verdict, violation.message))];
+            let message = &violation.message;
+            let mut lines = vec![status_line(head, &format!("{}: {}", violation.verdict, shown(message)))];
+            let hidden = brief(message).hidden;
+            if hidden > 0 && !all {
+                lines.push(detail_line("more", &format!("{hidden} lines of the kernel, with --all")));
+            }
             lines.push(status_line("reproduced", &trace.signature));
             if *by_search {
                 let text = "the event log was another one than recorded; found by a search over the interval's disks";
@@ -60,7 +68,7 @@ fn as_text(trace: &Trace, outcome: &Replay) -> Vec<String> {
         Replay::NotReproduced(why) => vec![
             status_line("NOT SEEN", "the recorded error did not show itself"),
             status_line("recorded", &recorded),
-            status_line("now", why),
+            status_line("now", &shown(why)),
             status_line("causes", &format!("what was wrong is mended; {CAUSES}")),
         ],
         Replay::Diverged(divergence) => vec![

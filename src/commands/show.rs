@@ -24,6 +24,9 @@ pub fn show(registry: &Registry, args: &ShowArgs) -> Exit {
     let path = args.trace.display().to_string();
     let replay = output::paste_for(&trace.plan()).command("replay", &path);
     match args.format {
+        Format::Human if args.all => {
+            story.all_lines(&path, &replay).iter().for_each(|line| output::line(line));
+        }
         Format::Human => story.lines(&path, &replay).iter().for_each(|line| output::line(line)),
         Format::Jsonl => {
             as_json(&story, &path, &replay).iter().for_each(|line| output::line(&line.to_string()))

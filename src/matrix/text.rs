@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use explode_runtime::report::{Finding, Paste};
+use explode_runtime::report::{Finding, Paste, brief};
 use explode_runtime::run::{Mode, Options};
 
 use super::cell::{Cell, Outcome};
@@ -15,7 +15,7 @@ pub fn cell_line(cell: &Cell, number: usize, of: usize) -> String {
     let Cell { system, check, outcome, why, seconds, .. } = cell;
     let what = match (why, cell.bugs().next()) {
         (Some(why), _) => why.clone(),
-        (None, Some(bug)) => format!("{}: {}", bug.verdict, bug.message),
+        (None, Some(bug)) => format!("{}: {}", bug.verdict, brief(&bug.message).text),
         (None, None) => counts(cell),
     };
     let what = first_line(&what);
@@ -46,7 +46,7 @@ pub fn counts(cell: &Cell) -> String {
         let left_out = if summary.left_out.is_zero() {
             String::new()
         } else {
-            format!(", {} left out", short(&summary.left_out.to_string()))
+            format!(", {} left out", summary.left_out)
         };
         let of =
             summary.topologies.as_ref().map_or_else(String::new, |count| format!(" of {count} topologies"));
@@ -56,12 +56,6 @@ pub fn counts(cell: &Cell) -> String {
             summary.states, summary.operations, summary.checked
         )
     })
-}
-
-/// A number that is too long to read is told by its power of ten.
-fn short(digits: &str) -> String {
-    const LONG: usize = 12;
-    if digits.len() > LONG { format!("about 10^{}", digits.len() - 1) } else { digits.to_owned() }
 }
 
 /// The table, and what follows from it; the last line of a matrix with bugs is a command to paste.
@@ -153,14 +147,14 @@ pub fn replay(grid: &Grid, cell: &Cell, bug: &Finding, paste: &Paste) -> String 
     paste.command("replay", &bug.trace)
 }
 
-/// A bug, and how many checks have shown it.
+/// A bug, and how many checks have shown it. Of what a kernel printed when it ended, one line.
 pub fn told(cell: &Cell, bug: &Finding) -> String {
     let Finding { verdict, message, count, .. } = bug;
     let times = match count.to_string().as_str() {
         "1" => "once".to_owned(),
         count => format!("{count} times"),
     };
-    format!("{} {}: {verdict}, {times}: {message}", cell.system, cell.check)
+    format!("{} {}: {verdict}, {times}: {}", cell.system, cell.check, brief(message).text)
 }
 
 /// One finding, and whom it accuses.
@@ -236,7 +230,7 @@ mod tests {
         let cell =
             Cell { why: None, findings: vec![bug.unwrap()], ..Cell::without(&row, &check, Outcome::Bug, "") };
         let line = cell_line(&cell, 1, 1);
-        assert_eq!(line, "[1/1] hfs sync: bug [0.0s] kernel-oops: in step mount: Oops: 0000 ...");
+        assert_eq!(line, "[1/1] hfs sync: bug [0.0s] kernel-oops: in step mount: Oops: 0000 in hfs_find");
         let grid = Grid {
             systems: vec![row],
             checks: vec![check],
@@ -248,12 +242,9 @@ mod tests {
         };
         let cells = [cell.clone()];
         let table = table(&grid, &cells, &[], &[], &Paste::new("explode"), Path::new("m")).join("\n");
-        let told = "\nBugs\n  hfs sync: kernel-oops, once: in step mount: Oops: 0000\n    RIP: hfs_find\n    Call Trace\n    traces/0.json\n";
+        let told = "\nBugs\n  hfs sync: kernel-oops, once: in step mount: Oops: 0000 in hfs_find\n    traces/0.json\n";
         assert!(table.contains(told), "{table}");
-        assert!(
-            page(&grid, &cells, &[], &[], &Paste::new("explode"))
-                .contains("Oops: 0000\nRIP: hfs_find\nCall Trace; ")
-        );
+        assert!(page(&grid, &cells, &[], &[], &Paste::new("explode")).contains("Oops: 0000 in hfs_find; "));
         let broken = Cell { outcome: Outcome::Broken, why: Some("no start:\nthe rest".to_owned()), ..cell };
         assert!(cell_line(&broken, 1, 1).ends_with(" no start: ..."));
         assert!(

@@ -52,7 +52,9 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         for checker in ["fs-sync", "fs-reasonable", "fs-basic", "fs-failures"] {
             let plan = Plan::of_parts(cx.registry, checker, stack.clone()).expect("both are there");
             let refused = Runner::start(cx.registry, &plan, cx.lab).err().map(|error| error.to_string());
-            let says = refused.as_ref().is_some_and(|why| why.contains("its files begin with some"));
+            let says = refused
+                .as_ref()
+                .is_some_and(|why| why.contains("the file system is not empty after init and mount"));
             assert!(says, "{checker}: {refused:?}");
         }
     });

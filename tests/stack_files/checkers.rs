@@ -160,3 +160,30 @@ fn what_is_used_is_the_same_as_by_name() {
     assert_eq!(summary("run test.toml --limit 500 --samples 50"), by_name);
     assert_eq!(summary("run fs-basic --stack test.toml --limit 500 --samples 50"), by_name);
 }
+
+/// A counter outside of the folder is another one in each run: the disk that failed is not there again. Which one differs first is reported,
+/// and the trace stays.
+#[test]
+fn minimising_a_finding_of_a_system_that_is_not_deterministic_says_what_differs() {
+    let desk = Desk::new();
+    let checker = r#"
+mutate = [
+  { name = "count", steps = [ { sh = "echo . >>LOG; wc -l <LOG >{path}/n" }, { crash = [] } ] },
+  { name = "copy", steps = [ { sh = "echo . >>LOG; wc -l <LOG >{path}/n; cp {path}/n {path}/m" }, { crash = [] } ] },
+]
+check = "test ! -e {path}/n || { echo it is there; exit 1; }"
+"#;
+    let trace = desk.run(&checked(1, checker), 1).finding()["trace"].as_str().unwrap().to_owned();
+    let ran = desk.explode(&format!("minimise {trace}")).expect(5);
+    for words in [
+        "    DIVERGED the same choices did not lead to the disk that failed again\n",
+        "first difference: event ",
+        " of the log, before request 1 for crash checks: submit request ",
+        "; in another run of the same choices: submit request ",
+        "usual causes: the clock, random numbers, the order of a hash map, threads",
+        "    recorded check-failed: it is there\n",
+    ] {
+        assert!(ran.out.contains(words), "{words}\n{ran:?}");
+    }
+    assert!(desk.path().join(trace).exists());
+}

@@ -15,6 +15,8 @@ use explode_runtime::recover::Stack;
 use explode_runtime::run::{CheckerDef, Options, UsageError};
 use nix::errno::Errno;
 
+use super::RESERVED;
+
 /// As it stands in the registry.
 pub const DEF: CheckerDef = CheckerDef {
     name: "fs-atomic",
@@ -219,6 +221,18 @@ fn read(files: &dyn Files, directory: &str, tree: &mut Tree) -> FilesResult<()> 
     Ok(())
 }
 
+/// A tree without what the file system keeps for itself, if that is empty.
+fn without_reserved(mut tree: Tree) -> Tree {
+    for path in RESERVED {
+        let below = format!("{path}/");
+        let is_empty = tree.get(path).is_some_and(|contents| contents.as_ref().is_none_or(Vec::is_empty));
+        if is_empty && !tree.keys().any(|other| other.starts_with(&below)) {
+            tree.remove(path);
+        }
+    }
+    tree
+}
+
 #[derive(Clone, Default)]
 struct Atomic {
     /// The tree before the mutate, and those that its calls led to.
@@ -283,7 +297,7 @@ impl Checker for Atomic {
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let mut found = Tree::new();
         match read(stack.files()?.as_ref(), "", &mut found) {
-            Ok(()) => Ok(self.judge(&found, epoch)?),
+            Ok(()) => Ok(self.judge(&without_reserved(found), epoch)?),
             Err(errno @ (Errno::EIO | Errno::ENOMEM)) => Err(Failure::Broken(format!("reading: {errno}"))),
             Err(errno) => {
                 let message = format!("the tree cannot be read: {errno}");

@@ -17,6 +17,4 @@ pub mod ways;
 #[cfg(test)]
 mod words;
 
-/// What a file system keeps in its root for itself, as its mkfs has made it: e2fsck and fsck.minix put into `lost+found` what they
-/// find, and `nilfs_cleanerd` holds on to `.nilfs`. Of no interest to a checker while it is as it was, empty.
-const RESERVED: [&str; 2] = ["/lost+found", "/.nilfs"];
+use explode_runtime::recover::RESERVED;

@@ -335,6 +335,7 @@ pub(crate) fn targets() -> Vec<Target> {
     let journal = Options::none().with("metadata", "journal").with("bug", "none");
     let toyfs = StackSpec::default().plug("ramdisk", Options::none()).plug("toyfs", journal);
     let files = StackSpec::default().plug("simfiles", Options::none());
+    let promising = files.plug("rename-in-steps", Options::none().with("promises", true));
     vec![
         target(
             DEF.name,
@@ -344,8 +345,8 @@ pub(crate) fn targets() -> Vec<Target> {
         ),
         target(
             "simfiles-moved+two-names",
-            "files and directories are moved, and the two names are written one after the other",
-            files,
+            "files and directories are moved on files that promise one name, and the two names are written one after the other",
+            promising,
             "lost",
         ),
     ]

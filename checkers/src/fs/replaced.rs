@@ -279,20 +279,23 @@ pub(crate) fn targets() -> Vec<Target> {
     };
     let files = || StackSpec::default().plug("simfiles", Options::none());
     let renaming = |option: &str| files().plug("rename-in-steps", Options::none().with(option, true));
+    let promising = |forces: bool| {
+        files().plug("rename-in-steps", Options::none().with("promises", true).with("forces", forces))
+    };
     vec![
         target(DEF.name, "a synced file replaces another, on simulated files", false, files(), "clean"),
         target(
             "simfiles-replaced",
             "any file replaces another, on simulated files that write a file before it replaces one",
             true,
-            renaming("forces"),
+            promising(true),
             "clean",
         ),
         target(
             "simfiles-replaced+not-forced",
-            "a file that is not synced replaces another",
+            "a file that is not synced replaces another, on files that promise its contents",
             true,
-            files(),
+            promising(false),
             "lost",
         ),
         target(

@@ -7,6 +7,7 @@ mod excluded;
 mod more;
 mod mounted_directory;
 mod moved;
+mod not_empty;
 mod reasonable;
 mod replaced;
 mod ways;

@@ -1,9 +1,12 @@
-//! Files whose rename takes steps: the new name goes, it is made again for the file, the old name goes. A step that fails leaves the
+//! Files whose rename takes steps, or that promise of rename what a file system with a journal does, and may break it.
+//!
+//! The steps: the new name goes, it is made again for the file, the old name goes. A step that fails leaves the
 //! steps before it done, so that a rename that has failed has had an effect.
 
 use std::rc::Rc;
 
 use explode_ramdisk::files::{Files, Kind, OpenFlags, Result};
+use explode_runtime::check::{Profile, Promise};
 use explode_runtime::recover::{Below, Component, Fault, Surface};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 use nix::errno::Errno;
@@ -27,13 +30,23 @@ pub const DEF: ComponentDef = ComponentDef {
             about: "is a file synced before it replaces another, as ext4 does it (auto_da_alloc)? true, false",
             default: "false",
         },
+        OptionDef {
+            name: "promises",
+            about: "does its profile promise that a rename is whole, and that what replaces a file has its contents, whatever stands \
+                    below? true, false",
+            default: "false",
+        },
     ],
     build,
 };
 
+/// What its profile keeps.
+const PROMISED: [&str; 3] = ["replaced-name", "replaced-by-rename", "moved-name"];
+
 struct RenameInSteps {
     steps: bool,
     forces: bool,
+    promises: bool,
     files: Option<Rc<dyn Files>>,
 }
 
@@ -41,6 +54,7 @@ fn build(options: &Options) -> std::result::Result<Box<dyn Component>, UsageErro
     Ok(Box::new(RenameInSteps {
         steps: options.bool("steps", false)?,
         forces: options.bool("forces", false)?,
+        promises: options.bool("promises", false)?,
         files: None,
     }))
 }
@@ -55,6 +69,17 @@ impl Component for RenameInSteps {
     fn unmount(&mut self, _below: &Below<'_>) -> std::result::Result<(), Fault> {
         self.files = None;
         Ok(())
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        let line = |name| Promise {
+            name,
+            kept: true,
+            quote: "a rename is whole, and the file that replaces another has its contents",
+            source: "the option rename-in-steps.promises",
+        };
+        let promises = PROMISED.map(line).to_vec();
+        self.promises.then(|| Profile { system: DEF.name.to_owned(), promises })
     }
 
     fn surface(&self) -> Surface {

@@ -15,8 +15,8 @@ pub trait Checker {
         None
     }
 
-    /// Can it go on from files that it has not made ([`Stack::begins_with_files`])? A run of one that cannot, on a stack that has some, is
-    /// refused: it would take them for what was never made.
+    /// Returns true if the checker can start from files that it has not made ([`Stack::begins_with_files`]). A checker that cannot
+    /// would report them as corruption, so a run of it on a stack whose first start leaves files is refused (exit code 3).
     fn begins_with_files(&self) -> bool {
         false
     }

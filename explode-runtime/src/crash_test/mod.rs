@@ -32,6 +32,8 @@
 //! assert_eq!((summary.states, summary.complete), (6.into(), true));
 //! ```
 
+mod complete;
+mod diverged;
 mod engine;
 mod model;
 mod replay;

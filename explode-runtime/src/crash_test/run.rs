@@ -8,14 +8,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use super::complete::incomplete;
+use super::diverged::{diverged, without_story};
 use super::replay::{REPLAY, command, folder, path, read, write};
 use super::{PARTS, Parts, engine, model};
-use crate::explain::{Bounds, story};
+use crate::explain::{Bounds, differences, diverged as in_lines, story};
 use crate::minimise::{Minimised, minimise};
 use crate::recover::{StackSpec, simfiles};
 use crate::report::{Finding, Message, Summary};
 use crate::run;
-use crate::run::{Audience, Confirmation, Options, Plan, Registry, Remote, RunError, Settings, Supervisor};
+use crate::run::{
+    Audience, Confirmation, OTHER_PATH, Options, Plan, Registry, Remote, RunError, Settings, Supervisor,
+};
 use crate::trace::{Replay, Trace};
 
 /// What minimising a finding may take, and telling its story: each test of a step that hangs takes its deadline.
@@ -28,6 +32,8 @@ pub struct CrashTest {
     plan: Plan,
     /// The functions.
     parts: Arc<dyn Any + Send + Sync>,
+    /// A run that leaves anything out fails.
+    require_complete: bool,
 }
 
 impl CrashTest {
@@ -51,7 +57,12 @@ impl CrashTest {
         let components = vec![simfiles::DEF, store];
         let registry = Registry { components, checkers: vec![checker], ..Registry::default() };
         let plan = Plan::of(&registry, &target).expect("the registry has what the target needs");
-        CrashTest { registry, plan: Plan { target: name.to_owned(), ..plan }, parts: Arc::new(parts) }
+        CrashTest {
+            registry,
+            plan: Plan { target: name.to_owned(), ..plan },
+            parts: Arc::new(parts),
+            require_complete: false,
+        }
     }
 
     /// So many steps, one after the other.
@@ -66,10 +77,19 @@ impl CrashTest {
         self
     }
 
+    /// A run fails that leaves out a crash disk, or that a bound on states or time stops. Without this such a run passes, and
+    /// prints one line about it.
+    pub fn require_complete(mut self) -> CrashTest {
+        self.require_complete = true;
+        self
+    }
+
     /// Explores, or replays what [`REPLAY`] names.
     ///
     /// # Panics
-    /// Something was found: with its story, and the command that replays it. Something was broken.
+    /// Something was found: with its story, and the command that replays it. The store is not deterministic: with the first
+    /// difference of two runs, and what was found. Something was broken. The run is not complete, and
+    /// [has to be](CrashTest::require_complete).
     #[track_caller]
     pub fn run(self) -> Summary {
         match self.outcome() {
@@ -99,11 +119,31 @@ impl CrashTest {
             supervisor.run()
         });
         let summary = explored.map_err(|error| error.to_string())?;
-        match (heard.finding, heard.broken.first()) {
-            (Some(finding), _) => Err(self.tell(&finding).map_err(|error| error.to_string())?),
-            (None, Some(what)) => Err(format!("the crash test could not be made: {what}")),
-            (None, None) => Ok(summary),
+        let Heard { finding, unreplayed, broken } = heard;
+        if let Some(finding) = finding {
+            return Err(self.tell(&finding).unwrap_or_else(|error| without_story(&finding, &error)));
         }
+        if let Some(finding) = unreplayed {
+            return Err(self.not_replayed(&finding));
+        }
+        match broken.first() {
+            Some(what) if what.starts_with(OTHER_PATH) => Err(diverged(what, None)),
+            Some(what) => Err(format!("the crash test could not be made: {what}")),
+            None => self.judge(summary),
+        }
+    }
+
+    /// A run that found nothing passes, unless it is incomplete and must not be.
+    fn judge(&self, summary: Summary) -> Result<Summary, String> {
+        let Some(missing) = incomplete(&summary, &self.plan.settings) else { return Ok(summary) };
+        let name = &self.plan.target;
+        if self.require_complete {
+            return Err(format!("crash test '{name}' found nothing, and is not complete: {missing}"));
+        }
+        note(&format!(
+            "crash test '{name}' passed, and is not complete: {missing}; require_complete() makes this fail"
+        ));
+        Ok(summary)
     }
 
     /// Replays the trace that is named, if it is one of this test.
@@ -133,6 +173,9 @@ impl CrashTest {
         let path = Path::new(&finding.trace);
         let trace = read(path).map_err(|error| RunError::Broken(error.to_string()))?;
         let smaller = self.with_workers(&trace.plan(), |remote| minimise(remote, &trace, BOUNDS))?;
+        if let Minimised::Diverged(what) = smaller {
+            return Ok(diverged(&what, Some(finding)));
+        }
         if let Minimised::Smaller(smaller) = smaller
             && let Replay::Reproduced { .. } = self.replay(&smaller.trace)?
         {
@@ -141,6 +184,16 @@ impl CrashTest {
             return self.story(&smaller.trace, &path);
         }
         self.story(&trace, path)
+    }
+
+    /// A finding that a replay did not show again: the store is not deterministic.
+    fn not_replayed(&self, finding: &Finding) -> String {
+        let what = finding.not_replayed.as_deref().unwrap_or("a replay did not show what was found");
+        let what = format!("the finding was not replayed: {what}");
+        let differences = read(Path::new(&finding.trace)).map(|trace| {
+            self.with_workers(&trace.plan(), |remote| differences(remote, &trace)).unwrap_or_default()
+        });
+        diverged(&in_lines(&what, &differences.unwrap_or_default()), Some(finding))
     }
 
     fn story(&self, trace: &Trace, path: &Path) -> Result<String, RunError> {
@@ -178,6 +231,8 @@ fn note(text: &str) {
 #[derive(Debug, Default)]
 struct Heard {
     finding: Option<Finding>,
+    /// One that its replay did not show again.
+    unreplayed: Option<Finding>,
     broken: Vec<String>,
 }
 
@@ -195,7 +250,11 @@ impl Audience for Listening<'_> {
     /// One finding is enough for a test to fail.
     fn tell(&mut self, message: &Message) -> Result<(), RunError> {
         match message {
-            Message::Finding(finding) if finding.replayed => {
+            Message::Finding(finding) if finding.by_design => {}
+            Message::Finding(finding) if !finding.replayed => {
+                self.heard.unreplayed.get_or_insert_with(|| finding.clone());
+            }
+            Message::Finding(finding) => {
                 self.heard.finding.get_or_insert_with(|| finding.clone());
                 self.interrupt.store(true, Ordering::Relaxed);
             }

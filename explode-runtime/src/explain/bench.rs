@@ -48,6 +48,8 @@ pub struct Bench<'a, 'r> {
     pub remembered: u64,
     /// A bound has said no.
     pub cut: bool,
+    /// The events of the last way, a line each, if they are wanted.
+    events: Vec<String>,
 }
 
 /// A moment: in it, a disk is what it keeps.
@@ -130,6 +132,7 @@ impl<'a, 'r> Bench<'a, 'r> {
             tests: 0,
             remembered: 0,
             cut: false,
+            events: Vec::new(),
         }
     }
 
@@ -267,15 +270,33 @@ impl<'a, 'r> Bench<'a, 'r> {
         }
     }
 
+    /// Runs the choices of a trace without crash checks, in a new worker or in the one of the moment. Returns the first choice
+    /// that is not the recorded one, and the events, a line each.
+    ///
+    /// # Errors
+    /// As [`way`](Bench::way).
+    pub(super) fn logged(
+        &mut self,
+        trace: &Trace,
+        anew: bool,
+    ) -> Result<(Option<String>, Vec<String>), RunError> {
+        if anew || self.started.is_none() {
+            self.dismiss();
+            self.started = Some(self.remote.start(true)?);
+        }
+        let end = self.way(Answers::Exactly(trace.choices.clone()), trace.mutates, Until::Mutate)?;
+        let other = if let WayEnd::Diverged(what) = end { Some(what) } else { None };
+        Ok((other, std::mem::take(&mut self.events)))
+    }
+
     fn try_anew(&mut self, pieces: &[Vec<Name>]) -> Result<Outcome, RunError> {
         if !self.standing {
-            let (choices, spot) = self.at.clone().ok_or_else(|| broken("no worker stands anywhere"))?;
+            let (choices, spot) =
+                self.at.clone().ok_or_else(|| diverged("the disk that failed cannot be built again"))?;
             let mutates = spot.mutates;
             let end = self.run(Answers::Exactly(choices), mutates, Until::At(spot))?;
             if !matches!(end, WayEnd::Stands(_)) {
-                return Err(broken(
-                    "a way did not lead to the same disk again; the system is not deterministic",
-                ));
+                return Err(diverged("the same choices did not lead to the same disk again"));
             }
         }
         let mut word = Some(ToWorker::Next(Next::Try(pieces.to_vec())));
@@ -286,7 +307,10 @@ impl<'a, 'r> Bench<'a, 'r> {
                 Ok(Some(ProbeSaid::Looking(spot))) => looking = spot.disks,
                 Ok(Some(ProbeSaid::Ended(probed))) => {
                     self.standing = false;
-                    return Err(broken(&format!("a way has ended while a disk was tried: {:?}", probed.end)));
+                    return Err(match probed.end {
+                        End::Diverged(what) => RunError::Diverged(what),
+                        end => broken(&format!("a way has ended while a disk was tried: {end:?}")),
+                    });
                 }
                 Ok(_) => return Err(broken("a worker said what fits nothing")),
                 Err(death) => {
@@ -360,7 +384,8 @@ impl<'a, 'r> Bench<'a, 'r> {
     }
 
     fn ended(&mut self, probed: Probed) -> WayEnd {
-        let Probed { choices, failed, end, promise, .. } = probed;
+        let Probed { choices, failed, end, promise, events, .. } = probed;
+        self.events = events;
         match end {
             End::Violated(violation)
                 if self.trace.epoch.is_none()
@@ -431,6 +456,10 @@ fn says_something(death: &Death) -> Result<(), RunError> {
         true => Err(broken(&format!("a worker died {death}; try again"))),
         false => Ok(()),
     }
+}
+
+fn diverged(what: &str) -> RunError {
+    RunError::Diverged(what.to_owned())
 }
 
 fn broken(why: &str) -> RunError {

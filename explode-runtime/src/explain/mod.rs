@@ -6,6 +6,7 @@
 
 mod bench;
 pub mod critical;
+mod differences;
 mod happened;
 pub mod probe;
 mod prober;
@@ -14,6 +15,7 @@ mod story;
 mod text;
 
 pub use bench::{Bench, Bounds, Failing, Outcome, WayEnd};
+pub use differences::{CAUSES, differences, diverged};
 pub use reach::{Failure, Look, Reached, look, reach};
 pub use story::{Retold, Story, story};
 

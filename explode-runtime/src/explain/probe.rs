@@ -229,6 +229,8 @@ pub struct Probed {
     pub looked: u64,
     /// The profile's line about the promise that is broken, if there is one.
     pub promise: Option<PromiseLine>,
+    /// The events, a line each, if the worker keeps them.
+    pub events: Vec<String>,
 }
 
 /// How a way ended.

@@ -76,7 +76,12 @@ pub fn story(remote: &mut Remote<'_>, trace: &Trace, bounds: Bounds) -> Result<S
         Some(_) if trace.died.is_some() => {
             Some(Search::NotMade("each disk that fails would end another worker".to_owned()))
         }
-        Some(standing) => Some(search(&mut bench, standing, (bounds.tests / QUESTION).max(16))?),
+        Some(standing) => match search(&mut bench, standing, (bounds.tests / QUESTION).max(16)) {
+            Err(RunError::Diverged(what)) => {
+                Some(Search::NotMade(format!("{what}: the system is not deterministic")))
+            }
+            found => Some(found?),
+        },
     };
     let promise = bench.leave().or(failing.promise);
     let retold = Retold {

@@ -8,17 +8,27 @@ use super::probe::{Happened, Moment, Pending};
 use super::story::{Retold, Story};
 use crate::choose::Choice;
 use crate::recover::Layer;
-use crate::report::{detail_line, status_line};
+use crate::report::{Brief, brief, detail_line, status_line};
 use crate::script::FailedStep;
 
 /// Of more events the first are left out.
 const EVENTS: usize = 40;
 
 impl Story {
-    /// Its lines; `path` is where the trace stands, `replay` the command that replays it.
+    /// Its lines; `path` is where the trace stands, `replay` the command that replays it. Of what a kernel printed when it
+    /// ended, one line.
     pub fn lines(&self, path: &str, replay: &str) -> Vec<String> {
+        self.told(path, replay, false)
+    }
+
+    /// Its lines, with all that a kernel printed when it ended.
+    pub fn all_lines(&self, path: &str, replay: &str) -> Vec<String> {
+        self.told(path, replay, true)
+    }
+
+    fn told(&self, path: &str, replay: &str, all: bool) -> Vec<String> {
         let mut text = Text(Vec::new());
-        self.head(&mut text, path);
+        self.head(&mut text, path, all);
         match &self.retold {
             Err(why) => {
                 text.word("NOT RUN", &format!("{why}; this is what the file has"));
@@ -31,7 +41,7 @@ impl Story {
         text.0
     }
 
-    fn head(&self, text: &mut Text, path: &str) {
+    fn head(&self, text: &mut Text, path: &str, all: bool) {
         let trace = &self.trace;
         let mode = trace.mode.as_str();
         text.word("Trace", path);
@@ -49,10 +59,12 @@ impl Story {
             }
         }
         let message = self.retold.as_ref().map_or(&trace.message, |retold| &retold.violation.message);
-        text.word(
-            if trace.by_design { "by design" } else { "FAIL" },
-            &format!("{}: {message}", trace.verdict),
-        );
+        let Brief { text: short, hidden } = brief(message);
+        let shown = if all { message } else { &short };
+        text.word(if trace.by_design { "by design" } else { "FAIL" }, &format!("{}: {shown}", trace.verdict));
+        if hidden > 0 && !all {
+            text.detail("more", &format!("{hidden} lines of the kernel, with --all"));
+        }
         text.detail("bug", &trace.signature);
         let epoch = match (trace.epoch, trace.died) {
             (_, Some(step)) => format!("step {step} hung, or ended its process or guest"),
@@ -279,4 +291,27 @@ fn place(range: &Pending, version: Option<u32>) -> String {
 
 fn whose(range: &Pending) -> String {
     range.whose.as_ref().map_or_else(String::new, |whose| format!(" ({whose})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::explain::Story;
+    use crate::trace::Trace;
+
+    const WARNING: &[u8] = include_bytes!("../../../bugs/hfs-mdb-write-error/trace.json");
+
+    #[test]
+    fn a_warning_of_the_kernel_is_one_line_unless_all_is_asked_for() {
+        let trace = Trace::from_json(WARNING).unwrap();
+        let all = trace.message.lines().count();
+        let story = Story::of_file(trace, "no guest".to_owned());
+        let (short, whole) = (story.lines("t.json", "r"), story.all_lines("t.json", "r"));
+        let place = "WARNING: CPU: 0 PID: 1 at fs/buffer.c:1181 mark_buffer_dirty+0x63/0xa0";
+        let line = format!("        FAIL kernel-warn: in step finish: {place}");
+        assert!(short.contains(&line), "{short:?}");
+        let more = format!("             more      {} lines of the kernel, with --all", all - 1);
+        assert!(short.contains(&more) && !short.join("\n").contains("RAX: "), "{short:?}");
+        let whole = whole.join("\n");
+        assert!(whole.contains(&line) && whole.contains("RAX: ") && !whole.contains("--all"), "{whole}");
+    }
 }

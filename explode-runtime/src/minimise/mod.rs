@@ -10,7 +10,7 @@ mod ways;
 pub use ddmin::ddmin;
 
 use crate::explain::probe::Standing;
-use crate::explain::{Bench, Bounds, Failure, Reached, reach};
+use crate::explain::{Bench, Bounds, Failure, Reached, differences, diverged, reach};
 use crate::run::{Remote, RunError};
 use crate::trace::Trace;
 
@@ -21,7 +21,7 @@ pub enum Minimised {
     Smaller(Box<Smaller>),
     /// The trace does not fail to begin with; this is what was there.
     NotReproduced(String),
-    /// It goes another way.
+    /// The checked system is not deterministic: what was seen, the first difference of two runs, and the usual causes, a line each.
     Diverged(String),
 }
 
@@ -62,6 +62,15 @@ pub struct Size {
 /// # Errors
 /// A worker cannot be started; the tool or a component is broken.
 pub fn minimise(remote: &mut Remote<'_>, trace: &Trace, bounds: Bounds) -> Result<Minimised, RunError> {
+    let what = match try_to(remote, trace, bounds) {
+        Ok(Minimised::Diverged(what)) | Err(RunError::Diverged(what)) => what,
+        other => return other,
+    };
+    Ok(Minimised::Diverged(diverged(&what, &differences(remote, trace)?)))
+}
+
+/// Minimises, as long as the same choices lead to the same disks.
+fn try_to(remote: &mut Remote<'_>, trace: &Trace, bounds: Bounds) -> Result<Minimised, RunError> {
     let mut bench = Bench::new(remote, trace, bounds);
     let failure = match reach(&mut bench, trace)? {
         Reached::Fails(failure) => *failure,
@@ -73,7 +82,10 @@ pub fn minimise(remote: &mut Remote<'_>, trace: &Trace, bounds: Bounds) -> Resul
     if let Some(standing) = failure.standing.take() {
         // The worker has been elsewhere since.
         let choices = standing.choices.concat();
-        let standing = bench.stand(&choices, &standing.spot)?.map_or(standing, |standing| *standing);
+        let again = bench.stand(&choices, &standing.spot)?;
+        let gone =
+            || RunError::Diverged("the same choices did not lead to the disk that failed again".to_owned());
+        let standing = *again.ok_or_else(gone)?;
         let standing = pieces::shrink(&mut bench, standing)?;
         failure = settle(&mut bench, failure, standing)?;
     }

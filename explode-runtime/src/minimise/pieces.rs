@@ -74,7 +74,7 @@ fn go_to(bench: &mut Bench<'_, '_>, standing: Standing, pieces: &[Vec<Name>]) ->
     let mut spot = standing.spot.clone();
     spot.disks = disks;
     let found = bench.stand(&standing.choices.concat(), &spot)?;
-    let lost = || RunError::Broken("a disk that failed cannot be found again".to_owned());
+    let lost = || RunError::Diverged("a disk that failed cannot be built again".to_owned());
     found.map(|standing| *standing).ok_or_else(lost)
 }
 

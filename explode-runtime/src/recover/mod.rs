@@ -18,4 +18,4 @@ pub(crate) use panics::words as panic_words;
 pub use plain::{Plain, PlainFileSystem};
 pub(crate) use promised::promised;
 pub use spec::{Layer, StackSpec};
-pub use stack::Stack;
+pub use stack::{RESERVED, Stack};

@@ -1,11 +1,15 @@
 //! Simulated files under the model `posix` (fault-model.md, section 7): the leaf of stacks that want files.
 
+mod profile;
+
 use std::rc::Rc;
 
 use explode_ramdisk::SimFiles;
 use explode_ramdisk::files::{Files, Granule};
 
+use self::profile::profile;
 use super::component::{Below, Component, Fault, Surface};
+use crate::check::Profile;
 use crate::media::{MEDIA_OPTIONS, Media, Medium, Site};
 use crate::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 use crate::writeset::{Atom, Rules};
@@ -76,6 +80,10 @@ impl Component for SimFilesComponent {
 
     fn whose(&self, device: u32, sector: u64) -> Option<String> {
         self.files.as_ref()?.whose(self.first_device + device, sector)
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        Some(profile(self.sync))
     }
 
     fn media(&self) -> Media {

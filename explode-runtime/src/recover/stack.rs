@@ -23,6 +23,10 @@ use crate::run::{Registry, Stage, UsageError};
 use crate::script::CallLog;
 use crate::writeset::Rules;
 
+/// Paths in the root directory that a file system's mkfs makes for the file system itself: e2fsck and fsck.minix put into
+/// `lost+found` what they find, and `nilfs_cleanerd` holds on to `.nilfs`. Checkers ignore them while they are empty.
+pub const RESERVED: [&str; 2] = ["/lost+found", "/.nilfs"];
+
 /// A stack on some devices.
 pub struct Stack {
     devices: Devices,
@@ -31,6 +35,8 @@ pub struct Stack {
     levels: Vec<Level>,
     /// Where the calls on its files are written down, if they are.
     log: Option<CallLog>,
+    /// The file system was not empty after the first start.
+    begins_with_files: bool,
 }
 
 struct Level {
@@ -88,7 +94,7 @@ impl Stack {
                 children.into_iter().for_each(|child| levels[child].buffers = false);
             }
         }
-        Ok(Stack { devices, rules, seed, levels, log: None })
+        Ok(Stack { devices, rules, seed, levels, log: None, begins_with_files: false })
     }
 
     /// The first start: init then mount, bottom up.
@@ -296,9 +302,28 @@ impl Stack {
         self.levels.iter().flat_map(of).collect()
     }
 
-    /// Do its files begin with some ([`Component::begins_with_files`])?
+    /// True if there were files after the first start: a component declares them ([`Component::begins_with_files`]), or they
+    /// were found there.
     pub fn begins_with_files(&self) -> bool {
-        self.levels.iter().any(|level| level.component.begins_with_files())
+        self.begins_with_files || self.levels.iter().any(|level| level.component.begins_with_files())
+    }
+
+    /// Looks for files that the first start has left.
+    pub(crate) fn look_for_files(&mut self) {
+        self.begins_with_files = !self.names_at_root().is_empty();
+    }
+
+    /// Sets what another stack has found after its first start.
+    pub(crate) fn set_begins_with_files(&mut self, begins_with_files: bool) {
+        self.begins_with_files = begins_with_files;
+    }
+
+    /// The names in the root directory of the files that the top component offers, but for [`RESERVED`]. None if the top offers
+    /// no files, or the directory cannot be read.
+    pub(crate) fn names_at_root(&self) -> Vec<String> {
+        let Surface::Files(files) = self.top() else { return Vec::new() };
+        let names = files.readdir("/").unwrap_or_default().into_iter().map(|(name, _)| name);
+        names.filter(|name| !RESERVED.iter().any(|path| path[1..] == **name)).collect()
     }
 
     /// What its components keep where no event shows it, with their names.

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::kernel_words::{Brief, brief};
 use super::layout::{WORD, detail_line, status_line};
 use super::message::{Finding, Message, RunInfo, Summary};
 use super::paste::Paste;
@@ -51,7 +52,7 @@ impl<W: Write> Human<W> {
             }
             Message::Progress(_) => {}
             Message::Finding(finding) => self.finding(finding)?,
-            Message::Broken { message } => self.line("BROKEN", Colour::Yellow, message)?,
+            Message::Broken { message } => self.line("BROKEN", Colour::Yellow, &brief(message).text)?,
             Message::Summary(summary) => self.summary(summary)?,
         }
         self.out.flush()
@@ -121,14 +122,19 @@ impl<W: Write> Human<W> {
             return self.line(word, colour, &text);
         }
         self.told.push(told);
-        self.line(word, colour, &format!("{}: {}", finding.verdict, finding.message))?;
+        let Brief { text, hidden } = brief(&finding.message);
+        self.line(word, colour, &format!("{}: {text}", finding.verdict))?;
+        if hidden > 0 {
+            let show = format!("{} show {} --all", self.program, quoted(&finding.trace));
+            self.detail("more", &format!("{hidden} lines of the kernel: {show}"))?;
+        }
         self.detail("when", &format!("{}, {} checks so far", finding.when(), finding.count))?;
         self.detail("bug", &format!("{}  {}", finding.id, finding.signature))?;
         if let Some(profile) = &finding.profile {
             self.detail("profile", profile)?;
         }
         if let Some(why) = &finding.not_replayed {
-            self.detail("differs", why)?;
+            self.detail("differs", &brief(why).text)?;
         }
         let replay = self.paste.command("replay", &finding.trace);
         if finding.replayed && !finding.by_design {

@@ -167,7 +167,20 @@ pub struct Summary {
     pub seconds: f64,
 }
 
-/// An exact count: in JSON an integer up to 2^53, a decimal string above.
+impl Summary {
+    /// Disks that no sample met, of crashes and of crashes during recovery. They were not checked.
+    pub fn disks_left_out(&self) -> Count {
+        Count(&self.left_out.0 + &self.crash_crash_left_out.0)
+    }
+
+    /// Disks whose verdict is known: checked, or equal to one that was, of crashes and of crashes during recovery.
+    pub fn disks_checked(&self) -> Count {
+        Count(&self.checked.0 + &self.equivalent.0 + &self.crash_crash_disks.0)
+    }
+}
+
+/// An exact count: in JSON an integer up to 2^53, a decimal string above. Its `Display` is for people and
+/// rounds what is too long to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Count(pub BigUint);
 
@@ -196,9 +209,23 @@ impl From<u64> for Count {
     }
 }
 
+/// Counts of more digits are shown to people as a power of ten.
+const EXACT_DIGITS: usize = 15;
+
+/// For people: exact up to 15 digits, above that `about 3.2 x 10^149`.
 impl std::fmt::Display for Count {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
+        let digits = self.0.to_string();
+        if digits.len() <= EXACT_DIGITS {
+            return f.pad(&digits);
+        }
+        // Two digits, rounded by the third: 9.96 becomes 10.
+        let leading: u32 = digits[..3].parse().map_err(|_| std::fmt::Error)?;
+        let (tenths, power) = match (leading + 5) / 10 {
+            100 => (10, digits.len()),
+            tenths => (tenths, digits.len() - 1),
+        };
+        f.pad(&format!("about {}.{} x 10^{power}", tenths / 10, tenths % 10))
     }
 }
 
@@ -223,5 +250,32 @@ impl<'de> Deserialize<'de> for Count {
             Written::Number(count) => Ok(count.into()),
             Written::Text(digits) => digits.parse().map(Count).map_err(serde::de::Error::custom),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(digits: &str) -> Count {
+        Count(digits.parse().unwrap())
+    }
+
+    #[test]
+    fn long_counts_are_powers_of_ten_for_people_and_exact_in_json() {
+        for (digits, shown) in [
+            ("0", "0"),
+            ("999999999999999", "999999999999999"),
+            ("1000000000000000", "about 1.0 x 10^15"),
+            ("36893488147419103232", "about 3.7 x 10^19"),
+            ("9949999999999999", "about 9.9 x 10^15"),
+            ("9950000000000000", "about 1.0 x 10^16"),
+            (&format!("32{}", "7".repeat(148)), "about 3.3 x 10^149"),
+        ] {
+            assert_eq!(count(digits).to_string(), shown);
+        }
+        let long = "7".repeat(150);
+        assert_eq!(serde_json::to_string(&count(&long)).unwrap(), format!("\"{long}\""));
+        assert_eq!(serde_json::from_str::<Count>(&format!("\"{long}\"")).unwrap(), count(&long));
     }
 }

@@ -1,12 +1,14 @@
 //! What a run says: one stream of messages that every output is made from (`docs/interfaces.md`).
 
 mod human;
+mod kernel_words;
 mod layout;
 mod message;
 mod paste;
 mod progress;
 
 pub use human::{Human, quoted};
+pub use kernel_words::{Brief, brief};
 pub use layout::{detail_line, status_line};
 pub use message::{Count, Finding, Message, Progress, RunInfo, Summary};
 pub use paste::{Paste, absolute};

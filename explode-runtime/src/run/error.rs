@@ -20,6 +20,9 @@ pub enum RunError {
     /// The tool or a component failed.
     #[error("{0}")]
     Broken(String),
+    /// A run of the same choices took another path: the checked system is not deterministic.
+    #[error("diverged: {0}")]
+    Diverged(String),
     /// What is kept cannot be written.
     #[error("cannot write {path}: {error}; {hint}")]
     Folder {
@@ -65,6 +68,7 @@ impl RunError {
             RunError::Usage(_) => Exit::Usage,
             RunError::Missing(_) => Exit::Unsupported,
             RunError::Folder { error, .. } if is_not_plain(error) => Exit::Usage,
+            RunError::Diverged(_) => Exit::Diverged,
             RunError::Broken(_) | RunError::Folder { .. } => Exit::Broken,
         }
     }

@@ -43,6 +43,7 @@ pub(crate) use seen::ByKey;
 pub use supervise::{Keep, Supervisor};
 pub use tell::{Audience, Local};
 pub use unit::{Early, Ended, ErrorFound, Place, Runner, SoFar, Way, Work};
+pub(crate) use worker::OTHER_PATH;
 pub(crate) use worker::as_json;
 pub use worker::{
     Body, Crew, Death, Failed, FrameReader, InThread, Known, Listener, Order, Outcome, Page, Past, Remote,

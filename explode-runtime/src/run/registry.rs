@@ -114,6 +114,14 @@ impl Registry {
         if plan.has_command_checker() { Ok(&shell::CHECKER) } else { self.checker(&plan.checker) }
     }
 
+    /// The names of the checkers that can start from files which they have not made, in order of registration.
+    pub fn checkers_that_begin_with_files(&self) -> Vec<&'static str> {
+        let begins = |def: &&CheckerDef| {
+            (def.build)(&Options::none()).is_ok_and(|checker| checker.begins_with_files())
+        };
+        self.checkers.iter().filter(begins).map(|def| def.name).collect()
+    }
+
     /// The stack of a component that is named alone: what it needs is put below it; a row of the matrix with that name says it whole,
     /// with a disk that is large enough.
     pub fn stack_of(&self, component: &str) -> Result<StackSpec, UsageError> {

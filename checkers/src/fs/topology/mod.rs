@@ -88,7 +88,7 @@ impl Limits {
     }
 }
 
-/// What a stack's files begin with: nothing, if its components do not say otherwise; but for an empty `lost+found`.
+/// The tree that a stack's files begin with, without an empty `lost+found`. Empty if the first start left no files.
 pub fn begin(stack: &Stack, calls: Groups) -> Result<Abstract, Fault> {
     if !stack.begins_with_files() {
         return Ok(Abstract::new());

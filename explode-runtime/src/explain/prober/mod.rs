@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use explode_ramdisk::Image;
 
+use super::differences::lines;
 use super::probe::{Answers, End, Next, Probe, ProbeSaid, Probed, PromiseLine, Until};
 use crate::check::{Ask, Failure, Violation};
 use crate::choose::{Choice, Divergence, Point};
@@ -79,7 +80,14 @@ pub(crate) fn probe(runner: &Runner<'_>, order: &Probe, talk: &mut dyn Talk) -> 
             source: line.source.to_owned(),
         })
     });
-    Probed { choices, failed: prober.log.failed_steps(), end, looked: prober.looked, promise }
+    Probed {
+        choices,
+        failed: prober.log.failed_steps(),
+        end,
+        looked: prober.looked,
+        promise,
+        events: lines(&ended.events),
+    }
 }
 
 struct Prober<'a> {

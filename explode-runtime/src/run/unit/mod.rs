@@ -42,6 +42,8 @@ pub struct Runner<'a> {
     profile: Option<Profile>,
     hides: Vec<(String, &'static str)>,
     leaves_out: Vec<String>,
+    /// There are files after the first start.
+    begins_with_files: bool,
     not_skipping: Option<String>,
     origin: Origin,
     keep_events: bool,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use explode_ramdisk::{Image, Recording};
 
 use super::Runner;
-use crate::check::NOT_PROMISED;
+use crate::check::{Checker, NOT_PROMISED};
 use crate::devices::{Lab, Side};
 use crate::recover::Stack;
 use crate::run::chops::Chops;
@@ -42,10 +42,10 @@ impl<'a> Runner<'a> {
             let line = profile.excludes_all(&checker.about())?;
             Some(format!("{NOT_PROMISED}: {}", profile.cite(line)))
         });
-        let strange = stack.begins_with_files() && !checker.begins_with_files();
-        let strange =
-            strange.then(|| "its files begin with some, and this checker with none; use fs-ways".to_owned());
-        let unsupported = checker.unsupported(&stack).or(empty).or(strange);
+        stack.look_for_files();
+        let begins_with_files = stack.begins_with_files();
+        let not_empty = || not_empty(registry, plan, &stack, checker.as_ref());
+        let unsupported = checker.unsupported(&stack).or(empty).or_else(not_empty);
         stack.stop().map_err(broken)?;
         if let Some(what) = unsupported {
             return Err(RunError::Missing(format!("unsupported: {what}")));
@@ -55,6 +55,7 @@ impl<'a> Runner<'a> {
         drop(stack);
         let leaves_out = if checker.probes() {
             let mut stack = build(registry, plan, lab, pristine.clone(), Recording::Off)?;
+            stack.set_begins_with_files(begins_with_files);
             stack.start().map_err(broken)?;
             let probed = checker.probe(&stack).map_err(broken)?;
             stack.stop().map_err(broken)?;
@@ -77,6 +78,7 @@ impl<'a> Runner<'a> {
             profile,
             hides,
             leaves_out,
+            begins_with_files,
             not_skipping,
             origin,
             keep_events: false,
@@ -98,6 +100,31 @@ fn may_crash_softly(stack: &Stack) -> Result<(), UsageError> {
         _ => return Ok(()),
     };
     Err(UsageError(format!("soft crashes in a guest or on this machine's kernel {why}")))
+}
+
+/// How many names of files a refusal shows.
+const SHOWN: usize = 3;
+
+/// Why a checker that starts from an empty file system cannot run on this stack. `None` if it can.
+fn not_empty(registry: &Registry, plan: &Plan, stack: &Stack, checker: &dyn Checker) -> Option<String> {
+    if !stack.begins_with_files() || checker.begins_with_files() {
+        return None;
+    }
+    let names = stack.names_at_root();
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("/{name}")).collect();
+    let there = match names.len().saturating_sub(SHOWN) {
+        _ if names.is_empty() => String::new(),
+        0 => format!(" ({})", shown.join(", ")),
+        more => format!(" ({} and {more} more)", shown.join(", ")),
+    };
+    let others = registry.checkers_that_begin_with_files();
+    let use_others =
+        if others.is_empty() { String::new() } else { format!("use {}, or ", others.join(", ")) };
+    Some(format!(
+        "the file system is not empty after init and mount{there}, and checker '{}' must start with an empty one; \
+         {use_others}a checker made of commands in a stack file, or a checker of your own whose begins_with_files is true",
+        plan.checker
+    ))
 }
 
 /// Versions of what decides a result: this program, what the components say of theirs, and what the lab knows of their programs.

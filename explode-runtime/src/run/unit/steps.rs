@@ -220,6 +220,7 @@ impl Runner<'_> {
         let Runner { registry, plan, lab, .. } = self;
         let recording = if plan.settings.soft { Recording::Operations } else { Recording::On };
         let mut stack = build(registry, plan, lab, image, recording)?;
+        stack.set_begins_with_files(self.begins_with_files);
         mounts();
         let started =
             stack.start().and_then(|()| lab.settle(&stack.threads())).and_then(|()| between::quiesce(&stack));

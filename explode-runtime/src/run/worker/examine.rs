@@ -25,6 +25,9 @@ use crate::run::seen::Notes;
 use crate::run::unit::{Early, ErrorFound, Place, Runner, SoFar, Way, Work};
 use crate::skip::Answer;
 
+/// How a message begins that says that the choices of a state did not lead to it again.
+pub(crate) const OTHER_PATH: &str = "restoring a state took another path";
+
 /// Runs a unit, makes its checks, and adds up what they came to.
 pub(super) struct Examiner<'a> {
     plan: &'a Plan,
@@ -99,9 +102,8 @@ impl<'a> Examiner<'a> {
                 self.write(|pen| pen.violated(index));
             }
             Some(Early::Broken(why)) => self.ended_broken(why),
-            Some(Early::Diverged(divergence)) => self.ended_broken(format!(
-                "restoring a state took another path: {divergence}; the checked system is not deterministic"
-            )),
+            Some(Early::Diverged(divergence)) => self
+                .ended_broken(format!("{OTHER_PATH}: {divergence}; the checked system is not deterministic")),
         }
         let end = std::mem::take(&mut self.end);
         UnitEnd { choices: ended.choices, operations: ended.operations, events: ended.events, ..end }

@@ -29,6 +29,7 @@ mod wire;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use examine::OTHER_PATH;
 pub use frame::{FrameReader, encode};
 pub use in_thread::InThread;
 pub use keys::Known;

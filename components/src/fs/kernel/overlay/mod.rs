@@ -85,7 +85,7 @@ mod tests {
         let plain = |name| (name, Options::none());
         let own: Vec<Promise> = profiles::overlay();
         assert_eq!(on(&[plain("ramdisk"), plain("ext4")]).promises, own);
-        let alone = on(&[plain("simfiles")]);
+        let alone = on(&[plain("ramdisk"), plain("toyfs")]);
         assert_eq!((alone.system.as_str(), alone.promises), ("overlay", own));
     }
 

@@ -1,0 +1,98 @@
+//! A stack whose first start leaves files: a checker that starts from nothing is refused, and would report them as corruption.
+
+use explode_ramdisk::files::OpenFlags;
+use explode_runtime::devices::Lab;
+use explode_runtime::recover::{Below, Component, Fault, StackSpec};
+use explode_runtime::run::{
+    ComponentDef, Confirmation, Exit, Local, Mode, OptionDef, Options, Plan, Registry, UsageError, explore,
+};
+
+use crate::{registry, run};
+
+/// A program that makes files when it is set up, as a component of shell commands does.
+const PROGRAM: ComponentDef = ComponentDef {
+    name: "program",
+    about: "makes files on its first start",
+    modes: &[Mode::Mem],
+    on: None,
+    options: &[OptionDef { name: "makes", about: "paths, with commas", default: "" }],
+    build: |options: &Options| -> Result<Box<dyn Component>, UsageError> {
+        Ok(Box::new(Program { makes: options.text("makes", "")? }))
+    },
+};
+
+struct Program {
+    makes: String,
+}
+
+impl Component for Program {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        let files = below.files()?;
+        for path in self.makes.split(',') {
+            match path.strip_suffix('/') {
+                Some(directory) => files.mkdir(directory)?,
+                None => files.close(files.open(path, OpenFlags::CREATE)?)?,
+            }
+        }
+        Ok(files.sync()?)
+    }
+}
+
+fn with_program(checker: &str, makes: &str) -> (Registry, Plan) {
+    let mut registry = registry();
+    registry.components.push(PROGRAM);
+    let stack = StackSpec::default()
+        .plug("simfiles", Options::none())
+        .plug("rename-in-steps", Options::none().with("promises", true))
+        .plug("program", Options::none().with("makes", makes));
+    let mut plan = Plan::of_parts(&registry, checker, stack).expect("all of it is there");
+    plan.settings.depth = 2;
+    (registry, plan)
+}
+
+/// The error of a run that is refused.
+fn refused(checker: &str, makes: &str) -> (Exit, String) {
+    let (registry, plan) = with_program(checker, makes);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let out = folder.path().join("run");
+    let (mut confirm, mut sink) = (|_: &std::path::Path| Confirmation::Reproduced, |_: &_| {});
+    let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
+    let error = explore(&registry, &plan, &Lab::Mem, &mut audience).expect_err(checker);
+    (error.exit(), error.to_string())
+}
+
+#[test]
+fn checkers_that_start_from_nothing_are_refused() {
+    for checker in ["fs-sync", "fs-atomic", "fs-reasonable", "fs-moved", "fs-replaced", "fs-failures"] {
+        let (exit, says) = refused(checker, "/db,/logs/,/logs/1");
+        assert_eq!(exit, Exit::Unsupported, "{checker}: {says}");
+        let expected = format!(
+            "unsupported: the file system is not empty after init and mount (/db, /logs), and checker '{checker}' must start with an \
+             empty one; use fs-ways, or "
+        );
+        assert!(says.starts_with(&expected), "{says}");
+    }
+    let (_, says) = refused("fs-sync", "/a,/b,/c,/d,/lost+found/");
+    assert!(says.contains("(/a, /b, /c and 1 more)"), "{says}");
+}
+
+#[test]
+fn a_checker_that_can_start_from_files_goes_on_from_them() {
+    let (registry, plan) = with_program("fs-ways", "/db,/logs/");
+    let ran = run(&registry, &plan);
+    assert_eq!(ran.signatures(), [""; 0]);
+    assert!(ran.summary.states > 1.into(), "{:?}", ran.summary);
+}
+
+#[test]
+fn what_a_file_system_keeps_for_itself_does_not_count() {
+    let (registry, plan) = with_program("fs-sync", "/lost+found/,/.nilfs");
+    assert_eq!(run(&registry, &plan).signatures(), [""; 0]);
+    let (registry, plan) = with_program("fs-atomic", "/lost+found/,/.nilfs");
+    let findings = run(&registry, &plan).findings;
+    // A rename is two changes of names here.
+    assert!(
+        !findings.is_empty() && findings.values().all(|message| !message.contains("/lost+found")),
+        "{findings:?}"
+    );
+}

@@ -1,0 +1,33 @@
+//! Whether a crash test has looked at everything within its bounds, and what to raise if not.
+
+use crate::report::Summary;
+use crate::run::Settings;
+
+/// What a passing run did not look at, and which settings to raise. `None` if it looked at everything.
+pub(super) fn incomplete(summary: &Summary, settings: &Settings) -> Option<String> {
+    if summary.complete {
+        return None;
+    }
+    let Settings { limit, samples, states, budget_ms, .. } = settings;
+    let (mut missing, mut raise) = (Vec::new(), Vec::new());
+    let left_out = summary.disks_left_out();
+    if !left_out.is_zero() {
+        missing.push(format!(
+            "{left_out} crash disks were left out, {} were checked (a sample)",
+            summary.disks_checked()
+        ));
+        raise.push(format!("limit (now {limit})"));
+        raise.push(format!("samples (now {samples})"));
+    }
+    if !summary.pending.is_zero() {
+        missing.push(format!("{} checks were not made", summary.pending));
+    }
+    let bounds = [("states", *states), ("budget_ms", *budget_ms)];
+    let set = bounds.into_iter().filter_map(|(name, bound)| Some(format!("{name} (now {})", bound?)));
+    raise.extend(set);
+    if missing.is_empty() {
+        missing.push(format!("the run stopped after {} states", summary.states));
+    }
+    let raise = if raise.is_empty() { String::new() } else { format!("; raise {}", raise.join(" or ")) };
+    Some(format!("{}{raise} by with(|settings| ...)", missing.join(", ")))
+}

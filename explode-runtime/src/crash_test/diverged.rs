@@ -1,0 +1,31 @@
+//! What a crash test fails with where the story of a finding cannot be told: the finding is reported all the same.
+
+use std::fmt::Display;
+
+use crate::explain::CAUSES;
+use crate::report::{Finding, detail_line, status_line};
+
+/// The report on a store that is not deterministic: `what` was seen, the finding if there is one.
+pub(super) fn diverged(what: &str, finding: Option<&Finding>) -> String {
+    let mut lines = vec![status_line("DIVERGED", &format!("the store is not deterministic: {what}"))];
+    if !what.contains(CAUSES) {
+        lines.push(status_line("", &format!("usual causes: {CAUSES}")));
+    }
+    lines.extend(finding.into_iter().flat_map(found));
+    lines.join("\n")
+}
+
+/// The report on a finding whose trace could not be run again.
+pub(super) fn without_story(finding: &Finding, error: &dyn Display) -> String {
+    let lines = found(finding).into_iter().chain([detail_line("no story", &error.to_string())]);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn found(finding: &Finding) -> Vec<String> {
+    vec![
+        status_line("FAIL", &format!("{}: {}", finding.verdict, finding.message)),
+        detail_line("bug", &finding.signature),
+        detail_line("when", &finding.when()),
+        detail_line("trace", &finding.trace),
+    ]
+}

@@ -1,0 +1,116 @@
+//! Where two runs of the same choices differ, for a system that is not deterministic.
+
+use explode_ramdisk::{Event, Payload};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::bench::{Bench, Bounds};
+use super::text::in_short;
+use crate::pipeline::{END_MARK, NOW_MARK};
+use crate::run::{Remote, RunError};
+use crate::trace::Trace;
+
+/// What usually makes a system take another path in a second run.
+pub const CAUSES: &str = "the clock, random numbers, the order of a hash map, threads, or something outside of the disks that stays from \
+                          one run to the next (a static, a file elsewhere)";
+
+/// The most events of a run that are compared.
+const EVENTS: usize = 100_000;
+
+/// An event as one line: what it is, and a hash of its contents.
+fn line(event: &Event) -> String {
+    let short = in_short(event);
+    match event {
+        Event::Dirty { data, .. } | Event::Submit { payload: Payload::Data(data), .. } => {
+            format!("{short}, contents {:08x}", xxh3_64(data) as u32)
+        }
+        _ => short,
+    }
+}
+
+/// The events of a run, a line each.
+pub(super) fn lines(events: &[Event]) -> Vec<String> {
+    events.iter().take(EVENTS).map(line).collect()
+}
+
+/// Runs the choices of a trace up to three times and returns the first differences, one line each: of the choices from the
+/// recorded ones, and of two event logs from each other. Empty if there are none, or if the trace ends its worker.
+///
+/// # Errors
+/// A worker cannot be started.
+pub fn differences(remote: &mut Remote<'_>, trace: &Trace) -> Result<Vec<String>, RunError> {
+    if trace.died.is_some() {
+        return Ok(Vec::new());
+    }
+    let mut bench = Bench::new(remote, trace, Bounds { budget: None, tests: u64::MAX });
+    let (other_choice, first) = bench.logged(trace, true)?;
+    let mut found: Vec<String> = other_choice.into_iter().collect();
+    // What stays in memory from one run to the next shows in the same worker, what a start draws in a new one.
+    for anew in [false, true] {
+        let (other_choice, second) = bench.logged(trace, anew)?;
+        if found.is_empty() {
+            found.extend(other_choice);
+        }
+        if let Some(difference) = difference(&first, &second) {
+            found.push(difference);
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// What a run that diverged is reported with: what was seen, the first differences, and what usually causes them.
+pub fn diverged(what: &str, differences: &[String]) -> String {
+    let none = ["two further runs of the same choices wrote the same events: what differs is in the recovery or in the check, or stays \
+                 outside of the runs"
+        .to_owned()];
+    let differences = if differences.is_empty() { &none[..] } else { differences };
+    let lines = differences.iter().map(|difference| format!("first difference: {difference}"));
+    let lines = [what.to_owned()].into_iter().chain(lines).chain([format!("usual causes: {CAUSES}")]);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The first difference of two event logs.
+fn difference(first: &[String], second: &[String]) -> Option<String> {
+    let longer = first.len().max(second.len());
+    let at = (0..longer).find(|at| first.get(*at) != second.get(*at))?;
+    let is_request =
+        |line: &&String| [END_MARK, NOW_MARK].iter().any(|mark| **line == format!("mark {mark}"));
+    let requests = first.iter().take(at).filter(is_request).count();
+    let said = |lines: &[String]| lines.get(at).cloned().unwrap_or_else(|| "nothing more".to_owned());
+    Some(format!(
+        "event {at} of the log, before request {} for crash checks: {}; in another run of the same choices: {}",
+        requests + 1,
+        said(first),
+        said(second)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_difference_has_its_place_and_both_sides() {
+        let log = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
+        let one = log(&["dirty a", "mark crash checks now", "dirty b"]);
+        assert_eq!(difference(&one, &one), None);
+        let other = log(&["dirty a", "mark crash checks now", "dirty c"]);
+        assert_eq!(
+            difference(&one, &other).unwrap(),
+            "event 2 of the log, before request 2 for crash checks: dirty b; in another run of the same choices: dirty c"
+        );
+        assert!(
+            difference(&one, &one[..2])
+                .unwrap()
+                .ends_with("dirty b; in another run of the same choices: nothing more")
+        );
+    }
+
+    #[test]
+    fn events_with_equal_contents_have_equal_lines() {
+        let dirty = |byte| Event::Dirty { dev: 1, sector: 8, data: vec![byte; 512].into() };
+        assert_eq!(line(&dirty(1)), line(&dirty(1)));
+        assert_ne!(line(&dirty(1)), line(&dirty(2)));
+        assert!(line(&dirty(1)).starts_with("dirty device 1 sector 8, 512 bytes, contents "));
+    }
+}

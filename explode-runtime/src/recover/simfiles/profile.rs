@@ -1,0 +1,73 @@
+//! What simulated files promise: the words of `docs/fault-model.md`, section 7.
+
+use crate::check::{Profile, Promise};
+
+/// Where the words of the promises stand.
+const SOURCE: &str = "explode, docs/fault-model.md, section 7";
+
+/// Promises, whether they are kept, and the words that say so.
+type Line = (&'static [&'static str], bool, &'static str);
+
+/// What the model says of every mount.
+const ALWAYS: [Line; 6] = [
+    (
+        &["synced-by-fsync", "partly-synced-by-fsync", "flushed-contents", "flushed-attributes"],
+        true,
+        "its contents, its size, its mode and attributes",
+    ),
+    (
+        &["synced-by-fdatasync", "partly-synced-by-fdatasync", "synced-by-msync", "partly-synced-by-msync"],
+        true,
+        "its contents and its size",
+    ),
+    (
+        &["synced-directory", "partly-synced-directory", "flushed-name", "deleted-name"],
+        true,
+        "all its names, its mode and attributes",
+    ),
+    // The new name is one version of one sector.
+    (&["replaced-name"], true, "Name `f`: old or new."),
+    (
+        &["moved-name"],
+        false,
+        "`rename` is two changes of names. A crash may leave both names, either, or none, until the directories are synced.",
+    ),
+    (&["atomic-call"], false, "Nothing orders two unsynced changes"),
+];
+
+/// What it says of a mount whose changes are not durable when their calls return.
+const NOT_SYNCHRONOUS: [Line; 2] = [
+    (
+        &["replaced-by-rename"],
+        false,
+        "a size without the contents (the file reads as whatever the blocks held, zeroes if they were never written), contents \
+         without the size, a name without either",
+    ),
+    (&["durable-call"], false, "create + fsync(file) without fsync of the directory may lose the name."),
+];
+
+/// The profile of a mount, synchronous or not. What has no line is held to.
+pub(super) fn profile(sync: bool) -> Profile {
+    let more: &[Line] = if sync { &[] } else { &NOT_SYNCHRONOUS };
+    let lines = ALWAYS.iter().chain(more);
+    let promises = lines.flat_map(|(words, kept, quote)| {
+        words.iter().map(|name| Promise { name, kept: *kept, quote, source: SOURCE })
+    });
+    Profile { system: "simulated files, model posix".to_owned(), promises: promises.collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = include_str!("../../../../docs/fault-model.md");
+
+    #[test]
+    fn every_quotation_stands_in_its_section() {
+        let section = PAGE.split("\n## 7.").nth(1).and_then(|rest| rest.split("\n## 8.").next()).unwrap();
+        let section = section.split_whitespace().collect::<Vec<_>>().join(" ");
+        for Promise { name, quote, .. } in profile(false).promises {
+            assert!(section.contains(quote), "{name}: {quote}");
+        }
+    }
+}

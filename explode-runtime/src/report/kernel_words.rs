@@ -1,0 +1,103 @@
+//! What a kernel prints when it ends, in one line for people: the line that says what and where, without registers and stacks.
+
+/// Words of the line that says what has happened.
+const WORDS: [&str; 6] =
+    ["WARNING: ", "kernel BUG at ", "BUG: ", "Oops: ", "INFO: task ", "Kernel panic - not syncing"];
+/// How lines of a dump begin. A text without such a line is no dump.
+const DUMP: [&str; 3] = ["RIP: ", "CPU: ", "Call Trace:"];
+
+/// A text in which a kernel's dump is one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Brief {
+    /// The text without the dump.
+    pub text: String,
+    /// Lines of the dump that it lacks.
+    pub hidden: usize,
+}
+
+/// Shortens a text that holds what a kernel printed when it ended; any other text stays as it is.
+pub fn brief(text: &str) -> Brief {
+    let lines: Vec<&str> = text.lines().collect();
+    let first = lines.iter().position(|line| WORDS.iter().any(|word| line.contains(word)));
+    let is_dump = |line: &&&str| DUMP.iter().any(|word| line.starts_with(word));
+    let Some(first) = first.filter(|first| lines[*first + 1..].iter().any(|line| is_dump(&line))) else {
+        return Brief { text: text.to_owned(), hidden: 0 };
+    };
+    let mut short = lines[..=first].join("\n");
+    if let Some(function) = lines[first + 1..].iter().find_map(|line| function_of(line))
+        && !short.contains(function)
+    {
+        short += &format!(" in {function}");
+    }
+    // What explode has added stands behind the last line of the dump.
+    if let Some((_, after)) = lines[first + 1..].iter().find_map(|line| line.split_once("; ")) {
+        short += &format!("; {after}");
+    }
+    Brief { text: short, hidden: lines.len() - first - 1 }
+}
+
+/// The function of a line with the instruction pointer, `RIP: 0010:hfs_find+0x10/0x20 [hfs]`.
+fn function_of(line: &str) -> Option<&str> {
+    let place = line.strip_prefix("RIP: ")?;
+    let place = place.split_once(':').map_or(place, |(_segment, place)| place);
+    place.split(['+', ' ']).next().filter(|name| !name.is_empty() && !name.starts_with("0x"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Finding, Human, Message};
+    use super::*;
+
+    fn short(text: &str) -> (String, usize) {
+        let Brief { text, hidden } = brief(text);
+        (text, hidden)
+    }
+
+    #[test]
+    fn a_warning_is_one_line_with_its_place() {
+        let warning = "in step finish: WARNING: CPU: 0 PID: 1 at fs/buffer.c:1181 mark_buffer_dirty+0x63/0xa0\n\
+                       Modules linked in: hfs(O)\nRIP: 0010:mark_buffer_dirty+0x63/0xa0\nRAX: 1\nCall Trace:\n hfs_put_super+0x24/0x30 [hfs]";
+        let line = "in step finish: WARNING: CPU: 0 PID: 1 at fs/buffer.c:1181 mark_buffer_dirty+0x63/0xa0";
+        assert_eq!(short(warning), (line.to_owned(), 5));
+        let repeated = format!("{warning}; the unit is repeated");
+        assert_eq!(short(&repeated), (format!("{line}; the unit is repeated"), 5));
+    }
+
+    #[test]
+    fn an_oops_has_its_function() {
+        let oops = "in step mount: Oops: divide error: 0000 [#1] SMP\nCPU: 0 PID: 1\nRIP: 0010:journal_init+0xd0f/0x1810 [reiserfs]\nCode: f7";
+        assert_eq!(
+            short(oops),
+            ("in step mount: Oops: divide error: 0000 [#1] SMP in journal_init".to_owned(), 3)
+        );
+        let unknown = "BUG: unable to handle page fault\nRIP: 0010:0x0\nCode: bad";
+        assert_eq!(short(unknown), ("BUG: unable to handle page fault".to_owned(), 2));
+    }
+
+    #[test]
+    fn a_finding_of_a_run_is_told_in_one_line_and_whole_in_json() {
+        let message =
+            "in step mount: WARNING: CPU: 0 PID: 1 at fs/a.c:1 f+0x1/0x2\nRIP: 0010:f+0x1/0x2\nRAX: 1";
+        let finding: Finding = serde_json::from_value(serde_json::json!({
+            "id": "0", "verdict": "kernel-warn", "by_design": false, "message": message, "epoch": null,
+            "signature": "c/kernel-warn/mount", "count": 1, "trace": "t.json", "replayed": true,
+        }))
+        .unwrap();
+        let json = serde_json::to_value(Message::Finding(finding.clone())).unwrap();
+        assert_eq!(json["message"], message);
+        let mut out = Vec::new();
+        Human::new(&mut out, false, "explode").message(&Message::Finding(finding)).unwrap();
+        let out = String::from_utf8(out).unwrap();
+        let told = "FAIL kernel-warn: in step mount: WARNING: CPU: 0 PID: 1 at fs/a.c:1 f+0x1/0x2\n";
+        assert!(out.contains(told), "{out}");
+        assert!(out.contains("more      2 lines of the kernel: explode show t.json --all\n"), "{out}");
+        assert!(!out.contains("RAX"), "{out}");
+    }
+
+    #[test]
+    fn other_texts_stay() {
+        for text in ["one\ntwo", "BUG: of a program\nits second line", "WARNING: alone"] {
+            assert_eq!(short(text), (text.to_owned(), 0));
+        }
+    }
+}
