@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::plan::mode;
 use crate::cli::{Format, MatrixArgs};
 use crate::matrix::{self, Cell, Grid, Limits, Outcome};
-use crate::{interrupt, output};
+use crate::{interrupt, output, trust};
 
 /// Fills a matrix.
 pub fn matrix(registry: &Registry, args: &MatrixArgs) -> Exit {
@@ -29,7 +29,11 @@ fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
     // From the folder on, which others see, Ctrl-C ends it in good order.
     let interrupted = interrupt::watch();
     let (grid, folder) = match &args.resume {
-        Some(folder) => (Grid::read(folder)?, folder.clone()),
+        Some(folder) => {
+            let grid = Grid::read(folder)?;
+            grid.check(folder, args.trust)?;
+            (grid, folder.clone())
+        }
         None => begin(registry, args)?,
     };
     let begin = Instant::now();
@@ -119,10 +123,12 @@ fn begin(registry: &Registry, args: &MatrixArgs) -> Result<(Grid, PathBuf), RunE
         cell_ms: args.cell,
         deadline_ms: args.deadline,
         seed: args.seed,
+        tag: None,
     };
     once("system", grid.systems.iter().map(|row| row.name.as_str()))?;
     once("check", grid.checks.iter().map(|column| column.name.as_str()))?;
     let folder = fresh_folder(args.out.as_deref(), "matrix")?;
+    let grid = grid.clone().tagged(trust::secret(&grid.commands()).as_ref());
     grid.write(&folder).map_err(|error| RunError::folder(&folder, error))?;
     Ok((grid, folder))
 }

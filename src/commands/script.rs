@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use explode_runtime::explain::Bounds;
-use explode_runtime::report::status_line;
+use explode_runtime::report::{escaped, status_line};
 use explode_runtime::run::{Exit, Registry, durable_file};
 use explode_runtime::script::{Case, Refused};
 
@@ -24,7 +24,7 @@ pub fn script(registry: &Registry, args: &ShowArgs) -> Exit {
         return output::fail(Exit::Usage, "--format jsonl is for --as text: a script is no JSON");
     }
     let path = args.trace.display().to_string();
-    let trace = match trace::read(registry, &args.trace) {
+    let trace = match trace::read(registry, &args.trace, args.trust) {
         Ok(trace) => trace,
         Err(exit) => return exit,
     };
@@ -41,6 +41,10 @@ pub fn script(registry: &Registry, args: &ShowArgs) -> Exit {
         Err(error) => return output::fail(error.exit(), format!("{path}: {error}")),
     };
     let files = files(&case, args, &path);
+    if files.iter().any(|(_, text, _)| escaped(text) != *text) {
+        let why = "the script would have control characters, which a terminal obeys";
+        return output::fail(Exit::Usage, format!("{path}: {}", Refused::Cannot(why.to_owned())));
+    }
     let Some(folder) = &args.write else {
         // The golden output stands in the page about it: what is printed is one file.
         output::line(files[0].1.trim_end());

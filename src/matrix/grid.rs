@@ -1,6 +1,6 @@
 //! What a matrix asks: it stands in `grid.json` of its folder, and a matrix that is resumed goes by it.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use explode_runtime::check::{Profile, Verdict};
 use explode_runtime::recover::StackSpec;
@@ -8,9 +8,12 @@ use explode_runtime::report::Finding;
 use explode_runtime::run::{
     Bounds, Mode, OptionValue, Options, Question, Registry, UsageError, durable_write,
 };
+use explode_runtime::shell::{Carried, carried};
+use explode_runtime::trace::{Secret, Tagged};
 use serde::{Deserialize, Serialize};
 
 use crate::stack_file::{self, StackFile};
+use crate::trust::{self, Carrier};
 
 /// Rows, columns, and how long.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -32,6 +35,9 @@ pub struct Grid {
     pub deadline_ms: u64,
     /// Seeds whatever is drawn at random.
     pub seed: u64,
+    /// A keyed hash of all other keys; absent if no stack carries commands, or no key was there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
 }
 
 /// A system.
@@ -75,6 +81,12 @@ pub struct Column {
 
 const FILE: &str = "grid.json";
 
+/// Returns true if a file of this name lies in the folder, and nowhere else.
+fn is_file_name(name: &str) -> bool {
+    let mut parts = Path::new(name).components();
+    matches!((parts.next(), parts.next()), (Some(Component::Normal(part)), None) if part == name)
+}
+
 /// That of a grid of before it was kept.
 fn deadline_ms() -> u64 {
     30_000
@@ -88,7 +100,44 @@ impl Grid {
             UsageError(format!("{}: {error}; name the folder of a matrix", path.display()))
         };
         let text = std::fs::read(&path).map_err(|error| wrong(&error))?;
-        serde_json::from_slice(&text).map_err(|error| wrong(&error))
+        let grid: Grid = serde_json::from_slice(&text).map_err(|error| wrong(&error))?;
+        let names = grid.systems.iter().map(|row| &row.name);
+        let mut names = names.chain(grid.checks.iter().map(|column| &column.name));
+        match names.find(|name| !is_file_name(name)) {
+            Some(name) => Err(wrong(&format!("'{name}' cannot be the name of a folder"))),
+            None => Ok(grid),
+        }
+    }
+
+    /// The shell commands that its stacks and checks carry.
+    pub fn commands(&self) -> Vec<Carried> {
+        let rows = self.systems.iter().flat_map(|row| carried(&row.stack, "", &Options::none()));
+        let columns = self.checks.iter();
+        let columns =
+            columns.flat_map(|column| carried(&StackSpec::default(), &column.checker, &column.options));
+        rows.chain(columns).collect()
+    }
+
+    /// Returns the grid with a tag of this secret if it carries commands, else without a tag.
+    #[must_use = "this returns the tagged grid"]
+    pub fn tagged(mut self, secret: Option<&Secret>) -> Grid {
+        self.tag = None;
+        self.tag =
+            secret.filter(|_| !self.commands().is_empty()).map(|secret| secret.tag(Tagged::Matrix, &self));
+        self
+    }
+
+    /// Returns an error unless it carries no commands, or they are the user's own, or `trusted`.
+    ///
+    /// # Errors
+    /// Lists the commands of a stranger's grid in this folder.
+    pub fn check(&self, folder: &Path, trusted: bool) -> Result<(), UsageError> {
+        let carrier = Carrier { what: "matrix", path: folder, commands: self.commands(), mode: self.mode };
+        let untagged = Grid { tag: None, ..self.clone() };
+        let tagged = |secret: &Secret| {
+            self.tag.as_deref().is_some_and(|tag| secret.verifies(Tagged::Matrix, &untagged, tag))
+        };
+        trust::check(&carrier, self.tag.is_some(), tagged, trusted)
     }
 
     /// Writes it.

@@ -8,11 +8,14 @@ use std::path::{Path, PathBuf};
 
 use super::error::RunError;
 use super::options::UsageError;
+use super::plan::Plan;
 use crate::report::Message;
-use crate::trace::Trace;
+use crate::trace::{Secret, Tagged, Trace};
 
 /// What every message is added to; whoever adds to it has its lock.
 const MESSAGES: &str = "run.jsonl";
+/// The tag of the plan, where that carries commands.
+const TAG: &str = "tag";
 /// What to do about a folder that was there before.
 pub(super) const RESUMED: &str = "make room there, or make it writable, and resume the run again";
 
@@ -49,6 +52,12 @@ impl Claim {
         lock(&messages, folder)?;
         Ok(Claim { path: folder.to_owned(), messages })
     }
+}
+
+/// Returns true if the folder has a tag of this secret for this plan. A tag that is absent or cannot be read is none.
+pub fn is_tagged(folder: &Path, plan: &Plan, secret: &Secret) -> bool {
+    let tag = fs::read_to_string(folder.join(TAG));
+    tag.is_ok_and(|tag| secret.verifies(Tagged::Run, plan, tag.trim_end()))
 }
 
 /// Takes the lock of a run, which ends with the last handle of the file. A file system that has no locks gives none.
@@ -93,6 +102,12 @@ impl RunFolder {
         let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         messages.set_len(whole as u64).map_err(failed)?;
         Ok(RunFolder { path, messages, resumed: true })
+    }
+
+    /// Writes the tag of its plan, durably.
+    pub(super) fn write_tag(&self, tag: &str) -> Result<(), RunError> {
+        let path = self.path.join(TAG);
+        durable_write(&path, format!("{tag}\n").as_bytes()).map_err(|error| self.refused(&path, error))
     }
 
     /// The folder.

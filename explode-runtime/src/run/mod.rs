@@ -30,7 +30,7 @@ pub use bench::{BenchReport, Keeping, RESTORE_MIB, Restore, Tracing, bench, benc
 pub use error::{Confirm, Confirmation, RunError};
 pub use exit::Exit;
 pub use explore::{explore, explore_by};
-pub use folder::{Claim, RunFolder, durable_file, durable_write, fresh_folder, make_folder};
+pub use folder::{Claim, RunFolder, durable_file, durable_write, fresh_folder, is_tagged, make_folder};
 pub use grid::{Question, System};
 pub use journal::{History, JournalError};
 pub use option_value::OptionValue;

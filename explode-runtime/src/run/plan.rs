@@ -7,7 +7,7 @@ use super::options::{Options, UsageError, with_defaults};
 use super::registry::{Registry, Target};
 use crate::explore::{Dfs, Exhaust, FromPrefix, Pct, Prefix, Random, Strategy, StrategyName, Weighted};
 use crate::recover::StackSpec;
-use crate::shell;
+use crate::shell::{self, Carried, carried};
 use crate::writeset::Rules;
 
 /// Where a run takes place.
@@ -295,6 +295,11 @@ impl Plan {
     /// Is its checker made of shell commands? Then they are the checker's options.
     pub fn has_command_checker(&self) -> bool {
         ["mutate", "check"].iter().all(|key| self.checker_options.contains(key))
+    }
+
+    /// The shell commands that it carries: those of its components and its checker.
+    pub fn commands(&self) -> Vec<Carried> {
+        carried(&self.stack, &self.checker, &self.checker_options)
     }
 
     fn check_settings(&self) -> Result<(), UsageError> {

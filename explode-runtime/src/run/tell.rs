@@ -11,7 +11,7 @@ use super::folder::{Claim, RunFolder, above, sync_folder};
 use super::plan::Plan;
 use super::worker::Started;
 use crate::report::{Message, RunInfo};
-use crate::trace::Trace;
+use crate::trace::{Secret, Tagged, Trace};
 
 /// Hears of a run, and keeps what it finds: in this process ([`Local`]), or on the other side of a wire.
 pub trait Audience {
@@ -61,17 +61,40 @@ pub struct Local<'a> {
     event_file: Option<EventFile>,
     confirm: Confirm<'a>,
     sink: &'a mut dyn FnMut(&Message),
+    /// Tags the traces that carry commands.
+    secret: Option<&'a Secret>,
+    /// The tag of a new folder.
+    tag: Option<String>,
 }
 
 impl<'a> Local<'a> {
     /// Without `out` the folder is the first free `explode-runs/<target>-<n>`.
     pub fn new(out: Option<&'a Path>, confirm: Confirm<'a>, sink: &'a mut dyn FnMut(&Message)) -> Local<'a> {
-        Local { out, claim: None, folder: None, events: None, event_file: None, confirm, sink }
+        Local {
+            out,
+            claim: None,
+            folder: None,
+            events: None,
+            event_file: None,
+            confirm,
+            sink,
+            secret: None,
+            tag: None,
+        }
     }
 
     /// The same in a folder that is there: messages and traces are added to it.
     pub fn resuming(claim: Claim, confirm: Confirm<'a>, sink: &'a mut dyn FnMut(&Message)) -> Local<'a> {
         Local { claim: Some(claim), ..Local::new(None, confirm, sink) }
+    }
+
+    /// Tags what a run of this plan writes with the secret: the folder, if it is a new one, and each trace. Without commands nothing is
+    /// tagged.
+    pub fn tag_with(&mut self, secret: &'a Secret, plan: &Plan) {
+        if !plan.commands().is_empty() {
+            self.secret = Some(secret);
+            self.tag = Some(secret.tag(Tagged::Run, plan));
+        }
     }
 
     /// Writes the events of each unit of work to a file, as JSON lines; a mark `unit <n>` comes before those of the n-th. The file
@@ -102,7 +125,11 @@ impl Audience for Local<'_> {
     fn open(&mut self, target: &str) -> Result<PathBuf, RunError> {
         let folder = match self.claim.take() {
             Some(claim) => RunFolder::reopen(claim)?,
-            None => RunFolder::create(self.out, target)?,
+            None => {
+                let folder = RunFolder::create(self.out, target)?;
+                self.tag.iter().try_for_each(|tag| folder.write_tag(tag))?;
+                folder
+            }
         };
         let folder = self.folder.insert(folder);
         self.event_file = self.events.as_deref().map(EventFile::create).transpose()?;
@@ -116,7 +143,8 @@ impl Audience for Local<'_> {
     }
 
     fn keep(&mut self, id: &str, trace: &Trace) -> Result<PathBuf, RunError> {
-        self.folder().write_trace(id, trace)
+        let tagged = self.secret.map(|secret| trace.clone().tagged(Some(secret)));
+        self.folder().write_trace(id, tagged.as_ref().unwrap_or(trace))
     }
 
     fn confirm(&mut self, trace: &Path) -> Confirmation {
