@@ -182,7 +182,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "DIR", conflicts_with_all = DECIDED)]
     pub resume: Option<PathBuf>,
     /// Run the shell commands that the folder carries, although it has no tag of your key: read them first.
-    #[arg(long, requires = "resume")]
+    #[arg(long, requires = "resume", conflicts_with = "target")]
     pub trust: bool,
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
@@ -252,7 +252,7 @@ pub struct MatrixArgs {
     #[arg(long, value_name = "DIR")]
     pub resume: Option<PathBuf>,
     /// Run the shell commands that the folder carries, although it has no tag of your key: read them first.
-    #[arg(long, requires = "resume")]
+    #[arg(long, requires = "resume", conflicts_with = "systems")]
     pub trust: bool,
     /// Write the page to this file; by default matrix.html in the folder.
     #[arg(long, value_name = "FILE")]

@@ -123,7 +123,10 @@ fn refused(path: &Path, error: io::Error) -> KeyError {
     match error.raw_os_error() {
         Some(ENOENT) => KeyError::Absent { path },
         Some(ELOOP) => KeyError::Unsafe { path, what: "it is a symbolic link".to_owned() },
-        Some(ENOTDIR) => KeyError::Unsafe { path, what: "it is a symbolic link, or no folder".to_owned() },
+        // A symbolic link that was to be a folder, too.
+        Some(ENOTDIR) if path.symlink_metadata().is_ok() => {
+            KeyError::Unsafe { path, what: "it is a symbolic link, or no folder".to_owned() }
+        }
         _ => KeyError::Io { path, error },
     }
 }

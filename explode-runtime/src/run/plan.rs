@@ -238,6 +238,7 @@ impl Plan {
         // What makes no sense is said before what is missing, wherever it stands.
         let mut missing = None;
         for (index, layer) in self.stack.0.iter().enumerate() {
+            layer.check_name()?;
             let def = registry.component(&layer.component)?;
             layer.options.defaults().check(def.name, def.options)?;
             def.make(&layer.options)?;
