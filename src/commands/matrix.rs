@@ -183,7 +183,8 @@ impl Filling<'_> {
         let column = &grid.checks[at % grid.checks.len()];
         let place = Grid::place(folder, row, column);
         if let Some(cell) = Cell::read(&place) {
-            return Ok(cell);
+            // What stands in the file may be a stranger's, and names are parts of lines.
+            return Ok(Cell { system: row.name.clone(), check: column.name.clone(), ..cell });
         }
         let whole = Duration::from_millis(grid.cell_ms);
         if interrupted.load(Ordering::Relaxed) {

@@ -81,8 +81,11 @@ pub struct Column {
 
 const FILE: &str = "grid.json";
 
-/// Returns true if a file of this name lies in the folder, and nowhere else.
+/// Returns true if a file of this name lies in the folder, and nowhere else, and the name is one line.
 fn is_file_name(name: &str) -> bool {
+    if name.contains(char::is_control) {
+        return false;
+    }
     let mut parts = Path::new(name).components();
     matches!((parts.next(), parts.next()), (Some(Component::Normal(part)), None) if part == name)
 }

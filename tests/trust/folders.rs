@@ -49,7 +49,7 @@ fn only_ones_own_matrix_is_resumed_without_a_word() {
     desk.edited(grid, grid, |grid| drop(grid.as_object_mut().unwrap().remove("tag")));
     desk.refuses("me", "matrix --resume m");
 
-    for name in ["../x", "/x", "a/b", "."] {
+    for name in ["../x", "/x", "a/b", ".", "a\nb"] {
         desk.edited(grid, grid, |grid| grid["systems"][0]["name"] = json!(name));
         desk.explode("me", "matrix --resume m --trust")
             .refused(&["grid.json", "cannot be the name of a folder"]);
