@@ -179,9 +179,12 @@ pub struct RunArgs {
     /// Write what came of the run to this file, as JUnit's XML.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Go on with the run in this folder, with its target and its options; only --jobs, --format and --require-complete may be given.
+    /// Go on with the run in this folder, with its target and its options; only --jobs, --format, --require-complete and --trust may be given.
     #[arg(long, value_name = "DIR", conflicts_with_all = DECIDED)]
     pub resume: Option<PathBuf>,
+    /// Run the shell commands that the folder carries, although it has no tag of your key: read them first.
+    #[arg(long, requires = "resume", conflicts_with = "target")]
+    pub trust: bool,
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,
@@ -249,6 +252,9 @@ pub struct MatrixArgs {
     /// Go on with the matrix in this folder: cells that have come to something are taken as they are.
     #[arg(long, value_name = "DIR")]
     pub resume: Option<PathBuf>,
+    /// Run the shell commands that the folder carries, although it has no tag of your key: read them first.
+    #[arg(long, requires = "resume", conflicts_with = "systems")]
+    pub trust: bool,
     /// Write the page to this file; by default matrix.html in the folder.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
@@ -294,6 +300,9 @@ pub struct ReplayArgs {
     /// Print all that a kernel wrote when it ended, not only the line with the place.
     #[arg(long)]
     pub all: bool,
+    /// Run the shell commands that the trace carries, although it has no tag of your key: read them first.
+    #[arg(long)]
+    pub trust: bool,
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,
@@ -320,6 +329,12 @@ pub struct ShowArgs {
     /// Write the script, or the test with its golden output, into this folder, in place of printing it.
     #[arg(long, value_name = "DIR")]
     pub write: Option<PathBuf>,
+    /// Run a trace that carries shell commands, to tell the whole story; by default what its file has is shown.
+    #[arg(long)]
+    pub run: bool,
+    /// Run the shell commands that the trace carries, although it has no tag of your key: read them first. Implies --run.
+    #[arg(long)]
+    pub trust: bool,
     /// The search for the critical write runs so many ways and looks at so many disks, at most; by default 2000, 200 on a kernel.
     #[arg(long, value_name = "N")]
     pub tests: Option<u64>,
@@ -344,6 +359,10 @@ pub struct MinimiseArgs {
     /// Be content with what was found after so many tests: ways that were run, and disks that were looked at.
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     pub tests: u64,
+    /// Run the shell commands that the trace carries, although it has no tag of your key: read them first. The
+    /// smaller trace is then yours.
+    #[arg(long)]
+    pub trust: bool,
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,

@@ -16,6 +16,7 @@ mod progress;
 mod registry;
 mod running;
 mod stack_file;
+mod trust;
 mod worker;
 
 use std::process::ExitCode;

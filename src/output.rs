@@ -1,21 +1,23 @@
-//! Where words go: standard output for results, standard error for what went wrong.
+//! Where words go: standard output for results, standard error for what went wrong. Invariant: a terminal gets no control character
+//! that stood in a name, a message or the output of a command.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use explode_runtime::report::{Paste, absolute};
+use explode_runtime::report::{Paste, absolute, escaped};
 use explode_runtime::run::{Exit, Plan};
 
-/// Says what went wrong, and returns the exit code that goes with it.
+/// Says what went wrong, and returns the exit code that goes with it. Further lines are moved to the right: none of them looks like
+/// another error.
 #[expect(clippy::print_stderr, reason = "this is where errors are said")]
 pub fn fail(exit: Exit, error: impl std::fmt::Display) -> Exit {
-    eprintln!("error: {error}");
+    eprintln!("error: {}", escaped(&error.to_string()).replace('\n', "\n  "));
     exit
 }
 
 /// Says what is being done, beside the results.
 #[expect(clippy::print_stderr, reason = "this is where notes are said")]
 pub fn note(text: &str) {
-    eprintln!("{text}");
+    eprintln!("{}", escaped(text));
 }
 
 /// Writes a line of results, or ends the program. Without a reader it goes on: its files and its exit code are wanted all the same.
@@ -31,7 +33,7 @@ pub fn line(text: &str) {
 /// Writes a line of results.
 pub fn try_line(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    writeln!(out, "{text}")?;
+    writeln!(out, "{}", escaped(text))?;
     out.flush()
 }
 

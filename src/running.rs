@@ -1,10 +1,10 @@
 //! How a run looks on a terminal: one line of progress, redrawn in place below everything that is said, and gone at the end.
 
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use explode_runtime::report::{Human, Message, Progress, progress_text, share};
+use explode_runtime::report::{Human, Message, Progress, escaped, progress_text, share};
 use explode_runtime::run::Settings;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -27,15 +27,12 @@ fn line() -> MutexGuard<'static, Line> {
     LINE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Would what somebody else writes to standard error get into the line of progress?
-pub fn is_in_the_way() -> bool {
-    !matches!(*line(), Line::None) && io::stderr().is_terminal()
-}
-
 /// Writes whole lines to standard error, above the line of progress if there is one.
 pub fn write_above(lines: &[u8]) {
+    let lines = String::from_utf8_lossy(lines);
+    let lines = escaped(&lines);
     // Without a reader nobody misses it.
-    let write = || drop(io::stderr().lock().write_all(lines));
+    let write = || drop(io::stderr().lock().write_all(lines.as_bytes()));
     match &*line() {
         Line::Shown(bar) => bar.suspend(write),
         Line::None | Line::Coming => write(),

@@ -76,10 +76,8 @@ pub fn spawn(afterwards: fn()) -> Result<Box<dyn Body>, RunError> {
             .arg(shared.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .process_group(0);
-        if running::is_in_the_way() {
-            command.stderr(Stdio::piped());
-        }
         shared.give(&mut command);
         let mut child = explode_vm::spawn(command, ORPHANED)?;
         let (reader, writer) = (child.stdout.take(), child.stdin.take());

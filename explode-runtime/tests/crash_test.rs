@@ -73,6 +73,29 @@ fn a_step_without_a_sync_loses() {
     assert!(crash_test("lazy log", open, allowed, read).run().complete);
 }
 
+/// The trace that the variable names may be a stranger's.
+#[test]
+fn a_trace_with_commands_is_not_replayed() {
+    let lazily =
+        |files: &mut Log, log: &mut Vec<u8>, step: &mut Step<'_, '_>| append(files, log, step, false);
+    let text = found(crash_test("log without a sync", open, lazily, read));
+    let (_, command) = text.rsplit_once("EXPLODE_REPLAY=").unwrap();
+    let trace = std::fs::read_to_string(command.split(' ').next().unwrap()).unwrap();
+    let mut trace: serde_json::Value = serde_json::from_str(&trace).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (canary, path) = (folder.path().join("canary"), folder.path().join("trace.json"));
+    let init = format!("touch {}", canary.display());
+    let layer = serde_json::json!({ "name": "evil", "use": "commands", "options": { "init": init } });
+    trace["stack"].as_array_mut().unwrap().push(layer);
+    std::fs::write(&path, trace.to_string()).unwrap();
+    let test = ["--exact", "a_step_without_a_sync_loses"];
+    let mut replay = std::process::Command::new(std::env::current_exe().unwrap());
+    let ran = replay.args(test).env("EXPLODE_REPLAY", &path).output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout);
+    assert!(said.contains("it carries shell commands") && !ran.status.success(), "{said}");
+    assert!(!canary.exists(), "{said}");
+}
+
 #[test]
 fn a_log_that_trusts_its_size_is_corrupt() {
     let trusting = |files: &mut Log| Ok(files.read_file(LOG)?);

@@ -16,7 +16,7 @@ use super::plan::mode;
 use crate::cli::{Format, MatrixArgs};
 use crate::matrix::{self, Cell, Grid, Limits, Outcome};
 use crate::outputs::{self, Outputs};
-use crate::{interrupt, output};
+use crate::{interrupt, output, trust};
 
 /// Fills a matrix.
 pub fn matrix(registry: &Registry, args: &MatrixArgs) -> Exit {
@@ -31,7 +31,11 @@ fn fill(registry: &Registry, args: &MatrixArgs) -> Result<Exit, RunError> {
     let interrupted = interrupt::watch();
     let page_file = page_file(args)?;
     let (grid, folder) = match &args.resume {
-        Some(folder) => (Grid::resume(folder)?, folder.clone()),
+        Some(folder) => {
+            let grid = Grid::resume(folder)?;
+            grid.check(folder, args.trust)?;
+            (grid, folder.clone())
+        }
         None => begin(registry, args)?,
     };
     let begin = Instant::now();
@@ -142,10 +146,12 @@ fn begin(registry: &Registry, args: &MatrixArgs) -> Result<(Grid, PathBuf), RunE
         cell_ms: args.cell,
         deadline_ms: args.deadline,
         seed: args.seed,
+        tag: None,
     };
     once("system", grid.systems.iter().map(|row| row.name.as_str()))?;
     once("check", grid.checks.iter().map(|column| column.name.as_str()))?;
     let folder = fresh_folder(args.out.as_deref(), "matrix")?;
+    let grid = grid.clone().tagged(trust::secret(&grid.commands()).as_ref());
     grid.write(&folder).map_err(|error| RunError::folder(&folder, error))?;
     Ok((grid, folder))
 }
@@ -200,7 +206,8 @@ impl Filling<'_> {
         let column = &grid.checks[at % grid.checks.len()];
         let place = Grid::place(folder, row, column);
         if let Some(cell) = Cell::read(&place) {
-            return Ok(cell);
+            // What stands in the file may be a stranger's, and names are parts of lines.
+            return Ok(Cell { system: row.name.clone(), check: column.name.clone(), ..cell });
         }
         let whole = Duration::from_millis(grid.cell_ms);
         if interrupted.load(Ordering::Relaxed) {

@@ -15,12 +15,12 @@ use serde_json::{Value, json};
 
 use super::trace;
 use crate::cli::{Format, MinimiseArgs};
-use crate::{crew, output, outputs};
+use crate::{crew, output, outputs, trust};
 
 /// Minimises a trace.
 pub fn minimise(registry: &Registry, args: &MinimiseArgs) -> Exit {
     let path = args.trace.display();
-    let trace = match trace::read(registry, &args.trace) {
+    let trace = match trace::read(registry, &args.trace, args.trust) {
         Ok(trace) => trace,
         Err(exit) => return exit,
     };
@@ -30,8 +30,13 @@ pub fn minimise(registry: &Registry, args: &MinimiseArgs) -> Exit {
         Err(error) => return output::fail(Exit::Usage, error),
     };
     let bounds = Bounds { budget: Some(Duration::from_millis(args.budget)), tests: args.tests };
+    // The smaller trace is the user's own, whoever wrote the old one: its commands have run by the user's word.
+    let secret = trust::secret(&trace.commands());
     let smaller = match crew::minimise(&trace, bounds) {
-        Ok(Minimised::Smaller(smaller)) => *smaller,
+        Ok(Minimised::Smaller(smaller)) => {
+            let trace = smaller.trace.clone().tagged(secret.as_ref());
+            Smaller { trace, ..*smaller }
+        }
         Ok(Minimised::NotReproduced(why)) => return not_there(args, &trace, Verdict::Ok, &why),
         Ok(Minimised::Diverged(what)) => return not_there(args, &trace, Verdict::Diverged, &what),
         Err(error) => return output::fail(error.exit(), format!("{path}: {error}")),

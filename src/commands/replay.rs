@@ -18,7 +18,7 @@ runs; a system that is not deterministic: time, addresses, threads, random numbe
 /// Replays a trace.
 pub fn replay(registry: &Registry, args: &ReplayArgs) -> Exit {
     let path = args.trace.display();
-    let mut trace = match trace::read(registry, &args.trace) {
+    let mut trace = match trace::read(registry, &args.trace, args.trust) {
         Ok(trace) => trace,
         Err(exit) => return exit,
     };

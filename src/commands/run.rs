@@ -6,12 +6,12 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 use explode_runtime::base::Output;
-use explode_runtime::report::{Human, Message, Summary};
+use explode_runtime::report::{Human, Message, Summary, escaped};
 use explode_runtime::run::{
     Claim, Confirmation, Exit, History, Keep, Local, Mode, OWN_NAMES, Plan, Registry, RunError, StrategyName,
     UsageError,
 };
-use explode_runtime::trace::Trace;
+use explode_runtime::trace::{Secret, Trace};
 use nix::sys::signal::Signal;
 
 use crate::cli::{Format, RunArgs};
@@ -19,7 +19,7 @@ use crate::crew::Workers;
 use crate::junit::Junit;
 use crate::outputs::Outputs;
 use crate::running::Running;
-use crate::{crew, interrupt, output, programs, stack_file};
+use crate::{crew, interrupt, output, programs, stack_file, trust};
 
 /// Runs a target.
 pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
@@ -48,11 +48,15 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
             unsaid = say(message).err();
         }
     };
-    let mut replay = confirm;
+    let commands = plan.commands();
+    let secret = trust::secret(&commands);
+    let untagged = secret.is_none() && !commands.is_empty();
+    let mut replay = |trace: &Path| confirm(trace, untagged);
     let mut audience = match claim {
         Some(claim) => Local::resuming(claim, &mut replay, &mut sink),
         None => Local::new(args.out.as_deref(), &mut replay, &mut sink),
     };
+    secret.iter().for_each(|secret| audience.tag_with(secret, &plan));
     events.into_iter().for_each(|(path, output)| audience.write_events(path, output));
     // While something is built, Ctrl-C ends this process and the build by the signal; from then on it ends the run in good order.
     interrupt::by_default();
@@ -66,7 +70,7 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
     result.as_ref().err().into_iter().for_each(|error| junit.stopped(error.to_string()));
     let exit = match result {
         Ok(summary) => exit(&summary, args.require_complete),
-        Err(error) => stopped(&error, findings),
+        Err(error) => stopped(&error, findings, secret.as_ref()),
     };
     let written =
         junit_file.map_or(Ok(()), |(path, output)| junit.write(output).map_err(|error| (path, error)));
@@ -115,6 +119,7 @@ fn beginning(registry: &Registry, args: &RunArgs) -> Result<(Plan, Keep, Option<
     let history = History::read(folder).map_err(|error| UsageError(error.to_string()))?;
     let plan = history.plan().clone();
     plan.check(registry)?;
+    trust::check_run(folder, &plan, args.trust)?;
     check_jobs(&plan, args.jobs)?;
     programs::check(&plan)?;
     Ok((plan, Keep::Resume(Box::new(history)), Some(claim)))
@@ -144,15 +149,18 @@ fn resume_with(plan: &Plan, folder: &Path, format: Format) {
 }
 
 /// An error ends the run; what was found before counts all the same, and what could not be written is said.
-fn stopped(error: &RunError, mut findings: bool) -> Exit {
+fn stopped(error: &RunError, mut findings: bool, secret: Option<&Secret>) -> Exit {
     let exit = output::fail(error.exit(), error);
     if let RunError::Folder { unsaved, .. } = error {
         let mut err = std::io::stderr().lock();
-        for trace in unsaved {
-            findings |= Trace::from_json(trace.as_bytes()).is_ok_and(|trace| !trace.by_design);
-            // Nobody is left to tell if even this cannot be written.
+        for text in unsaved {
+            let trace = Trace::from_json(text.as_bytes());
+            findings |= trace.as_ref().is_ok_and(|trace| !trace.by_design);
+            let text = trace.map_or_else(|_| text.clone(), |trace| trace.tagged(secret).to_json());
+            let text = escaped(&text);
+            // Nothing is left to do if even this cannot be written.
             let _ =
-                writeln!(err, "a trace that could not be written; save it to a file to replay it:\n{trace}");
+                writeln!(err, "a trace that could not be written; save it to a file to replay it:\n{text}");
         }
     }
     if findings && exit == Exit::Broken { Exit::Findings } else { exit }
@@ -198,10 +206,11 @@ fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError> {
     Ok(plan)
 }
 
-/// Replays a trace in a fresh process of this program, which ends with this one. Ctrl-C on the terminal is not for it.
-fn confirm(trace: &Path) -> Confirmation {
+/// Replays a trace in a fresh process of this program, which ends with this one. Ctrl-C on the terminal is not for it. A trace that
+/// could not be tagged is this run's own: it is `trusted`.
+fn confirm(trace: &Path, trusted: bool) -> Confirmation {
     let mut command = explode_vm::this_program();
-    command.arg("replay").arg("--").arg(trace).process_group(0);
+    command.arg("replay").args(trusted.then_some("--trust")).arg("--").arg(trace).process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     match explode_vm::spawn(command, Signal::SIGKILL).and_then(Child::wait_with_output) {
         Err(error) => Confirmation::Not(format!("no process could be started: {error}")),

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use explode_runtime::base::durable_file;
 use explode_runtime::explain::Bounds;
-use explode_runtime::report::status_line;
+use explode_runtime::report::{escaped, status_line};
 use explode_runtime::run::{Exit, Registry};
 use explode_runtime::script::{Case, Refused};
 
@@ -25,7 +25,7 @@ pub fn script(registry: &Registry, args: &ShowArgs) -> Exit {
         return output::fail(Exit::Usage, "--format jsonl is for --as text: a script is no JSON");
     }
     let path = args.trace.display().to_string();
-    let trace = match trace::read(registry, &args.trace) {
+    let trace = match trace::read(registry, &args.trace, args.trust) {
         Ok(trace) => trace,
         Err(exit) => return exit,
     };
@@ -48,6 +48,10 @@ pub fn script(registry: &Registry, args: &ShowArgs) -> Exit {
         Err(error) => return output::fail(error.exit(), format!("{path}: {error}")),
     };
     let files = files(&case, args, &path);
+    if files.iter().any(|(_, text, _)| escaped(text) != *text) {
+        let why = "the script would have control characters, which a terminal obeys";
+        return output::fail(Exit::Usage, format!("{path}: {}", Refused::Cannot(why.to_owned())));
+    }
     let Some(folder) = &args.write else {
         // The golden output stands in the page about it: what is printed is one file.
         output::line(files[0].1.trim_end());

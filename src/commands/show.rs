@@ -1,15 +1,17 @@
-//! `explode show`: the story of a trace. Exit code 0, whether the trace can be run here or not; then it says what the file has.
+//! `explode show`: the story of a trace. Exit code 0, whether the trace can be run here or not; then it says what the file has. A trace
+//! with shell commands runs only with `--run` or `--trust`.
 
 use explode_runtime::explain::critical::Search;
 use explode_runtime::explain::probe::Moment;
 use explode_runtime::explain::{Bounds, Retold, Story};
-use explode_runtime::run::{Exit, Mode, Registry};
+use explode_runtime::run::{Exit, Mode, Registry, UsageError};
+use explode_runtime::shell::Carried;
 use explode_runtime::trace::Trace;
 use serde_json::{Value, json};
 
 use super::trace::sound;
 use crate::cli::{Format, ShowArgs};
-use crate::{crew, output, programs};
+use crate::{crew, output, programs, trust};
 
 /// Tells what a trace shows.
 pub fn show(registry: &Registry, args: &ShowArgs) -> Exit {
@@ -20,7 +22,10 @@ pub fn show(registry: &Registry, args: &ShowArgs) -> Exit {
         Ok(trace) => trace,
         Err(exit) => return exit,
     };
-    let story = tell(registry, args, &trace);
+    let story = match tell(registry, args, &trace) {
+        Ok(story) => story,
+        Err(error) => return output::fail(Exit::Usage, error),
+    };
     let path = args.trace.display().to_string();
     let replay = output::paste_for(&trace.plan()).command("replay", &path);
     match args.format {
@@ -35,19 +40,30 @@ pub fn show(registry: &Registry, args: &ShowArgs) -> Exit {
     Exit::Clean
 }
 
-fn tell(registry: &Registry, args: &ShowArgs, trace: &Trace) -> Story {
+/// The whole story, or that of the file.
+///
+/// # Errors
+/// The trace is to be run, and its commands are not trusted.
+fn tell(registry: &Registry, args: &ShowArgs, trace: &Trace) -> Result<Story, UsageError> {
     let plan = trace.plan();
+    if !args.run && !args.trust && !plan.commands().is_empty() {
+        return Ok(Story::of_file(trace.clone(), trust::why_not_run(&args.trace)));
+    }
     let tests = args.tests.unwrap_or(if trace.mode == Mode::Mem { 2000 } else { 200 });
     let bounds = Bounds { budget: None, tests };
-    let told =
-        plan.check(registry).and_then(|()| programs::check(&plan)).and_then(|()| crew::story(trace, bounds));
-    told.unwrap_or_else(|error| Story::of_file(trace.clone(), format!("it cannot be run here: {error}")))
+    let sound = plan.check(registry);
+    trust::check_trace(&args.trace, trace, args.trust)?;
+    let told = sound.and_then(|()| programs::check(&plan)).and_then(|()| crew::story(trace, bounds));
+    Ok(told.unwrap_or_else(|error| Story::of_file(trace.clone(), format!("it cannot be run here: {error}"))))
 }
 
 /// One object a line: what the file says, then each mutate, event and range, and the critical write.
 fn as_json(story: &Story, path: &str, replay: &str) -> Vec<Value> {
     let Story { trace, retold } = story;
     let now = retold.as_ref().ok();
+    let commands =
+        trace.commands().into_iter().map(|Carried { place, text }| json!({ "at": place, "sh": text }));
+    let commands: Vec<Value> = commands.collect();
     let mut lines = vec![json!({
         "type": "story",
         "trace": path,
@@ -67,6 +83,7 @@ fn as_json(story: &Story, path: &str, replay: &str) -> Vec<Value> {
         "reproduced": now.is_some(),
         "why_not": retold.as_ref().err(),
         "by_search": now.is_some_and(|retold| retold.by_search),
+        "commands": commands,
         "replay": replay,
     })];
     match retold {

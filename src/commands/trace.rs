@@ -2,22 +2,24 @@
 
 use std::path::Path;
 
-use explode_runtime::run::{Exit, Registry};
+use explode_runtime::run::{Exit, Registry, RunError};
 use explode_runtime::trace::Trace;
 
-use crate::{output, programs};
+use crate::{output, programs, trust};
 
-/// Reads it. What is wrong with it is said before a guest is booted for it, and what is missing here.
+/// Reads a trace that is to be run. Reports what is wrong with it, and what is missing here, before a guest is booted for it; its
+/// commands must be the user's own, or be `trusted`.
 ///
 /// # Errors
-/// The exit code, after that was said.
-pub fn read(registry: &Registry, path: &Path) -> Result<Trace, Exit> {
+/// The exit code, after the error was printed.
+pub fn read(registry: &Registry, path: &Path, trusted: bool) -> Result<Trace, Exit> {
     let trace = sound(path)?;
     let plan = trace.plan();
-    match plan.check(registry).and_then(|()| programs::check(&plan)) {
-        Ok(()) => Ok(trace),
-        Err(error) => Err(output::fail(error.exit(), format!("{}: {error}", path.display()))),
-    }
+    let failed = |error: RunError| output::fail(error.exit(), format!("{}: {error}", path.display()));
+    plan.check(registry).map_err(failed)?;
+    trust::check_trace(path, &trace, trusted).map_err(|error| output::fail(Exit::Usage, error))?;
+    programs::check(&plan).map_err(failed)?;
+    Ok(trace)
 }
 
 /// The same, whether it can be run here or not.

@@ -2,7 +2,7 @@
 
 use std::fs::Metadata;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use explode_runtime::base::{check_folder, check_plain, durable_write, read_plain_at_most};
 use explode_runtime::check::{Profile, Verdict};
@@ -11,9 +11,12 @@ use explode_runtime::report::Finding;
 use explode_runtime::run::{
     Bounds, Mode, OptionValue, Options, Question, Registry, RunError, UsageError, check_owner,
 };
+use explode_runtime::shell::{Carried, carried};
+use explode_runtime::trace::{Secret, Tagged};
 use serde::{Deserialize, Serialize};
 
 use crate::stack_file::{self, StackFile};
+use crate::trust::{self, Carrier};
 
 /// Rows, columns, and how long.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -35,6 +38,9 @@ pub struct Grid {
     pub deadline_ms: u64,
     /// Seeds whatever is drawn at random.
     pub seed: u64,
+    /// A keyed hash of all other keys; absent if no stack carries commands, or no key was there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
 }
 
 /// A system.
@@ -84,6 +90,15 @@ pub const OWN_NAMES: [&str; 1] = [FILE];
 /// The largest grid that is read.
 const MOST_BYTES: u64 = 1 << 24;
 
+/// Returns true if a file of this name lies in the folder, and nowhere else, and the name is one line.
+fn is_file_name(name: &str) -> bool {
+    if name.contains(char::is_control) {
+        return false;
+    }
+    let mut parts = Path::new(name).components();
+    matches!((parts.next(), parts.next()), (Some(Component::Normal(part)), None) if part == name)
+}
+
 /// That of a grid of before it was kept.
 fn deadline_ms() -> u64 {
     30_000
@@ -100,8 +115,8 @@ impl Grid {
         let grid: Grid = serde_json::from_slice(&text).map_err(|error| wrong(&error))?;
         let mut names =
             grid.systems.iter().map(|row| &row.name).chain(grid.checks.iter().map(|column| &column.name));
-        match names.find(|name| !is_name(name)) {
-            Some(name) => Err(wrong(&format!("'{name}' is not a name that a folder can have"))),
+        match names.find(|name| !is_file_name(name)) {
+            Some(name) => Err(wrong(&format!("'{name}' cannot be the name of a folder"))),
             None => Ok(grid),
         }
     }
@@ -129,6 +144,37 @@ impl Grid {
         Ok(grid)
     }
 
+    /// The shell commands that its stacks and checks carry.
+    pub fn commands(&self) -> Vec<Carried> {
+        let rows = self.systems.iter().flat_map(|row| carried(&row.stack, "", &Options::none()));
+        let columns = self.checks.iter();
+        let columns =
+            columns.flat_map(|column| carried(&StackSpec::default(), &column.checker, &column.options));
+        rows.chain(columns).collect()
+    }
+
+    /// Returns the grid with a tag of this secret if it carries commands, else without a tag.
+    #[must_use = "this returns the tagged grid"]
+    pub fn tagged(mut self, secret: Option<&Secret>) -> Grid {
+        self.tag = None;
+        self.tag =
+            secret.filter(|_| !self.commands().is_empty()).map(|secret| secret.tag(Tagged::Matrix, &self));
+        self
+    }
+
+    /// Returns an error unless it carries no commands, or they are the user's own, or `trusted`.
+    ///
+    /// # Errors
+    /// Lists the commands of a stranger's grid in this folder.
+    pub fn check(&self, folder: &Path, trusted: bool) -> Result<(), UsageError> {
+        let carrier = Carrier { what: "matrix", path: folder, commands: self.commands(), mode: self.mode };
+        let untagged = Grid { tag: None, ..self.clone() };
+        let tagged = |secret: &Secret| {
+            self.tag.as_deref().is_some_and(|tag| secret.verifies(Tagged::Matrix, &untagged, tag))
+        };
+        trust::check(&carrier, self.tag.is_some(), tagged, trusted)
+    }
+
     /// Writes it.
     pub fn write(&self, folder: &Path) -> std::io::Result<()> {
         let text = serde_json::to_vec_pretty(self).expect("a grid is plain data");
@@ -139,11 +185,6 @@ impl Grid {
     pub fn place(folder: &Path, row: &Row, column: &Column) -> PathBuf {
         folder.join(&row.name).join(&column.name)
     }
-}
-
-/// Can a folder in the matrix's own have this name?
-fn is_name(name: &str) -> bool {
-    !name.is_empty() && !name.contains('/') && name != "." && name != ".."
 }
 
 impl Row {

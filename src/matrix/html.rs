@@ -1,6 +1,6 @@
 //! The matrix as a page that stands alone.
 
-use explode_runtime::report::Paste;
+use explode_runtime::report::{Paste, escaped};
 
 use super::cell::{Cell, Outcome};
 use super::grid::Grid;
@@ -61,7 +61,7 @@ fn list(head: &str, lines: impl IntoIterator<Item = String>) -> String {
 }
 
 fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    escaped(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]
@@ -70,6 +70,7 @@ mod tests {
 
     #[test]
     fn what_a_system_says_is_no_markup() {
+        assert_eq!(escape("\x1b[31m"), "\\u001b[31m");
         assert_eq!(escape("<b>\"a\" & b</b>"), "&lt;b&gt;&quot;a&quot; &amp; b&lt;/b&gt;");
     }
 }

@@ -239,6 +239,7 @@ mod tests {
             cell_ms: 1,
             deadline_ms: 1,
             seed: 0,
+            tag: None,
         };
         let cells = [cell.clone()];
         let table = table(&grid, &cells, &[], &[], &Paste::new("explode"), Path::new("m")).join("\n");

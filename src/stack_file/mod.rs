@@ -17,10 +17,12 @@ use std::path::{Path, PathBuf};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser as _};
 use explode_runtime::base::read_at_most;
 use explode_runtime::recover::StackSpec;
+use explode_runtime::report::escaped;
 use explode_runtime::run::{Options, Registry, UsageError};
 use toml::de::DeTable;
 
 use crate::cli::{Cli, Command};
+use crate::output;
 use document::{Source, Table};
 
 /// The keys of a whole file.
@@ -46,7 +48,7 @@ pub struct StackFile {
 /// # Errors
 /// What is wrong with the file.
 pub fn command_line(registry: &Registry, arguments: Vec<OsString>) -> Result<Cli, UsageError> {
-    let cli = Cli::parse_from(&arguments);
+    let cli = Cli::try_parse_from(&arguments).unwrap_or_else(|error| refuse(&error, &arguments));
     let Command::Run(args) = &cli.command else { return Ok(cli) };
     let Some(target) = &args.target else { return Ok(cli) };
     let named = match &args.stack.stack {
@@ -62,14 +64,26 @@ pub fn command_line(registry: &Registry, arguments: Vec<OsString>) -> Result<Cli
     let run = arguments.iter().position(|word| word == "run").map_or(arguments.len(), |at| at + 1);
     let (before, after) = arguments.split_at(run);
     let own = file.arguments.iter().map(OsString::from);
-    let words = before.iter().cloned().chain(own).chain(after.iter().cloned());
+    let words: Vec<OsString> = before.iter().cloned().chain(own).chain(after.iter().cloned()).collect();
     let command = Cli::command().mut_subcommand("run", |run| run.args_override_self(true));
-    let mut cli =
-        Cli::from_arg_matches(&command.get_matches_from(words)).unwrap_or_else(|error| error.exit());
+    let matches = command.try_get_matches_from(&words);
+    let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    let mut cli = cli.unwrap_or_else(|error| refuse(&error, &words));
     if let Command::Run(args) = &mut cli.command {
         args.stack.file = Some(file);
     }
     Ok(cli)
+}
+
+/// Ends the program with an error about these arguments, or with help. An argument may be the name of a file, or the value of a stack
+/// file: an error about one with control characters is printed without colours, and without them.
+fn refuse(error: &clap::Error, arguments: &[OsString]) -> ! {
+    let plain = |word: &OsString| escaped(&word.to_string_lossy()) == word.to_string_lossy();
+    if !error.use_stderr() || arguments.iter().all(plain) {
+        error.exit();
+    }
+    output::note(error.render().to_string().trim_end());
+    std::process::exit(error.exit_code());
 }
 
 /// Does this argument name a stack file?

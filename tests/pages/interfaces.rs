@@ -76,7 +76,7 @@ fn lines_about_traces() -> Vec<Value> {
     // Commands on a folder have soft crashes only: nothing is pending.
     run_commands(folder.path(), "commands", "! test -e {path}/lost", &["touch {path}/lost"], "").expect(1);
     let name = &files(&folder.path().join("commands/traces"))[0];
-    let shown = run(0, &format!("show commands/traces/{name} --format jsonl")).json();
+    let shown = run(0, &format!("show --run commands/traces/{name} --format jsonl")).json();
     assert_eq!((&shown[0]["reproduced"], &shown.last().unwrap()["found"]), (&json!(true), &json!(false)));
     lines.extend(shown);
     lines.extend(run(0, &format!("minimise commands/traces/{name} --format jsonl")).json());

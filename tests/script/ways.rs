@@ -196,6 +196,7 @@ impl Ordered {
             signature: format!("fs-ways/lost/{}", self.word()),
             by_design: false,
             message: String::new(),
+            tag: None,
         };
         serde_json::to_string(&trace).expect("plain data")
     }

@@ -90,7 +90,7 @@ check = "if [ -e {path}/db ] && [ -e {path}/tried ]; then echo both are there; e
 "#,
     );
     let finding = desk.run(&stack, 1).finding().clone();
-    let show = format!("show {}", finding["trace"].as_str().unwrap());
+    let show = format!("show --run {}", finding["trace"].as_str().unwrap());
     let told = desk.explode(&show).expect(0).out;
     let line = "a step failed, and those after it were not run: `echo no room {n}; exit 5` ended with 5: no room 1\n";
     assert_eq!(told.matches(line).count(), 1, "{told}");
@@ -140,9 +140,9 @@ check = "test $(wc -l <{path}/db) -lt 2 || { echo two lines; exit 1; }"
     // What it says of the commands is what is run.
     let text = fs::read_to_string(desk.path().join(trace)).unwrap();
     fs::write(desk.path().join("edited.json"), text.replace("-lt 2", "-lt 9")).unwrap();
-    desk.explode("replay edited.json").expect(5);
+    desk.explode("replay edited.json --trust").expect(5);
     fs::write(desk.path().join("edited.json"), text.replace("\"crash\"", "\"crush\"")).unwrap();
-    desk.explode("replay edited.json").refused(&["crush"]);
+    desk.explode("replay edited.json --trust").refused(&["crush"]);
 }
 
 /// One of explode's checkers and components, with options, is the same in a file as on the command line.

@@ -196,7 +196,7 @@ fn three_renames_of_three_processes_are_caught_by_the_first_two_prefixes() {
     let messages: Vec<_> = findings.iter().map(|finding| found(finding)).collect();
     assert_eq!(messages, ["a mixture: newoldold", "a mixture: newnewold"]);
     let trace = findings[1]["trace"].as_str().unwrap();
-    let shown = desk.explode(&format!("show {trace}")).expect(0);
+    let shown = desk.explode(&format!("show --run {trace}")).expect(0);
     for operation in ["rename /v2/a /v1/a", "rename /v2/b /v1/b"] {
         assert!(shown.out.contains(&format!("mark      operation {operation}\n")), "{shown:?}");
     }

@@ -15,7 +15,7 @@ use super::{PARTS, Parts, engine, model};
 use crate::explain::{Bounds, differences, diverged as in_lines, story};
 use crate::minimise::{Minimised, minimise};
 use crate::recover::{StackSpec, simfiles};
-use crate::report::{Finding, Message, Summary};
+use crate::report::{Finding, Message, Summary, escaped};
 use crate::run;
 use crate::run::{
     Audience, Confirmation, OTHER_PATH, Options, Plan, Registry, Remote, RunError, Settings, Supervisor,
@@ -149,10 +149,15 @@ impl CrashTest {
     /// Replays the trace that is named, if it is one of this test.
     fn replay_named(&self) -> Result<(), String> {
         let Some(path) = env::var_os(REPLAY).map(PathBuf::from) else { return Ok(()) };
-        let failed = |error: &dyn Display| format!("{REPLAY}={}: {error}", path.display());
+        let failed =
+            |error: &dyn Display| escaped(&format!("{REPLAY}={}: {error}", path.display())).into_owned();
         let trace = read(&path).map_err(|error| failed(&error))?;
         if trace.target != self.plan.target {
             return Ok(());
+        }
+        if !trace.commands().is_empty() {
+            let why = "it carries shell commands, and a crash test runs none; this is no trace of the test";
+            return Err(failed(&why));
         }
         // Only a test that goes through to its end says that all is well.
         match self.replay(&trace).map_err(|error| failed(&error))? {
@@ -224,7 +229,7 @@ impl Debug for CrashTest {
 /// Says something beside the test's own words.
 #[expect(clippy::print_stderr, reason = "a test that passes has no other place for it")]
 fn note(text: &str) {
-    eprintln!("{text}");
+    eprintln!("{}", escaped(text));
 }
 
 /// What was heard of a run.

@@ -8,8 +8,9 @@ use super::probe::{Happened, Moment, Pending};
 use super::story::{Retold, Story};
 use crate::choose::Choice;
 use crate::recover::Layer;
-use crate::report::{Brief, brief, detail_line, status_line};
+use crate::report::{Brief, brief, detail_line, one_line, status_line};
 use crate::script::FailedStep;
+use crate::shell::Carried;
 
 /// Of more events the first are left out.
 const EVENTS: usize = 40;
@@ -32,6 +33,9 @@ impl Story {
         match &self.retold {
             Err(why) => {
                 text.word("NOT RUN", &format!("{why}; this is what the file has"));
+                for Carried { place, text: command } in self.trace.commands() {
+                    text.word("Command", &format!("{}: {}", one_line(&place), one_line(&command)));
+                }
                 text.mutates(std::slice::from_ref(&self.trace.choices), &[], self.trace.mutates != 1);
                 self.recorded_disks(&mut text);
             }

@@ -125,6 +125,8 @@ fn size(failure: &Failure) -> Size {
 /// The trace of a failure: what is not said of it is as it was in the old one.
 fn smaller(bench: &Bench<'_, '_>, old: &Trace, failure: &Failure) -> Trace {
     let mut trace = old.clone();
+    // The tag is of the old contents.
+    trace.tag = None;
     env!("CARGO_PKG_VERSION").clone_into(&mut trace.explode);
     if let Some(started) = bench.started() {
         trace.versions.clone_from(&started.origin.versions);

@@ -56,6 +56,17 @@ impl From<Layer> for Written {
 const LONG: usize = 32;
 
 impl Layer {
+    /// Returns an error if its name, which is part of paths, leads out of a folder.
+    pub(crate) fn check_name(&self) -> Result<(), UsageError> {
+        let name = &self.name;
+        if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
+            let text =
+                format!("'{name}' cannot be the name of a layer; use letters, digits, '-', '_' and '+'");
+            return Err(UsageError(text));
+        }
+        Ok(())
+    }
+
     /// Its name with its options, for a line that a person reads: of long texts only that they are there, and of a layer made of
     /// commands the name alone, for they stand in the stack file, and in each trace.
     pub fn shown(&self) -> String {

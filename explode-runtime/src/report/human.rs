@@ -125,7 +125,7 @@ impl<W: Write> Human<W> {
         let Brief { text, hidden } = brief(&finding.message);
         self.line(word, colour, &format!("{}: {text}", finding.verdict))?;
         if hidden > 0 {
-            let show = format!("{} show {} --all", self.program, quoted(&finding.trace));
+            let show = self.paste.command("show --all", &finding.trace);
             self.detail("more", &format!("{hidden} lines of the kernel: {show}"))?;
         }
         self.detail("when", &format!("{}, {} checks so far", finding.when(), finding.count))?;

@@ -1,5 +1,6 @@
 //! What a run says: one stream of messages that every output is made from (`docs/interfaces.md`).
 
+mod escape;
 mod human;
 mod kernel_words;
 mod layout;
@@ -7,6 +8,7 @@ mod message;
 mod paste;
 mod progress;
 
+pub use escape::{escaped, one_line};
 pub use human::{Human, quoted};
 pub use kernel_words::{Brief, brief};
 pub use layout::{detail_line, status_line};

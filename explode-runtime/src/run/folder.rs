@@ -8,19 +8,24 @@ use std::path::{Path, PathBuf};
 
 use super::error::RunError;
 use super::options::UsageError;
+use super::plan::Plan;
 use crate::base::{
-    check_folder, check_plain, durable_write, foreign_owner, make_folder, open_plain, remove_temporary,
-    sync_folder,
+    check_folder, check_plain, durable_write, foreign_owner, make_folder, open_plain, read_plain_at_most,
+    remove_temporary, sync_folder,
 };
 use crate::report::Message;
-use crate::trace::Trace;
+use crate::trace::{Secret, Tagged, Trace};
 
 /// What every message is added to; whoever adds to it has its lock.
 const MESSAGES: &str = "run.jsonl";
 /// The folder of the traces.
 const TRACES: &str = "traces";
+/// The tag of the plan, where that carries commands.
+const TAG: &str = "tag";
+/// The largest tag that is read, in bytes.
+const MOST_TAG_BYTES: u64 = 1 << 10;
 /// The names of a run folder that are the run's own.
-pub const OWN_NAMES: [&str; 3] = [MESSAGES, super::journal::NAME, TRACES];
+pub const OWN_NAMES: [&str; 4] = [MESSAGES, super::journal::NAME, TRACES, TAG];
 /// What to do about a folder that was there before.
 pub(super) const RESUMED: &str = "make room there, or make it writable, and resume the run again";
 
@@ -87,7 +92,7 @@ fn check_owner_of(path: &Path, found: &fs::Metadata) -> Result<(), UsageError> {
 /// What stands under the names of a run must be its own: plain files, and a folder of them.
 fn check_own_files(folder: &Path) -> Result<(), RunError> {
     let failed = |path: &Path, error| RunError::unwritable(path, error, RESUMED);
-    for name in [MESSAGES, super::journal::NAME] {
+    for name in [MESSAGES, super::journal::NAME, TAG] {
         let path = folder.join(name);
         let found = check_plain(&path).map_err(|error| failed(&path, error))?;
         found.map_or(Ok(()), |found| check_owner_of(&path, &found))?;
@@ -120,6 +125,13 @@ fn whole_lines(mut file: &File) -> io::Result<u64> {
         read += length as u64;
         file.consume(length);
     }
+}
+
+/// Returns true if the folder has a tag of this secret for this plan. A tag that is absent or cannot be read is none.
+pub fn is_tagged(folder: &Path, plan: &Plan, secret: &Secret) -> bool {
+    let tag = read_plain_at_most(&folder.join(TAG), MOST_TAG_BYTES).ok();
+    let tag = tag.and_then(|tag| String::from_utf8(tag).ok());
+    tag.is_some_and(|tag| secret.verifies(Tagged::Run, plan, tag.trim_end()))
 }
 
 /// Takes the lock of a run, which ends with the last handle of the file. A file system that has no locks gives none.
@@ -167,6 +179,12 @@ impl RunFolder {
         let whole = whole_lines(&messages).map_err(failed)?;
         messages.set_len(whole).map_err(failed)?;
         Ok(RunFolder { path, messages, resumed: true })
+    }
+
+    /// Writes the tag of its plan, durably.
+    pub(super) fn write_tag(&self, tag: &str) -> Result<(), RunError> {
+        let path = self.path.join(TAG);
+        durable_write(&path, format!("{tag}\n").as_bytes()).map_err(|error| self.refused(&path, error))
     }
 
     /// The folder.

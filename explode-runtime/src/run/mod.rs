@@ -31,7 +31,7 @@ pub use bench::{BenchReport, Keeping, RESTORE_MIB, Restore, Tracing, bench, benc
 pub use error::{Confirm, Confirmation, RunError};
 pub use exit::Exit;
 pub use explore::{explore, explore_by};
-pub use folder::{Claim, OWN_NAMES, RunFolder, check_owner, fresh_folder};
+pub use folder::{Claim, OWN_NAMES, RunFolder, check_owner, fresh_folder, is_tagged};
 pub use grid::{Question, System};
 pub use journal::{History, JournalError};
 pub use option_value::OptionValue;

@@ -7,7 +7,7 @@ use super::options::{Options, UsageError, with_defaults};
 use super::registry::{Registry, Target};
 use crate::explore::{Dfs, Exhaust, FromPrefix, Pct, Prefix, Random, Strategy, StrategyName, Weighted};
 use crate::recover::StackSpec;
-use crate::shell;
+use crate::shell::{self, Carried, carried};
 use crate::writeset::Rules;
 
 /// Where a run takes place.
@@ -258,6 +258,7 @@ impl Plan {
         // What makes no sense is said before what is missing, wherever it stands.
         let mut missing = None;
         for (index, layer) in self.stack.0.iter().enumerate() {
+            layer.check_name()?;
             let def = registry.component(&layer.component)?;
             layer.options.defaults().check(def.name, def.options)?;
             def.make(&layer.options)?;
@@ -315,6 +316,11 @@ impl Plan {
     /// Is its checker made of shell commands? Then they are the checker's options.
     pub fn has_command_checker(&self) -> bool {
         shell::is_of_commands(&self.checker_options)
+    }
+
+    /// The shell commands that it carries: those of its components and its checker.
+    pub fn commands(&self) -> Vec<Carried> {
+        carried(&self.stack, &self.checker, &self.checker_options)
     }
 
     fn check_settings(&self) -> Result<(), UsageError> {

@@ -11,7 +11,7 @@ use super::plan::Plan;
 use super::worker::Started;
 use crate::base::{Output, Writing};
 use crate::report::{Finding, Message, RunInfo};
-use crate::trace::Trace;
+use crate::trace::{Secret, Tagged, Trace};
 
 /// Hears of a run, and keeps what it finds: in this process ([`Local`]), or on the other side of a wire.
 pub trait Audience {
@@ -63,18 +63,41 @@ pub struct Local<'a> {
     event_file: Option<EventFile>,
     confirm: Confirm<'a>,
     sink: &'a mut dyn FnMut(&Message),
+    /// Tags the traces that carry commands.
+    secret: Option<&'a Secret>,
+    /// The tag of a new folder.
+    tag: Option<String>,
 }
 
 impl<'a> Local<'a> {
     /// Without `out` the folder is the first free `explode-runs/<target>-<n>`.
     pub fn new(out: Option<&'a Path>, confirm: Confirm<'a>, sink: &'a mut dyn FnMut(&Message)) -> Local<'a> {
-        let (claim, folder, events, event_file) = (None, None, None, None);
-        Local { out, claim, folder, events, wants_events: false, event_file, confirm, sink }
+        Local {
+            out,
+            claim: None,
+            folder: None,
+            events: None,
+            wants_events: false,
+            event_file: None,
+            confirm,
+            sink,
+            secret: None,
+            tag: None,
+        }
     }
 
     /// The same in a folder that is there: messages and traces are added to it.
     pub fn resuming(claim: Claim, confirm: Confirm<'a>, sink: &'a mut dyn FnMut(&Message)) -> Local<'a> {
         Local { claim: Some(claim), ..Local::new(None, confirm, sink) }
+    }
+
+    /// Tags what a run of this plan writes with the secret: the folder, if it is a new one, and each trace. Without commands nothing is
+    /// tagged.
+    pub fn tag_with(&mut self, secret: &'a Secret, plan: &Plan) {
+        if !plan.commands().is_empty() {
+            self.secret = Some(secret);
+            self.tag = Some(secret.tag(Tagged::Run, plan));
+        }
     }
 
     /// Writes the events of each unit of work to a file, as JSON lines. A mark `unit <n>` comes before those of the n-th. The file
@@ -106,7 +129,11 @@ impl Audience for Local<'_> {
     fn open(&mut self, target: &str) -> Result<PathBuf, RunError> {
         let folder = match self.claim.take() {
             Some(claim) => RunFolder::reopen(claim)?,
-            None => RunFolder::create(self.out, target)?,
+            None => {
+                let folder = RunFolder::create(self.out, target)?;
+                self.tag.iter().try_for_each(|tag| folder.write_tag(tag))?;
+                folder
+            }
         };
         let folder = self.folder.insert(folder);
         self.event_file =
@@ -129,7 +156,8 @@ impl Audience for Local<'_> {
     }
 
     fn keep(&mut self, id: &str, trace: &Trace) -> Result<PathBuf, RunError> {
-        self.folder().write_trace(id, trace)
+        let tagged = self.secret.map(|secret| trace.clone().tagged(Some(secret)));
+        self.folder().write_trace(id, tagged.as_ref().unwrap_or(trace))
     }
 
     fn confirm(&mut self, trace: &Path) -> Confirmation {

@@ -1,6 +1,7 @@
 //! What the check demands, as tests of a shell: functions that look at contents, and lines that ask.
 
 use super::data::Data;
+use super::listed::runnable;
 use super::{hexadecimal, word};
 use crate::check::{Contents, Demand};
 
@@ -71,7 +72,7 @@ fn command(text: &str, environment: &[(String, String)], done: &str, data: &mut 
     let mut lines = vec!["check_command() (".to_owned()];
     lines.extend(environment.iter().map(|(name, value)| format!("    export {name}={}", word(value))));
     lines.push(format!("    export EXPLODE_DONE=\"$work/{}\"", data.name(done.as_bytes())));
-    lines.push(format!("    {text}"));
+    lines.push(format!("    {}", runnable(text)));
     lines.push(")".to_owned());
     lines
 }

@@ -35,6 +35,8 @@ impl Case {
         let disks = self.recorded(&data);
         let programs = all(programs, disks.programs);
         let mut lines = vec!["#!/bin/sh".to_owned()];
+        lines.extend(self.listed());
+        lines.push("#".to_owned());
         lines.extend(comment(&self.head()));
         lines.push("#".to_owned());
         lines.extend(comment(&self.honesty(path)));

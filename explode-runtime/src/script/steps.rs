@@ -3,9 +3,11 @@
 use explode_ramdisk::files::Fallocate;
 
 use super::data::Data;
+use super::listed::runnable;
 use super::what::{Done, How, What};
 use super::{hexadecimal, path, word};
 use crate::choose::Choice;
+use crate::report::one_line;
 
 /// Lines that do it again; `choices` are those of each mutate.
 pub(super) fn lines(done: &[Done], choices: &[Vec<Choice>], data: &mut Data) -> Vec<String> {
@@ -15,12 +17,13 @@ pub(super) fn lines(done: &[Done], choices: &[Vec<Choice>], data: &mut Data) -> 
             let chosen = choices.get(*number as usize - 1).into_iter().flatten();
             let names: Vec<&str> = chosen.filter_map(|choice| choice.name.as_deref()).collect();
             let names = if names.is_empty() { String::new() } else { format!(": {}", names.join("; ")) };
-            lines.push(format!("# Step {number}{names}"));
+            lines.push(format!("# Step {number}{}", one_line(&names)));
             continue;
         }
         let (command, comment) = command(what, data);
+        let comment = one_line(&comment);
         lines.push(match error {
-            Some(error) => format!("# ({comment} failed: {error})"),
+            Some(error) => format!("# ({comment} failed: {})", one_line(error)),
             None => format!("{command}    # {comment}"),
         });
     }
@@ -77,7 +80,9 @@ fn command(what: &What, data: &mut Data) -> (String, String) {
         What::Unnamed(directory) => ("false".to_owned(), format!("open(\"{directory}\", O_TMPFILE)")),
         What::Syncfs => ("sync -f \"$mnt\"".to_owned(), "syncfs".to_owned()),
         What::Sync => ("sync".to_owned(), "sync".to_owned()),
-        What::Shell(text) => (format!("(\n    {text}\n    )"), "the checker's own command".to_owned()),
+        What::Shell(text) => {
+            (format!("(\n    {}\n    )", runnable(text)), "the checker's own command".to_owned())
+        }
     }
 }
 
@@ -142,16 +147,22 @@ pub(super) fn comment(text: &str) -> Vec<String> {
                 lines.push(std::mem::replace(&mut line, String::from("#")));
             }
             line.push(' ');
-            line.push_str(part);
+            line.push_str(&one_line(part));
         }
         lines.push(line);
     }
     lines
 }
 
+/// A comment of the shell in one line, whatever is in the text.
+pub(super) fn comment_line(text: &str) -> String {
+    format!("# {}", one_line(text))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::choose::{Kind, Label};
 
     #[test]
     fn dd_counts_in_the_largest_unit() {
@@ -190,6 +201,29 @@ mod tests {
         ] {
             assert_eq!(call(what), line);
         }
-        assert_eq!(comment("a b\nc"), ["# a b", "# c"]);
+        assert_eq!(comment("a b\nc\x1b"), ["# a b", "# c\\u001b"]);
+        assert_eq!(comment_line("a\nrm b\r\x1b"), "# a\\nrm b\\u000d\\u001b");
+    }
+
+    #[test]
+    fn a_name_ends_no_comment() {
+        let done = |what: What, error: Option<&str>| Done { what, error: error.map(str::to_owned) };
+        let steps = [
+            done(What::Mutate(1), None),
+            done(What::Create("/a\nevil".into(), false), Some("no\nevil")),
+            done(What::Shell("echo a\x1b".to_owned()), None),
+        ];
+        let choice = Choice {
+            kind: Kind::Action,
+            options: 1,
+            value: 0,
+            name: Some("add\nevil".to_owned()),
+            label: Label::named("mutate"),
+        };
+        let lines = lines(&steps, &[vec![choice]], &mut Data::default());
+        let [step, failed, shell] = &lines[..] else { panic!("{lines:?}") };
+        assert_eq!(step, "# Step 1: add\\nevil");
+        assert_eq!(failed, "# (open(\"/a\\nevil\", O_CREAT) failed: no\\nevil)");
+        assert!(shell.contains("eval \"$(printf %b 'echo a\\0033')\""), "{shell}");
     }
 }

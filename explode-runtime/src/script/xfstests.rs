@@ -39,6 +39,8 @@ impl Case {
             vec!["#! /bin/bash".to_owned(), "# SPDX-License-Identifier: GPL-2.0".to_owned(), "#".to_owned()];
         lines.push(format!("# FS QA Test {name}"));
         lines.push("#".to_owned());
+        lines.extend(self.listed());
+        lines.push("#".to_owned());
         lines.extend(comment(&self.head()));
         lines.push("#".to_owned());
         lines.extend(comment(&honesty));

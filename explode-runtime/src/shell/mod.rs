@@ -4,6 +4,7 @@
 //! else. What the commands mean is in `docs/stack-files.md`. Invariants: a definition is whole when it is built (a command that
 //! cannot be run is found before); a command sees its layer only by paths; on a crash disk its calls of sync(2) do nothing.
 
+mod carried;
 mod checker;
 mod command;
 mod component;
@@ -14,6 +15,7 @@ mod private;
 mod programs;
 mod steps;
 
+pub use carried::{Carried, carried};
 pub use checker::{DEF as CHECKER, is_of_commands};
 pub use command::hold_clock;
 pub use component::{COMMANDS, DEF as COMPONENT};

@@ -6,12 +6,14 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::origin::Origin;
+use super::tag::{Secret, Tagged};
 use crate::base::{MOST_TRACE_BYTES, read_at_most};
 use crate::check::Verdict;
 use crate::choose::Choice;
 use crate::crash::{Epoch, Kept, names};
 use crate::recover::StackSpec;
 use crate::run::{ErrorFound, Mode, Options, Plan, Settings, StepName};
+use crate::shell::Carried;
 
 /// The format that this version writes and reads.
 const FORMAT: u32 = 1;
@@ -75,6 +77,9 @@ pub struct Trace {
     pub by_design: bool,
     /// What was expected and what was found.
     pub message: String,
+    /// A keyed hash of all other keys, 64 hexadecimal digits; absent if the trace carries no commands, or no key was there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
 }
 
 /// A crash disk, as what it has kept of the write set.
@@ -139,7 +144,28 @@ impl Trace {
             signature: error.violation.signature(&plan.checker),
             by_design: error.by_design.is_some(),
             message: error.violation.message.clone(),
+            tag: None,
         }
+    }
+
+    /// The shell commands that it carries, which a replay runs.
+    pub fn commands(&self) -> Vec<Carried> {
+        self.plan().commands()
+    }
+
+    /// Returns the trace with a tag of this secret if it carries commands, else without a tag.
+    #[must_use = "this returns the tagged trace"]
+    pub fn tagged(mut self, secret: Option<&Secret>) -> Trace {
+        self.tag = None;
+        self.tag =
+            secret.filter(|_| !self.commands().is_empty()).map(|secret| secret.tag(Tagged::Trace, &self));
+        self
+    }
+
+    /// Returns true if its tag is that of this secret, and nothing of the trace was changed since.
+    pub fn is_tagged_by(&self, secret: &Secret) -> bool {
+        let untagged = Trace { tag: None, ..self.clone() };
+        self.tag.as_deref().is_some_and(|tag| secret.verifies(Tagged::Trace, &untagged, tag))
     }
 
     /// Reads a trace from a file.

@@ -6,6 +6,8 @@ use explode_runtime::check::Profile;
 use explode_runtime::recover::{Below, Blame, Component, Fault, Recovery, Surface};
 use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
 
+use rusqlite::limits::Limit;
+
 use super::profile::{INTACT, profile};
 use super::{Database, Error, Journal, Settings, Synchronous};
 
@@ -84,8 +86,15 @@ impl SqliteComponent {
 }
 
 impl Component for SqliteComponent {
+    /// The schema may be that of a stranger's trace, and SQL can attach files of this machine through another VFS: it attaches none.
     fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
-        self.open(below)?.execute_batch(&self.schema).map_err(fault)
+        let database = self.open(below)?;
+        let attached = |most| database.with(|conn| conn.set_limit(Limit::SQLITE_LIMIT_ATTACHED, most));
+        let limited = |error| Fault::new(format!("SQLite takes no limit: {error}")).blame(Blame::Tool);
+        let most = attached(0).map_err(limited)?;
+        let made = database.execute_batch(&self.schema).map_err(fault);
+        attached(most).map_err(limited)?;
+        made
     }
 
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {

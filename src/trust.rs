@@ -1,0 +1,117 @@
+//! Which commands explode runs without a word: those of traces and folders that carry a tag of this user's key. All others are
+//! listed, and run only with `--trust` (`docs/trust.md`).
+//!
+//! Invariant: [`check`] comes before anything that a trace or folder names is run or booted.
+
+mod key;
+
+use std::fmt;
+use std::path::Path;
+
+use explode_runtime::report::{one_line, quoted};
+use explode_runtime::run::{Mode, Plan, UsageError};
+use explode_runtime::shell::Carried;
+use explode_runtime::trace::{Secret, Trace};
+
+use crate::output;
+
+/// Something that carries commands, whoever wrote it.
+pub struct Carrier<'a> {
+    /// A noun: `trace`, `run`, `matrix`.
+    pub what: &'a str,
+    /// The path that the user named.
+    pub path: &'a Path,
+    /// The commands.
+    pub commands: Vec<Carried>,
+    /// Where they would run; `None` where each system can.
+    pub mode: Option<Mode>,
+}
+
+/// Returns the user's secret, made if there is none, for what carries commands. Without a secret the user is warned, and what is
+/// written has no tag.
+pub fn secret(commands: &[Carried]) -> Option<Secret> {
+    if commands.is_empty() {
+        return None;
+    }
+    key::make().map_err(|error| output::note(&format!("warning: {error}; {UNTAGGED}"))).ok()
+}
+
+const UNTAGGED: &str = "what is written has no tag, so it is replayed and resumed with --trust only";
+
+/// Checks a trace before its commands run.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_trace(path: &Path, trace: &Trace, trusted: bool) -> Result<(), UsageError> {
+    let carrier = Carrier { what: "trace", path, commands: trace.commands(), mode: Some(trace.mode) };
+    check(&carrier, trace.tag.is_some(), |secret| trace.is_tagged_by(secret), trusted)
+}
+
+/// Checks the run in a folder before its commands run.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_run(folder: &Path, plan: &Plan, trusted: bool) -> Result<(), UsageError> {
+    let carrier = Carrier { what: "run", path: folder, commands: plan.commands(), mode: Some(plan.mode) };
+    let tagged = |secret: &Secret| explode_runtime::run::is_tagged(folder, plan, secret);
+    check(&carrier, true, tagged, trusted)
+}
+
+/// Returns an error unless the carrier has no commands, or the user trusts it, or its tag is of the user's key.
+///
+/// # Errors
+/// Lists the commands, and says what to do.
+pub fn check(
+    carrier: &Carrier<'_>,
+    has_tag: bool,
+    is_tagged: impl Fn(&Secret) -> bool,
+    trusted: bool,
+) -> Result<(), UsageError> {
+    if carrier.commands.is_empty() || trusted {
+        return Ok(());
+    }
+    let reason = match key::read() {
+        _ if !has_tag => "it has no tag of your key".to_owned(),
+        Ok(secret) if is_tagged(&secret) => return Ok(()),
+        Ok(_) => "it has no tag of your key, or was changed since".to_owned(),
+        Err(error) => format!("its tag cannot be checked: {error}"),
+    };
+    Err(UsageError(Refused { carrier, reason }.to_string()))
+}
+
+/// The commands of a carrier that is not trusted, and what to do.
+struct Refused<'a> {
+    carrier: &'a Carrier<'a>,
+    reason: String,
+}
+
+impl fmt::Display for Refused<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Refused { carrier: Carrier { what, path, commands, mode }, reason } = self;
+        let path = path.display().to_string();
+        writeln!(f, "{}: this {what} runs shell commands, and {reason}", one_line(&path))?;
+        for Carried { place, text } in commands {
+            writeln!(f, "  {}: {}", one_line(place), one_line(text))?;
+        }
+        write!(f, "They run {}. Read them; if you want them to run, add --trust.", place(*mode))
+    }
+}
+
+/// Where commands run, and as whom.
+fn place(mode: Option<Mode>) -> &'static str {
+    match mode {
+        Some(Mode::Vm) => "as root, in a guest",
+        Some(Mode::Mem) => "on this machine, with all your rights",
+        Some(Mode::Here) => "on this machine, as root",
+        None => "in a guest as root, or on this machine with all your rights",
+    }
+}
+
+/// Why `show` does not run a trace with commands unless it is asked to.
+pub fn why_not_run(path: &Path) -> String {
+    let path = quoted(&path.display().to_string());
+    format!(
+        "it carries shell commands; `{} show --run {path}` runs them, and tells the whole story",
+        quoted(&output::program())
+    )
+}
