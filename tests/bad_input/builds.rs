@@ -73,6 +73,12 @@ fn ctrl_c_ends_a_build() {
         }
         let process = explode.id().cast_signed();
         kill(Pid::from_raw(if to_group { -process } else { process }), Signal::SIGINT).unwrap();
+        let interrupted = Instant::now();
+        while explode.try_wait().unwrap().is_none() && interrupted.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        // Does nothing if it has ended.
+        explode.kill().unwrap();
         let status = explode.wait().unwrap();
         mark.nothing_left();
         assert_eq!(status.signal(), Some(Signal::SIGINT as i32), "{args}, to the group: {to_group}");
