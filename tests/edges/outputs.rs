@@ -278,7 +278,7 @@ fn standard_output_can_be_named() {
     assert!(order.is_sorted(), "{log}");
     shell(folder, &format!("{run} two --junit three 3> report")).expect(0);
     assert!(contents(folder, "report").starts_with("<?xml"));
-    let ran = shell(folder, &format!("{run} three --junit stderr | cat")).expect(0);
+    let ran = shell(folder, &format!("{run} to-stderr --junit stderr | cat")).expect(0);
     assert!(ran.err.starts_with("<?xml"), "{ran:#?}");
     for name in ["stdout", "stderr", "three"] {
         assert_eq!(nodes::kind(&folder.join(name)).0, "link");

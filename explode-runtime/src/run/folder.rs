@@ -103,7 +103,9 @@ fn check_own_files(folder: &Path) -> Result<(), RunError> {
     }
     for entry in fs::read_dir(&traces).map_err(|error| failed(&traces, error))? {
         let path = entry.map_err(|error| failed(&traces, error))?.path();
-        check_plain(&path).map_err(|error| failed(&path, error))?;
+        if path.extension().is_some_and(|extension| extension == "json") {
+            check_plain(&path).map_err(|error| failed(&path, error))?;
+        }
     }
     Ok(())
 }
