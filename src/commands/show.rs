@@ -83,9 +83,11 @@ fn as_json(story: &Story, path: &str, replay: &str) -> Vec<Value> {
         "reproduced": now.is_some(),
         "why_not": retold.as_ref().err(),
         "by_search": now.is_some_and(|retold| retold.by_search),
-        "commands": commands,
         "replay": replay,
     })];
+    if !commands.is_empty() {
+        lines[0]["commands"] = commands.into();
+    }
     match retold {
         Ok(retold) => lines.extend(retold_json(retold)),
         Err(_) => lines.push(json!({ "type": "mutate", "number": null, "choices": trace.choices })),

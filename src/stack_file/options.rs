@@ -6,8 +6,8 @@ use explode_runtime::run::{OptionValue, UsageError};
 use super::document::{Table, Value};
 use crate::cli::Cli;
 
-/// Options that a file cannot give: it is the stack, help is for a person, and trust is the user's alone.
-const NOT_HERE: [&str; 3] = ["stack", "help", "trust"];
+/// Options that a file cannot give: it is the stack, and help is for a person.
+const NOT_HERE: [&str; 2] = ["stack", "help"];
 
 /// The options as arguments of the command line, each checked.
 pub fn arguments(table: &Table<'_>) -> Result<Vec<String>, UsageError> {

@@ -59,11 +59,8 @@ pub fn program() -> &'static str {
     env!("CARGO_BIN_EXE_explode")
 }
 
-/// Runs a command to its end; one that hangs is killed and is an error. The key that tags traces is one of the tests.
+/// Runs a command to its end; one that hangs is killed and is an error.
 pub fn ran(command: &mut Command) -> Ran {
-    if !command.get_envs().any(|(name, _)| name == "XDG_STATE_HOME") {
-        command.env("XDG_STATE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("state"));
-    }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let out = read_to_end(child.stdout.take().unwrap());
