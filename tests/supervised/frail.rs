@@ -264,6 +264,11 @@ struct FrailLog {
 }
 
 impl Checker for FrailLog {
+    /// The log is made by `init`.
+    fn begins_with_files(&self) -> bool {
+        true
+    }
+
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let choice = cx.choose(3);
         let line = [&b"short\n"[..], &[b'x'; 5000], &[b'y'; 9000]][choice];
