@@ -7,6 +7,7 @@ mod common;
 mod arguments;
 mod builds;
 mod dm_log_writes;
+mod driver;
 mod guest;
 mod kernel_tree;
 mod logs;
