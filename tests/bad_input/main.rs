@@ -7,6 +7,7 @@ mod common;
 mod arguments;
 mod builds;
 mod dm_log_writes;
+mod driver;
 mod endless;
 mod guest;
 mod kernel_tree;

@@ -4,7 +4,7 @@
 //! or younger than the image. From then on the contents count, which a record in the cache has: a file that was changed and changed
 //! back is as it was, and one that was replaced by an older file is not.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -68,23 +68,27 @@ struct FirstLook {
 fn first_look(tree: &Path, built: i128) -> Result<FirstLook> {
     let mut look = FirstLook::default();
     let mut folders = BTreeSet::new();
+    // Most files are used by most objects.
+    let mut times: HashMap<String, Option<i128>> = HashMap::new();
     for path in objects::of_tree(tree)? {
         let text = fs::read_to_string(&path).at("read", &path)?;
         let Some(object) = objects::parse(&text).filter(|object| !object.module) else { continue };
         let compiled = modified(&path).unwrap_or(built);
         for file in object.files.iter().filter(|file| !objects::is_generated(file)) {
+            let changed = match times.get(*file) {
+                Some(changed) => *changed,
+                None => *times.entry((*file).to_owned()).or_insert(modified(&tree.join(file))),
+            };
             // A file that is not there was removed on purpose: no tree without it could be built again.
-            let Some(changed) = modified(&tree.join(file)) else { continue };
+            let Some(changed) = changed else { continue };
             if changed > compiled || compiled > built && *file == object.files[0] {
                 look.stale.insert((*file).to_owned());
-            }
-            if !look.files.contains(*file) {
-                look.files.insert((*file).to_owned());
             }
         }
         let folder = path.parent().and_then(|folder| folder.strip_prefix(tree).ok()).unwrap_or(Path::new(""));
         folders.extend(folder.ancestors().map(Path::to_owned));
     }
+    look.files = times.into_iter().filter_map(|(file, there)| there.map(|_| file)).collect();
     if look.files.is_empty() {
         for folder in FOLDERS {
             younger(tree, Path::new(folder), built, &mut look);
