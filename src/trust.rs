@@ -1,5 +1,5 @@
-//! Which commands explode runs without a word: those of traces and folders that carry a tag of this user's key. All others are
-//! listed, and run only with `--trust` (`docs/trust.md`).
+//! Decides whose commands run: those of traces and folders with a tag of this user's key. The commands of others are listed, and run
+//! only with `--trust` (`docs/trust.md`).
 //!
 //! Invariant: [`check`] comes before anything that a trace or folder names is run or booted.
 
@@ -15,7 +15,7 @@ use explode_runtime::trace::{Secret, Trace};
 
 use crate::output;
 
-/// Something that carries commands, whoever wrote it.
+/// A trace or folder that carries commands.
 pub struct Carrier<'a> {
     /// A noun: `trace`, `run`, `matrix`.
     pub what: &'a str,

@@ -30,7 +30,7 @@ pub fn minimise(registry: &Registry, args: &MinimiseArgs) -> Exit {
         Err(error) => return output::fail(Exit::Usage, error),
     };
     let bounds = Bounds { budget: Some(Duration::from_millis(args.budget)), tests: args.tests };
-    // The smaller trace is the user's own, whoever wrote the old one: its commands have run by the user's word.
+    // The smaller trace is the user's own, also where the old one is a stranger's: the user decided that its commands run.
     let secret = trust::secret(&trace.commands());
     let smaller = match crew::minimise(&trace, bounds) {
         Ok(Minimised::Smaller(smaller)) => {

@@ -41,7 +41,9 @@ pub enum KeyError {
         error: io::Error,
     },
     /// Others could know it, or have written it.
-    #[error("the key {path} cannot be used: {what}; if another user may know it, remove it, else mend that")]
+    #[error(
+        "the key {path} cannot be used: {what}; remove it if another user may have read it, else mend its owner and mode"
+    )]
     Unsafe {
         /// The file or folder.
         path: PathBuf,

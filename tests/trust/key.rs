@@ -46,6 +46,7 @@ fn without_a_key_a_run_goes_on_with_a_warning() {
     let desk = Desk::new();
     desk.stack("sh = \"touch CANARY\"", "echo it is gone; exit 1");
     let key = desk.path().join("me/explode/key");
+    /// Makes the key unfit for use.
     type Spoil = fn(&Path);
     let unfit: [(&str, Spoil); 4] = [
         ("lets others in", |key| fs::set_permissions(key, Permissions::from_mode(0o644)).unwrap()),

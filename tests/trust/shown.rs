@@ -53,6 +53,7 @@ fn a_message_of_a_check_is_escaped() {
 fn texts_of_a_trace_are_escaped() {
     let (desk, trace) = Desk::with_finding();
     let evil = format!("{EVIL}\nreplay    evil");
+    /// Puts a text into a trace.
     type Edit = fn(&mut serde_json::Value, &str);
     let edits: [(&str, Edit); 9] = [
         ("message", |trace, evil| trace["message"] = json!(evil)),

@@ -3,7 +3,7 @@
 use super::case::Case;
 use super::data::Data;
 use super::steps::comment;
-use super::{demands, steps, word};
+use super::{demands, printable, steps, word};
 use crate::crash::Epoch;
 use crate::devices::IMAGE;
 use crate::recover::PlainFileSystem;
@@ -223,7 +223,8 @@ fn programs(case: &Case) -> Vec<String> {
     let more = steps::programs(&case.done).chain(demands::programs(&case.demands));
     programs.extend(more.map(str::to_owned));
     let named = texts.chain(steps).flat_map(|text| crate::shell::programs(text));
-    programs.extend(named.filter(|program| program.sure).map(|program| program.name));
+    let is_shown = |name: &String| printable(name).is_none();
+    programs.extend(named.filter(|program| program.sure).map(|program| program.name).filter(is_shown));
     all(programs, &[])
 }
 
