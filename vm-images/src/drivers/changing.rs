@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use super::{KIND, Part, build_part, overlay};
 use crate::builder::Builder;
 use crate::cache::Building;
-use crate::error::{Context, Result};
+use crate::error::{Context, Result, VmError};
 use crate::host;
 use crate::kernel::Kernel;
 use crate::key::Key;
@@ -71,7 +71,7 @@ fn build(
     let lines: String =
         files.iter().map(|file| format!("{} {file}\n", uses::content(&tree.join(file)))).collect();
     fs::write(&state, format!("{}\n{lines}", base.hash())).at("write", &state)?;
-    built?;
+    built.map_err(|error| in_tree(error, tree, &overlay))?;
     // What the entry is named by is read in the tree.
     for file in &copied {
         if uses::content(&tree.join(file)) != uses::content(&overlay.join(file)) {
@@ -80,6 +80,17 @@ fn build(
     }
     files.extend(copied);
     Ok(files)
+}
+
+/// The errors of a build name the copies; the user edits what they are copies of.
+fn in_tree(error: VmError, tree: &Path, overlay: &Path) -> VmError {
+    let (copy, original) = (overlay.display().to_string(), tree.display().to_string());
+    match error {
+        VmError::Build { what, heading, lines, log } => {
+            VmError::Build { what, heading, lines: lines.replace(&copy, &original), log }
+        }
+        other => other,
+    }
 }
 
 /// Returns true if the headers around the overlay are as they were when it was built.
