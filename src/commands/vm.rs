@@ -6,10 +6,12 @@ use explode_vm::{Agent, GuestSpec, KernelSource, VmError, shell};
 
 use crate::cli::{VmArgs, VmCommand};
 use crate::guest::host::{kernel, run_error, spec};
-use crate::output;
+use crate::{interrupt, output};
 
 /// Builds, or gives a shell.
 pub fn vm(command: &VmCommand) -> Exit {
+    // Ctrl-C ends a build, also in the background of a shell.
+    interrupt::by_default();
     let done = match command {
         VmCommand::Build(args) => source(args).map(|spec| built(&spec)),
         VmCommand::Shell(args) => source(args).and_then(|mut spec| {

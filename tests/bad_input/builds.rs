@@ -32,7 +32,8 @@ fn a_build_that_fails_runs_once_and_says_why() {
         let ran = ran(&mut tree.explode(args)).expect(4);
         assert_eq!(tree.starts(), 1, "{args}: {ran:#?}");
         let error = &ran.err[ran.err.find("error: make failed").unwrap_or_else(|| panic!("{ran:#?}"))..];
-        let lines: Vec<&str> = error.lines().collect();
+        // Further lines of an error are moved to the right.
+        let lines: Vec<&str> = error.lines().map(|line| line.strip_prefix("  ").unwrap_or(line)).collect();
         assert_eq!(lines[0], "error: make failed (exit status: 2); its errors:", "{ran:#?}");
         let words = [
             "/broken.c: In function 'broken':",

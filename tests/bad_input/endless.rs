@@ -202,15 +202,18 @@ fn stack_files_and_folders_that_do_not_end_are_refused() {
     symlink("/dev/zero", path("stack.toml")).unwrap();
     within(&[Path::new("run"), &path("stack.toml")]).refused(&["stack.toml: ", "more than 1048576 bytes"]);
     fs::create_dir(path("m")).unwrap();
-    symlink("/dev/zero", path("m/grid.json")).unwrap();
-    let resume = Path::new("--resume");
+    let (grid, resume) = (path("m/grid.json"), Path::new("--resume"));
+    symlink("/dev/zero", &grid).unwrap();
+    within(&[Path::new("matrix"), resume, &path("m")]).refused(&["grid.json: ", "symbolic link"]);
+    fs::remove_file(&grid).unwrap();
+    fs::File::create(&grid).unwrap().set_len(1 << 40).unwrap();
     within(&[Path::new("matrix"), resume, &path("m")]).refused(&["grid.json: ", "more than 16777216 bytes"]);
     explode_in(folder.path(), ["run", "fs-basic", "--depth", "1", "--out", "run"]).expect(0);
     for name in ["journal", "run.jsonl"] {
         let (file, kept) = (path(&format!("run/{name}")), path("kept"));
         fs::rename(&file, &kept).unwrap();
         symlink("/dev/zero", &file).unwrap();
-        within(&[Path::new("run"), resume, &path("run")]).refused(&[name, "this is not a plain file"]);
+        within(&[Path::new("run"), resume, &path("run")]).refused(&[name, "this is a symbolic link"]);
         fs::remove_file(&file).unwrap();
         fs::rename(&kept, &file).unwrap();
     }

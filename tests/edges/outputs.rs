@@ -20,7 +20,7 @@ use crate::common::{Ran, explode_in, file, files, program, ran, shell};
 const OPTIONS: [(&str, &str); 4] = [
     ("run stack.toml --out run --junit", "<testsuites"),
     ("run stack.toml --out run --events", "\"name\":\"unit 1\""),
-    ("minimise trace.json --out", "\"format\": 1"),
+    ("minimise --trust trace.json --out", "\"format\": 1"),
     ("matrix toyfs --check fsync-dir --out matrix --html", "<html"),
 ];
 

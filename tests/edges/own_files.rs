@@ -101,7 +101,7 @@ fn the_folder_of_a_matrix_holds_plain_files_and_folders() {
     let grid = contents(folder, "m/grid.json");
     file(folder, "m/grid.json", grid.replacen("\"name\": \"toyfs\"", "\"name\": \"../precious\"", 1));
     explode(folder, "matrix --resume m")
-        .refused(&["m/grid.json", "'../precious' is not a name that a folder can have"]);
+        .refused(&["m/grid.json", "'../precious' cannot be the name of a folder"]);
     assert!(folder.join("precious/fsync-dir/file").exists());
     file(folder, "m/grid.json", grid);
     explode(folder, "matrix --resume m").expect(0);

@@ -7,8 +7,11 @@
 
 use std::env;
 use std::fs::{self, File, TryLockError};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
+use nix::libc;
 use nix::unistd::syncfs;
 
 use crate::command::Log;
@@ -148,13 +151,18 @@ pub(crate) fn make_folder(folder: &Path) -> Result<()> {
 pub(crate) fn write_whole(file: &Path, contents: &[u8]) -> Result<()> {
     make_folder(file.parent().unwrap_or(file))?;
     let temporary = file.with_extension(format!("{}.tmp", std::process::id()));
-    fs::write(&temporary, contents).at("write", &temporary)?;
+    own_file(&temporary).and_then(|mut file| file.write_all(contents)).at("write", &temporary)?;
     fs::rename(&temporary, file).at("write", file)
+}
+
+/// Makes or empties a file of the cache. Its name can be guessed, so a link in its place is not followed.
+pub(crate) fn own_file(path: &Path) -> io::Result<File> {
+    File::options().write(true).create(true).truncate(true).custom_flags(libc::O_NOFOLLOW).open(path)
 }
 
 /// Takes the lock of an entry, and says so if that means to wait.
 fn lock(path: &Path, kind: &str, progress: &dyn Progress) -> Result<File> {
-    let file = File::create(path).at("make", path)?;
+    let file = own_file(path).at("make", path)?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
@@ -181,6 +189,20 @@ mod tests {
 
     fn write_file(building: &Building<'_>) -> Result<()> {
         fs::write(building.dir.join("file"), "contents").doing("write")
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_a_file_of_the_cache_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (precious, link) = (folder.path().join("precious"), folder.path().join("key.lock"));
+        fs::write(&precious, "precious").unwrap();
+        std::os::unix::fs::symlink(&precious, &link).unwrap();
+        own_file(&link).unwrap_err();
+        lock(&link, "kind", &crate::progress::Silent).unwrap_err();
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+        let written = folder.path().join("written");
+        write_whole(&written, b"new").unwrap();
+        assert_eq!(fs::read_to_string(&written).unwrap(), "new");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use nix::sys::signal::Signal;
 
-use crate::cache::Building;
+use crate::cache::{Building, own_file};
 use crate::complaints::Complaints;
 use crate::error::{Context, MORE_SPACE, Result, VmError};
 use crate::spawn::spawn;
@@ -21,7 +21,7 @@ pub(crate) struct Log {
 impl Log {
     /// An empty log.
     pub fn create(path: PathBuf) -> Result<Self> {
-        File::create(&path).at("make", &path)?;
+        own_file(&path).at("make", &path)?;
         Ok(Self { path })
     }
 
