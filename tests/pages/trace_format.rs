@@ -30,10 +30,12 @@ fn traces() -> Vec<Value> {
     explode_in(folder.path(), args.split_whitespace()).expect(1);
     let args = "run rename-kv+in-place --depth 1 --limit 500 --samples 60 --out store";
     explode_in(folder.path(), args.split_whitespace()).expect(1);
+    let args = "run journal-kv+recovery-not-idempotent --depth 1 --out recovery";
+    explode_in(folder.path(), args.split_whitespace()).expect(1);
     let twice = ["mkdir {path}/one 2>/dev/null || touch {path}/two"];
     run_commands(folder.path(), "chops", "! test -e {path}/two", &twice, "--depth 2 --chop 1").expect(1);
     run_commands(folder.path(), "hangs", "true", &["sleep 600"], "--deadline 500ms").expect(1);
-    ["crashes", "prefix", "store", "chops", "hangs"]
+    ["crashes", "prefix", "store", "recovery", "chops", "hangs"]
         .iter()
         .flat_map(|run| read(&folder.path().join(run).join("traces")))
         .collect()
