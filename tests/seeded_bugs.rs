@@ -42,6 +42,9 @@ fn seeded() -> Vec<(String, String)> {
     targets.filter(|(name, _)| name.split_once('+').is_some_and(|(of, _)| SYSTEMS.contains(&of))).collect()
 }
 
+/// The one bug whose disks are too many to look at all of them.
+const SAMPLED: &str = "wal-kv+checksum-gap";
+
 #[test]
 fn each_bug_is_found_and_replays_and_is_minimised() {
     let seeded = seeded();
@@ -57,7 +60,8 @@ fn each_bug_is_found_and_replays_and_is_minimised() {
         assert!(verdicts.contains(verdict.as_str()), "{target}: {verdicts:?}");
         assert!(findings.iter().all(|finding| finding["replayed"] == true), "{target}: {findings:?}");
         let summary = lines.last().unwrap();
-        assert_eq!((&summary["broken"], &summary["left_out"]), (&0.into(), &0.into()), "{target}: {summary}");
+        assert_eq!(summary["broken"], 0, "{target}: {summary}");
+        assert_eq!(summary["left_out"] != 0, target == SAMPLED, "{target}: {summary}");
         let first = findings.iter().find(|finding| finding["verdict"] == verdict.as_str()).unwrap();
         is_minimised(folder.path(), &target, &verdict, first["trace"].as_str().unwrap());
     }
@@ -222,11 +226,11 @@ fn the_disks_with_parity_are_silent() {
 #[test]
 fn a_checksum_that_leaves_out_a_block_is_found_with_each_seed() {
     for seed in 0..12 {
-        let lines = run("wal-kv+checksum-gap", &["--seed", &seed.to_string()], 1);
+        let lines = run(SAMPLED, &["--seed", &seed.to_string()], 1);
         let finding = lines.iter().find(|line| line["type"] == "finding").unwrap();
         assert_eq!(finding["signature"], "kv-commits/corrupt/atomic", "seed {seed}: {finding}");
     }
-    let twin = run("wal-kv+checksum-gap", &["--set", "wal-kv.bug=none"], 0).pop().unwrap();
+    let twin = run(SAMPLED, &["--set", "wal-kv.bug=none"], 0).pop().unwrap();
     let keys = ["states", "operations", "findings", "broken"];
     assert_eq!(keys.map(|key| twin[key].as_u64().unwrap()), [6, 5, 0, 0], "{twin}");
     assert!(twin["left_out"].as_u64().unwrap() > 100_000, "{twin}");
