@@ -90,7 +90,7 @@ mod tests {
         let out = String::from_utf8(out).unwrap();
         let told = "FAIL kernel-warn: in step mount: WARNING: CPU: 0 PID: 1 at fs/a.c:1 f+0x1/0x2\n";
         assert!(out.contains(told), "{out}");
-        assert!(out.contains("more      2 lines of the kernel: explode show t.json --all\n"), "{out}");
+        assert!(out.contains("more      2 lines of the kernel: explode show --all /"), "{out}");
         assert!(!out.contains("RAX"), "{out}");
     }
 
