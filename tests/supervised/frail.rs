@@ -44,6 +44,7 @@ const OPTIONS: &[OptionDef] = &[
         about: "true: a mutate fails at once, and a recovery whatever the log is; false: after another",
         default: "false",
     },
+    OptionDef { name: "log", about: "is the log made by init? true, false", default: "true" },
 ];
 
 /// Explode's registry with `frail` and its targets `frail`, `frail-HOW-WHERE`, `frail-slow` and the like, `frail-killed`.
@@ -117,6 +118,7 @@ struct Frail {
     dice: Option<Dice>,
     slow: Duration,
     first: bool,
+    log: bool,
 }
 
 impl Frail {
@@ -126,6 +128,7 @@ impl Frail {
             place: options.text("where", "")?,
             dice: Dice::of(options)?,
             first: options.bool("first", false)?,
+            log: options.bool("log", true)?,
             slow: Duration::from_millis(options.int("slow", 0)?),
         })
     }
@@ -226,6 +229,9 @@ impl Component for FrailFiles {
     fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
         if self.0.step("init", true) {
             return Err(Fault::new("as told"));
+        }
+        if !self.0.log {
+            return Ok(());
         }
         let files = below.files()?;
         let log = files.open(LOG, OpenFlags::CREATE)?;

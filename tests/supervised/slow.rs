@@ -20,7 +20,7 @@ fn explode(folder: &Path, args: &str) -> Ran {
 
 /// Files whose recovery takes its time.
 fn system(folder: &Path, name: &str, how: &str) {
-    let frail = "use = \"frail-files\"\nwhere = \"recover\"\nfirst = true\nslow = 1200";
+    let frail = "use = \"frail-files\"\nwhere = \"recover\"\nfirst = true\nslow = 1200\nlog = false";
     let text = format!("[[component]]\nuse = \"simfiles\"\n[[component]]\n{frail}\nhow = \"{how}\"\n");
     file(folder, &format!("{name}.toml"), text);
 }
