@@ -139,6 +139,8 @@ struct Request {
     flushes: Vec<u64>,
     /// Its own pieces can be on the disk. False only for a write with PREFLUSH whose flush has not ended.
     started: bool,
+    /// How many pieces it wrote and flushed when it was submitted.
+    size: u64,
 }
 
 impl WriteSet {
@@ -376,8 +378,10 @@ impl WriteSet {
     fn start(&mut self, id: u64, dev: u32, pieces: Vec<u64>, flags: Flags) {
         let flushes = if flags.preflush { self.device(dev).acknowledged() } else { Vec::new() };
         let started = !flags.preflush || pieces.is_empty();
-        self.in_flight += (pieces.len() + flushes.len()) as u64;
-        let request = Request { dev, submitted: self.instant, pieces, fua: flags.fua, flushes, started };
+        let size = (pieces.len() + flushes.len()) as u64;
+        self.in_flight += size;
+        let request =
+            Request { dev, submitted: self.instant, pieces, fua: flags.fua, flushes, started, size };
         self.requests.insert(id, request);
     }
 
@@ -389,7 +393,7 @@ impl WriteSet {
         let undone = error && self.still(request.dev, &request.flushes);
         self.show(request.dev, &request.pieces, if undone { self.instant } else { request.submitted });
         self.requests.remove(&id);
-        self.in_flight -= (request.pieces.len() + request.flushes.len()) as u64;
+        self.in_flight -= request.size;
         if !error {
             self.make_durable(request.dev, &request.flushes);
         }
