@@ -356,7 +356,8 @@ impl Judge<'_> {
         self.judge_seen(image, checker, epoch, args, recording, announce, &mut |_, _| {})
     }
 
-    /// The same; the stack that has recovered is shown to `see`, with what its recovery wrote, before the checker looks.
+    /// As [`judge_announced`](Judge::judge_announced). `see` gets the stack that has recovered, with what its recovery wrote, before
+    /// the checker looks.
     #[expect(clippy::too_many_arguments, reason = "all that a check needs, and who watches it")]
     pub fn judge_seen(
         self,

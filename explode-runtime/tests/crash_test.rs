@@ -19,7 +19,10 @@ fn open(files: Log) -> Result<Log> {
 
 /// Appends one of two bytes.
 fn append(files: &Log, log: &mut Vec<u8>, step: &mut Step<'_, '_>, sync: bool) -> Result<()> {
-    let byte = [b'a', b'b'][step.choose(2)];
+    append_byte(files, log, [b'a', b'b'][step.choose(2)], sync)
+}
+
+fn append_byte(files: &Log, log: &mut Vec<u8>, byte: u8, sync: bool) -> Result<()> {
     let file = files.open(LOG, OpenFlags::EXISTING)?;
     files.pwrite(file, log.len() as u64, &[byte])?;
     if sync {
@@ -236,14 +239,7 @@ fn says_at_end(text: &str, words: &str) {
 
 /// Appends what a counter outside of the files says, which is another number in every run.
 fn count(counter: &AtomicU64, files: &Log, log: &mut Vec<u8>, sync: bool) -> Result<()> {
-    let byte = (counter.fetch_add(1, Ordering::Relaxed) % 255) as u8 + 1;
-    let file = files.open(LOG, OpenFlags::EXISTING)?;
-    files.pwrite(file, log.len() as u64, &[byte])?;
-    if sync {
-        files.fsync(file)?;
-    }
-    log.push(byte);
-    Ok(files.close(file)?)
+    append_byte(files, log, (counter.fetch_add(1, Ordering::Relaxed) % 255) as u8 + 1, sync)
 }
 
 /// A finding whose disk is not there again is not lost.

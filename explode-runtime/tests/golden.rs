@@ -26,6 +26,13 @@ fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
 }
 
+/// The log of a case.
+fn events(case: &str) -> Vec<Event> {
+    let log = fs::File::open(golden().join(format!("{case}.jsonl"))).expect("the case has a log");
+    let events = read_jsonl(BufReader::new(log)).expect("the log is well-formed");
+    events.into_iter().map(|(_, event)| event).collect()
+}
+
 /// One character a sector, devices separated by `|`.
 fn draw(image: &Image, devices: u32, size: usize) -> String {
     let disk = |dev: u32| {
@@ -47,12 +54,7 @@ fn every_golden_log_leaves_exactly_its_disks() {
     for line in expected.lines() {
         let Expected { case, completion, atom, size, disks, from, to } =
             serde_json::from_str(line).expect("expected.jsonl is well-formed");
-        let log = fs::File::open(golden().join(format!("{case}.jsonl"))).expect("the case has a log");
-        let events: Vec<Event> = read_jsonl(BufReader::new(log))
-            .expect("the log is well-formed")
-            .into_iter()
-            .map(|(_, event)| event)
-            .collect();
+        let events = events(&case);
         let mark = |name: &Option<String>, default| {
             let at = |event: &Event| matches!(event, Event::Mark { name: n } if Some(n) == name.as_ref());
             name.as_ref().map_or(default, |_| events.iter().position(at).expect("the mark is there"))
@@ -90,9 +92,7 @@ fn every_golden_log_leaves_exactly_its_disks() {
 /// EX-70: two versions of one block and one of another are six disks, four when versions are replaced.
 #[test]
 fn versions_are_six_disks_and_four_when_replaced() {
-    let log = fs::File::open(golden().join("paper-versions.jsonl")).expect("the case has a log");
-    let events: Vec<Event> =
-        read_jsonl(BufReader::new(log)).unwrap().into_iter().map(|(_, event)| event).collect();
+    let events = events("paper-versions");
     for (replace_versions, count) in [(false, 6u32), (true, 4)] {
         let rules = Rules { replace_versions, ..Rules::default() };
         let found =
@@ -119,12 +119,7 @@ fn every_sample_of_a_golden_log_has_nothing_everything_and_the_three_families() 
     for line in expected.lines() {
         let ExpectedSample { case, blocks, limit, samples, combinations, directed } =
             serde_json::from_str(line).expect("samples.jsonl is well-formed");
-        let log = fs::File::open(golden().join(format!("{case}.jsonl"))).expect("the case has a log");
-        let events: Vec<Event> = read_jsonl(BufReader::new(log))
-            .expect("the log is well-formed")
-            .into_iter()
-            .map(|(_, event)| event)
-            .collect();
+        let events = events(&case);
         let mut met = BTreeSet::new();
         for seed in 0..100 {
             let limits = Limits { limit, samples, seed: SampleSeed { seed, ..SampleSeed::default() } };

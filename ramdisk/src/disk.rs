@@ -137,7 +137,7 @@ impl Disk {
         }
     }
 
-    /// The same, where somebody knows what it adds to the identity.
+    /// Writes zeroes to a range of sectors, where the caller knows the difference to the identity.
     pub fn write_zeroes_known(&mut self, sectors: Range<u64>, difference: Identity) {
         self.heal(sectors.clone());
         for sector in self.used_sectors(sectors).collect::<Vec<_>>() {

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn many_makers_end_with_one_secret_that_nobody_else_reads() {
+    fn many_makers_end_with_one_secret_that_only_the_user_reads() {
         let state = tempfile::tempdir().unwrap();
         let folder = state.path().join("state/explode");
         let tags: Vec<String> = std::thread::scope(|scope| {

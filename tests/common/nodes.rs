@@ -58,7 +58,7 @@ fn device(path: &Path, kind: SFlag, (major, minor): (u64, u64)) -> bool {
     made.is_ok()
 }
 
-/// Returns whether this process is root, and says so loudly if it is not.
+/// Returns true if this process is root, and prints `unsupported: ...` if it is not.
 pub fn is_root(what: &str) -> bool {
     let is_root = Uid::effective().is_root();
     if !is_root {

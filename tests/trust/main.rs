@@ -1,4 +1,4 @@
-//! Commands of a stranger: they run only where the user says so, and what a stranger has written does nothing to a terminal.
+//! Commands of a stranger run only if the user allows it, and a stranger's text does nothing to a terminal.
 
 #[path = "../common/mod.rs"]
 mod common;

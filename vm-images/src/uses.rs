@@ -1,4 +1,4 @@
-//! Entries of the cache that were built from files of a tree that somebody works on.
+//! Entries of the cache that were built from files of a tree that the user may edit.
 //!
 //! Which headers a module includes shows only when it is built. So the cache keeps, for what is known before (the base), lists of the
 //! files that builds have used; the key of an entry is the base and the contents of the files of one list. A list whose files have

@@ -30,7 +30,7 @@ pub(super) enum Leads {
 /// Follows the symbolic links of a path to their end.
 ///
 /// # Errors
-/// Another user has put a link, or what it leads to, into a folder that all users share; the text says so.
+/// Another user has put a link, or what it leads to, into a folder that all users share.
 pub(super) fn follow(path: &Path) -> Result<Leads, String> {
     if path.as_os_str().is_empty() {
         return Ok(Leads::Nowhere("the path is empty; name a file".to_owned()));

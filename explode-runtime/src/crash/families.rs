@@ -1,8 +1,8 @@
 //! The directed part of a sample: three families of disks of an emission (fault-model.md, section 6).
 //!
-//! - *Prefixes* of the visible pieces in the order of the log: what is left if the disk writes in order.
-//! - *All but one* range: what shows that one block is not looked after, by a checksum for example.
-//! - *Only one* range: what shows that one block was overwritten too early.
+//! - *Prefixes* of the visible pieces in the order of the log: a disk that writes in order leaves one.
+//! - *All but one* range: shows a block that a checksum leaves out.
+//! - *Only one* range: shows a block that is written too early.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use num_bigint::BigUint;
 use super::emission::Emission;
 use crate::writeset::Slot;
 
-/// The members of the families that have not been drawn, and the family whose turn it is.
+/// The members that have not been drawn yet, and the index of the family that gives the next one.
 pub(super) struct Families<'a> {
     emission: &'a Emission,
     families: [Vec<Member>; 3],
@@ -37,8 +37,8 @@ impl<'a> Families<'a> {
         Families { emission, families: [prefixes(emission), all_but, only(emission)], turn: 0 }
     }
 
-    /// The number of the next disk: the family whose turn it is gives one of its members, which `draw` picks among so many.
-    /// Members that are not `new` are dropped. None once all families are used up.
+    /// Returns the number of the next disk, and `None` once all families are used up. The families take turns. `draw` picks an
+    /// index below a count. Members that are not `new` are dropped.
     pub fn next(
         &mut self,
         new: impl Fn(&BigUint) -> bool,

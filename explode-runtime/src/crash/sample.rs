@@ -1,6 +1,6 @@
 //! Limits, and the sample that is taken above them: never silent, always the same for the same seed (EX-75, EX-85).
 //!
-//! Half of a sample is directed ([`Families`]): what most crashes leave, and what shows that one block is not looked after.
+//! At most half of a sample is directed ([`Families`]), the rest is random.
 
 use std::collections::BTreeSet;
 
@@ -48,7 +48,7 @@ impl Limits {
         *count <= BigUint::from(self.limit.max(self.samples).max(2))
     }
 
-    /// The numbers of the disks to visit, in order; none if all are to be visited.
+    /// Returns the numbers of the disks to visit, in order, and `None` if all are to be visited.
     ///
     /// Nothing and everything first, then members of the [`Families`] for at most half of what is left, and the rest at
     /// random (fault-model.md, section 6).
@@ -84,7 +84,7 @@ impl SampleSeed {
     }
 }
 
-/// So many of the numbers below `count` that are not among `picked`; each such set is equally likely.
+/// Draws `wanted` of the numbers below `count` that are not in `picked`. Each such set is equally likely.
 fn others(
     generator: &mut Pcg64Mcg,
     count: &BigUint,
@@ -113,7 +113,7 @@ fn others(
     ranks.into_iter().map(number_of).collect()
 }
 
-/// A uniform index below `count`.
+/// Draws an index below `count`.
 fn draw(generator: &mut Pcg64Mcg, count: usize) -> usize {
     usize::try_from(below(generator, &BigUint::from(count))).expect("it is below a usize")
 }

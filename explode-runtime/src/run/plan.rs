@@ -99,17 +99,17 @@ pub struct Settings {
     pub skip: bool,
 }
 
-/// The deepest that crashes during recovery go: the checks of one run inside that of the other, on the stack of the worker.
+/// The largest crash depth. The check of a crash during recovery runs inside the check of the disk above it, on the worker's stack.
 pub const MOST_CRASH_DEPTH: u32 = 64;
 /// The largest limit below which all disks of an emission are checked: their keys stay in memory.
 const MOST_LIMIT: u64 = 10_000_000;
 /// The largest sample of an emission: its numbers stay in memory.
 const MOST_SAMPLES: u64 = 1_000_000;
 
-/// Do the disks of an emission, or the sample of them, fit into memory?
+/// Checks that the disks of an emission, or a sample of them, fit into memory.
 ///
 /// # Errors
-/// They do not.
+/// `limit` or `samples` is too large.
 pub fn check_samples(limit: u64, samples: u64) -> Result<(), UsageError> {
     let check = |option: &str, value: u64, most: u64| {
         let text = format!("--{option} {value}: use at most {most}, what is checked is kept in memory");
@@ -143,7 +143,7 @@ pub fn check_budget(budget_ms: u64) -> Result<(), UsageError> {
     Err(UsageError(text.to_owned()))
 }
 
-/// Half a minute.
+/// The deadline of a step where a trace names none: 30 s.
 fn deadline_ms() -> u64 {
     30_000
 }

@@ -1,4 +1,4 @@
-//! Drivers of a tree that somebody works on: built again when the contents of what they are made from change, and only the objects
+//! Drivers of a tree that the user may edit: built again when the contents of what they are made from change, and only the objects
 //! that this concerns.
 //!
 //! The overlay of a driver is kept, with what was built in it. Its copies follow the tree by contents. Headers around it are read in the

@@ -28,7 +28,7 @@ pub struct Kernel {
     pub(crate) tree: PathBuf,
     /// The file that QEMU boots.
     pub(crate) boot_image: PathBuf,
-    /// True if somebody works on the tree; explode's own stays as it was built.
+    /// True if the user may edit the tree; explode's own stays as it was built.
     pub(crate) changes: bool,
     pub(crate) key: String,
     pub(crate) release: String,
