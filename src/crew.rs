@@ -3,11 +3,12 @@
 use std::sync::atomic::AtomicBool;
 
 use explode_components::fs::kernel;
+use explode_runtime::base::{Mode, RunError};
 use explode_runtime::devices::remove_left;
 use explode_runtime::explain::{Bounds, Story};
 use explode_runtime::minimise::Minimised;
 use explode_runtime::report::Summary;
-use explode_runtime::run::{Audience, Crew, Keep, Mode, Plan, Remote, RunError, Scouts, Spawn, Supervisor};
+use explode_runtime::run::{Audience, Crew, Keep, Plan, Remote, Scouts, Spawn, Supervisor};
 use explode_runtime::script::{Case, Refused};
 use explode_runtime::trace::{Replay, Trace};
 use explode_vm::GuestSpec;

@@ -21,7 +21,8 @@ mod worker;
 
 use std::process::ExitCode;
 
-use explode_runtime::run::{Exit, Registry};
+use explode_runtime::base::Exit;
+use explode_runtime::run::Registry;
 
 pub use explode_ramdisk as ramdisk;
 pub use explode_runtime as runtime;

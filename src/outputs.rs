@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use explode_runtime::base::{Output, is_not_plain};
-use explode_runtime::run::{Exit, UsageError};
+use explode_runtime::base::{Exit, Output, UsageError, is_not_plain};
 
 /// The output files of one command. No two of them are one file, and none is a file that the command reads.
 #[derive(Debug, Default)]

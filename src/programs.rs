@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use explode_runtime::run::{Mode, Plan, RunError};
-use explode_runtime::shell::{COMPONENT, Program, programs_of};
+use explode_runtime::base::{Mode, Program, RunError, programs_of};
+use explode_runtime::run::Plan;
+use explode_runtime::shell::COMPONENT;
 use explode_vm::{Wanted, find_program};
 
 /// The programs that a guest shall have for a plan.

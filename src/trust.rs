@@ -8,8 +8,9 @@ mod key;
 use std::fmt;
 use std::path::Path;
 
-use explode_runtime::report::{one_line, quoted};
-use explode_runtime::run::{Mode, Plan, UsageError};
+use explode_runtime::base::{Mode, UsageError, quoted};
+use explode_runtime::report::one_line;
+use explode_runtime::run::Plan;
 use explode_runtime::shell::Carried;
 use explode_runtime::trace::{Secret, Trace};
 

@@ -13,7 +13,8 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, ExitStatus, Stdi
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use explode_runtime::run::{Body, Exit, Page, Registry, RunError, WorkerEnded, serve};
+use explode_runtime::base::{Exit, RunError};
+use explode_runtime::run::{Body, Page, Registry, WorkerEnded, serve};
 use explode_runtime::shell::sweep;
 use explode_vm::MemoryFile;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};

@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use explode::runtime::run::Options;
+use explode::runtime::base::Options;
 use serde_json::{Value, json};
 use tempfile::tempdir;
 

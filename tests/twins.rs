@@ -9,10 +9,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use explode::ramdisk::{Event, Flags, Image, Payload};
+use explode::runtime::base::{Count, RunError};
 use explode::runtime::devices::Lab;
 use explode::runtime::pipeline::{BEGIN_MARK, END_MARK, NOW_MARK};
-use explode::runtime::report::{Count, Message, Summary};
-use explode::runtime::run::{Audience, Confirmation, Local, Plan, RunError, explore};
+use explode::runtime::report::{Message, Summary};
+use explode::runtime::run::{Audience, Confirmation, Local, Plan, explore};
 use explode::runtime::trace::Trace;
 use explode::runtime::writeset::{Rules, WriteSet};
 

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use explode_checkers::fs::reasonable::hard::WORST;
+use explode_runtime::base::Options;
 use explode_runtime::devices::Lab;
 use explode_runtime::explore::StrategyName;
 use explode_runtime::report::Message;
-use explode_runtime::run::{Confirmation, Local, Options, Plan, Registry, explore};
+use explode_runtime::run::{Confirmation, Local, Plan, Registry, explore};
 
 fn reasonable(c: &mut Criterion) {
     let mut registry = Registry::default();

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use explode_components::broken::raid::{mirror, parity};
 use explode_ramdisk::{Flags, Image, Payload, RamDisk, ReadFault, Recording, Storage};
+use explode_runtime::base::Options;
 use explode_runtime::devices::Devices;
 use explode_runtime::recover::{Below, Component, Paths, Surface};
-use explode_runtime::run::{ComponentDef, Options};
+use explode_runtime::run::ComponentDef;
 use explode_runtime::writeset::Rules;
 use nix::errno::Errno;
 

@@ -7,11 +7,12 @@ use std::path::Path;
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use explode_ramdisk::{Event, Flags, Identity, Image, Payload};
+use explode_runtime::base::{Bounds, Options};
 use explode_runtime::choose::{Choice, Chooser, Kind, Label, Point};
 use explode_runtime::crash::{Limits, When, walk};
 use explode_runtime::explore::{Exhaust, Finished, Reached, State, Strategy as _, Unit};
 use explode_runtime::recover::StackSpec;
-use explode_runtime::run::{Bounds, Keeping, Options, Plan, Registry, Target};
+use explode_runtime::run::{Keeping, Plan, Registry, Target};
 use explode_runtime::writeset::{Rules, WriteSet};
 use xxhash_rust::xxh3::xxh3_128;
 

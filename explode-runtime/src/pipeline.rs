@@ -18,13 +18,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use explode_ramdisk::{Event, Identity, Image, Read, ReadFault, Recording};
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::base::{Blame, Fault, panic_words};
 use crate::calls::Disks;
 use crate::check::{Ask, Checker, Failure, Violation};
 use crate::crash::{Counts, CrashDisk, Epoch, Limits, SampleSeed, When};
 use crate::devices::{Devices, KernelDisks, Lab, Side};
 use crate::events::{EventError, hash_event};
 use crate::explain;
-use crate::recover::{Blame, Fault, Recovery, Stack, panic_words};
+use crate::recover::{Recovery, Stack};
 use crate::run::{Plan, Registry, Stage};
 use crate::writeset::WriteSet;
 

@@ -5,10 +5,11 @@ mod common;
 use std::cell::RefCell;
 
 use explode_ramdisk::Flags;
+use explode_runtime::base::{Fault, Options, UsageError};
 use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::{Fault, Stack};
-use explode_runtime::run::{Options, StrategyName, UsageError};
+use explode_runtime::recover::Stack;
+use explode_runtime::run::StrategyName;
 
 use common::Said;
 

@@ -4,14 +4,13 @@ mod common;
 
 use common::run;
 use explode_ramdisk::{Flags, Flushes, RamDisk, SECTOR_BYTES};
+use explode_runtime::base::{Bounds, Fault, Mode, OptionDef, Options};
 use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
 use explode_runtime::crash::Epoch;
 use explode_runtime::devices::Lab;
-use explode_runtime::recover::{Below, Component, Fault, Stack, StackSpec, Surface};
+use explode_runtime::recover::{Below, Component, Stack, StackSpec, Surface};
 use explode_runtime::report::Message;
-use explode_runtime::run::{
-    Bounds, CheckerDef, ComponentDef, Mode, OptionDef, Options, Plan, Registry, Target,
-};
+use explode_runtime::run::{CheckerDef, ComponentDef, Plan, Registry, Target};
 use explode_runtime::trace::{Replay, Trace, replay};
 use serde_json::{Value, json};
 
@@ -69,7 +68,7 @@ fn registry(flushes: &'static str, looks: &'static str) -> Registry {
         build: |options| {
             let flushes = [("kept", Flushes::Kept), ("dropped", Flushes::Dropped)];
             if options.contains("blocks") && options.contains("sectors") {
-                return Err(explode_runtime::run::UsageError("one of both".to_owned()));
+                return Err(explode_runtime::base::UsageError("one of both".to_owned()));
             }
             Ok(Box::new(Disk { flushes: options.one_of("flushes", &flushes)?, disk: None }))
         },

@@ -6,10 +6,10 @@ use std::cell::RefCell;
 
 use explode_ramdisk::files::{Files, Granule, OpenFlags};
 use explode_ramdisk::{Event, Flags, Image, RamDisk, Recording, SimFiles, Storage, operation_of};
+use explode_runtime::base::Options;
 use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
 use explode_runtime::crash::{Epoch, Limits, When, walk};
 use explode_runtime::recover::Stack;
-use explode_runtime::run::Options;
 use explode_runtime::writeset::{Rules, WriteSet};
 use rand_core::Rng as _;
 use rand_pcg::Pcg64Mcg;

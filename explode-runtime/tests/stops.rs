@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use explode_ramdisk::{Flags, RamDisk};
+use explode_runtime::base::{Fault, Mode, Options, RunError, UsageError};
 use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
 use explode_runtime::choose::Point;
 use explode_runtime::crash::Epoch;
 use explode_runtime::devices::Lab;
 use explode_runtime::explore::{Exhaust, Finished, Strategy, Unit, Wants};
-use explode_runtime::recover::{Below, Component, Fault, Recovery, Stack, Surface};
+use explode_runtime::recover::{Below, Component, Recovery, Stack, Surface};
 use explode_runtime::report::{Finding, Message, Summary};
 use explode_runtime::run::{
-    Audience, ComponentDef, Confirmation, History, InThread, Keep, Mode, Options, Plan, Registry, RunError,
-    StrategyName, Supervisor, UsageError,
+    Audience, ComponentDef, Confirmation, History, InThread, Keep, Plan, Registry, StrategyName, Supervisor,
 };
 use explode_runtime::trace::{Replay, Trace, replay};
 
@@ -219,7 +219,7 @@ fn run(plan: &Plan, own: Option<Box<dyn Strategy>>, folder: &Path, resume: bool,
     Ran { result, findings: audience.findings, steps: STEPS.take() }
 }
 
-fn number(count: &explode_runtime::report::Count) -> u64 {
+fn number(count: &explode_runtime::base::Count) -> u64 {
     count.to_string().parse().unwrap()
 }
 

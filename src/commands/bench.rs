@@ -3,10 +3,10 @@
 mod plans;
 mod say;
 
+use explode_runtime::base::{Exit, Mode, RunError};
 use explode_runtime::devices::Lab;
 use explode_runtime::run::{
-    BenchReport, Exit, Mode, Registry, Restore, RunError, Tracing, bench as measure, bench_restore,
-    bench_tracing,
+    BenchReport, Registry, Restore, Tracing, bench as measure, bench_restore, bench_tracing,
 };
 
 use crate::cli::{BenchArgs, Format};

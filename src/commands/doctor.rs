@@ -1,7 +1,7 @@
 //! `explode doctor`: what this machine has, and what to do about what it has not. Exit code 3 when something is missing.
 
+use explode_runtime::base::Exit;
 use explode_runtime::report::status_line;
-use explode_runtime::run::Exit;
 use explode_vm::{BuildOptions, Builder, Cache, Silent, State, VmError, doctor as look};
 use serde_json::json;
 

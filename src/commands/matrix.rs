@@ -6,10 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use explode_runtime::base::{Output, durable_write};
-use explode_runtime::run::{
-    Bounds, Exit, Registry, RunError, UsageError, check_budget, check_deadline, check_samples, fresh_folder,
-};
+use explode_runtime::base::{Bounds, Exit, Output, RunError, UsageError, durable_write};
+use explode_runtime::run::{Registry, check_budget, check_deadline, check_samples, fresh_folder};
 use serde_json::{Value, json};
 
 use super::plan::mode;

@@ -15,7 +15,8 @@ mod show;
 mod trace;
 mod vm;
 
-use explode_runtime::run::{Exit, Registry};
+use explode_runtime::base::Exit;
+use explode_runtime::run::Registry;
 use explode_runtime::writeset;
 
 use crate::cli::{As, Atom, Command, Completion, DeviceArgs};

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use explode_runtime::base::{Mode, OptionValue, Options, UsageError};
 use explode_runtime::recover::{Layer, StackSpec};
-use explode_runtime::run::{Mode, OptionValue, Options, Plan, Registry, UsageError};
+use explode_runtime::run::{Plan, Registry};
 use explode_runtime::shell::{COMMANDS, COMPONENT};
 
 use crate::cli::{self, StackArgs};

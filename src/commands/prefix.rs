@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use explode_runtime::base::UsageError;
 use explode_runtime::explore::Prefix;
-use explode_runtime::run::{Plan, Registry, UsageError};
+use explode_runtime::run::{Plan, Registry};
 use explode_runtime::trace::Trace;
 
 /// Reads its way, which must be one of the plan's system.

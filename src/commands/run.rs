@@ -5,11 +5,10 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use explode_runtime::base::Output;
+use explode_runtime::base::{Exit, Mode, Output, RunError, UsageError};
 use explode_runtime::report::{Human, Message, Summary, escaped};
 use explode_runtime::run::{
-    Claim, Confirmation, Exit, History, Keep, Local, Mode, OWN_NAMES, Plan, Registry, RunError, StrategyName,
-    UsageError,
+    Claim, Confirmation, History, Keep, Local, OWN_NAMES, Plan, Registry, StrategyName,
 };
 use explode_runtime::trace::{Secret, Trace};
 use nix::sys::signal::Signal;

@@ -6,10 +6,10 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use explode_runtime::base::durable_file;
+use explode_runtime::base::{Exit, durable_file};
 use explode_runtime::explain::Bounds;
 use explode_runtime::report::{escaped, status_line};
-use explode_runtime::run::{Exit, Registry};
+use explode_runtime::run::Registry;
 use explode_runtime::script::{Case, Refused};
 
 use super::trace;

@@ -1,10 +1,11 @@
 //! `explode show`: the story of a trace. Exit code 0, whether the trace can be run here or not; then it says what the file has. A trace
 //! with shell commands runs only with `--run` or `--trust`.
 
+use explode_runtime::base::{Exit, Mode, UsageError};
 use explode_runtime::explain::critical::Search;
 use explode_runtime::explain::probe::Moment;
 use explode_runtime::explain::{Bounds, Retold, Story};
-use explode_runtime::run::{Exit, Mode, Registry, UsageError};
+use explode_runtime::run::Registry;
 use explode_runtime::shell::Carried;
 use explode_runtime::trace::Trace;
 use serde_json::{Value, json};

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use explode_runtime::run::{Exit, Registry, RunError};
+use explode_runtime::base::{Exit, RunError};
+use explode_runtime::run::Registry;
 use explode_runtime::trace::Trace;
 
 use crate::{output, programs, trust};

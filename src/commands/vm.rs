@@ -1,7 +1,7 @@
 //! `explode vm`: the guest's parts, and a shell in it.
 
+use explode_runtime::base::Exit;
 use explode_runtime::report::status_line;
-use explode_runtime::run::Exit;
 use explode_vm::{Agent, GuestSpec, KernelSource, VmError, shell};
 
 use crate::cli::{VmArgs, VmCommand};

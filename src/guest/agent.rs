@@ -4,7 +4,8 @@ use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
 
-use explode_runtime::run::{Exit, Registry, serve};
+use explode_runtime::base::Exit;
+use explode_runtime::run::{Registry, serve};
 
 use crate::output;
 

@@ -7,11 +7,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use explode_components::fs::kernel::drivers;
+use explode_runtime::base::{Exit, Mode, RunError};
 use explode_runtime::devices::Lab;
 use explode_runtime::recover::StackSpec;
 use explode_runtime::run::{
-    BenchReport, Exit, Failed, Mode, Plan, RESTORE_MIB, Registry, Restore, RunError, Tracing, bench,
-    bench_restore, bench_tracing,
+    BenchReport, Failed, Plan, RESTORE_MIB, Registry, Restore, Tracing, bench, bench_restore, bench_tracing,
 };
 use explode_vm::{Agent, Guest, GuestReader, GuestWriter};
 use serde::de::DeserializeOwned;

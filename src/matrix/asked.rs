@@ -1,7 +1,8 @@
 //! One cell as a stack file: what the matrix runs, and whoever wants to run it again.
 
+use explode_runtime::base::{Bounds, OptionValue, Options};
 use explode_runtime::recover::{Layer, StackSpec};
-use explode_runtime::run::{Bounds, OptionValue, Options, Registry};
+use explode_runtime::run::Registry;
 use explode_runtime::shell::COMPONENT;
 use toml::{Table, Value};
 

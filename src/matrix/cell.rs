@@ -6,10 +6,10 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use explode_runtime::base::{durable_write, read_plain_at_most};
+use explode_runtime::base::{Exit, durable_write, read_plain_at_most};
 use explode_runtime::check::{NOT_PROMISED, Verdict};
 use explode_runtime::report::{Finding, Summary};
-use explode_runtime::run::{Exit, Registry};
+use explode_runtime::run::Registry;
 use serde::{Deserialize, Serialize};
 
 use super::child::{self, Heard, Limits};
@@ -292,8 +292,8 @@ fn see(cell: &mut Cell, deaf: Option<Heard>, budget: Duration) {
 
 #[cfg(test)]
 mod tests {
+    use explode_runtime::base::{Bounds, Options};
     use explode_runtime::recover::StackSpec;
-    use explode_runtime::run::{Bounds, Options};
 
     use super::*;
 

@@ -4,13 +4,14 @@ use std::fs::Metadata;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use explode_runtime::base::{check_folder, check_plain, durable_write, read_plain_at_most};
+use explode_runtime::base::{
+    Bounds, Mode, OptionValue, Options, RunError, UsageError, check_folder, check_plain, durable_write,
+    read_plain_at_most,
+};
 use explode_runtime::check::{Profile, Verdict};
 use explode_runtime::recover::StackSpec;
 use explode_runtime::report::Finding;
-use explode_runtime::run::{
-    Bounds, Mode, OptionValue, Options, Question, Registry, RunError, UsageError, check_owner,
-};
+use explode_runtime::run::{Question, Registry, check_owner};
 use explode_runtime::shell::{Carried, carried};
 use explode_runtime::trace::{Secret, Tagged};
 use serde::{Deserialize, Serialize};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use explode_runtime::base::{Mode, Options};
 use explode_runtime::report::{Finding, Paste, brief};
-use explode_runtime::run::{Mode, Options};
 
 use super::cell::{Cell, Outcome};
 use super::grid::Grid;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use explode_runtime::run::{OptionValue, Options, Registry, UsageError};
+use explode_runtime::base::{OptionValue, Options, UsageError};
+use explode_runtime::run::Registry;
 use explode_runtime::shell::{Context, check_arguments, check_intervals, check_placeholders};
 
 use super::components::{command, name, used_options};

@@ -1,7 +1,8 @@
 //! `[[component]]`: the layers of the stack.
 
+use explode_runtime::base::{OptionValue, Options, UsageError};
 use explode_runtime::recover::{Layer, StackSpec};
-use explode_runtime::run::{ComponentDef, OptionValue, Options, Registry, UsageError};
+use explode_runtime::run::{ComponentDef, Registry};
 use explode_runtime::shell::{COMMANDS, COMPONENT, Context, check_placeholders};
 
 use super::document::{Table, Value};

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::ops::Range;
 use std::path::Path;
 
-use explode_runtime::run::{OptionValue, UsageError};
+use explode_runtime::base::{OptionValue, UsageError};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

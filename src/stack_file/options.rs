@@ -1,7 +1,7 @@
 //! `[run]`: long options of `explode run`, with `_` for `-`.
 
 use clap::{Arg, ArgAction, Command, CommandFactory as _};
-use explode_runtime::run::{OptionValue, UsageError};
+use explode_runtime::base::{OptionValue, UsageError};
 
 use super::document::{Table, Value};
 use crate::cli::Cli;

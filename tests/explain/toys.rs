@@ -2,13 +2,12 @@
 //! interrupted.
 
 use explode::ramdisk::{Flags, RamDisk};
+use explode::runtime::base::{Blame, Bounds, Fault, Mode, OptionDef, Options, UsageError};
 use explode::runtime::check::{Checker, Cx, Failure, Verdict, Violation};
 use explode::runtime::choose::{Kind, Label, Point};
 use explode::runtime::crash::Epoch;
-use explode::runtime::recover::{Below, Blame, Component, Fault, Recovery, Stack, StackSpec};
-use explode::runtime::run::{
-    Bounds, CheckerDef, ComponentDef, Mode, OptionDef, Options, Registry, Target, UsageError,
-};
+use explode::runtime::recover::{Below, Component, Recovery, Stack, StackSpec};
+use explode::runtime::run::{CheckerDef, ComponentDef, Registry, Target};
 
 /// Sectors of a block, which is a piece.
 const BLOCK: u64 = 8;

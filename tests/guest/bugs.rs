@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
+use explode_runtime::base::Mode;
 use explode_runtime::check::Verdict;
-use explode_runtime::run::Mode;
 use explode_runtime::trace::{Replay, Trace, replay};
 
 use crate::cases::Cx;

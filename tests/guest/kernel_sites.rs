@@ -2,22 +2,19 @@
 //!
 //! The module is `kmod/choosy.c`, a counter behind a file of /proc; the guest has it as `/choosy.ko`.
 
-use std::fs;
-use std::io;
 use std::process::Command;
+use std::{fs, io};
 
+use explode_runtime::base::{Fault, Mode, OptionDef, Options, RunError, UsageError};
 use explode_runtime::check::{Ask, Checker, Cx as MutateCx, Failure, Verdict, Violation};
 use explode_runtime::choose::{Choice, Kind, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::explore::{Arrival, State, Unit};
 use explode_runtime::failures::{FAILURE_OPTIONS, Failures};
 use explode_runtime::pipeline::Pipeline;
-use explode_runtime::recover::{Below, Component, Fault, Stack, StackSpec};
+use explode_runtime::recover::{Below, Component, Stack, StackSpec};
 use explode_runtime::report::{Finding, Summary};
-use explode_runtime::run::{
-    CheckerDef, ComponentDef, Early, Mode, OptionDef, Options, Plan, RunError, Runner, SoFar, UsageError,
-    Work,
-};
+use explode_runtime::run::{CheckerDef, ComponentDef, Early, Plan, Runner, SoFar, Work};
 
 use crate::cases::Cx;
 use crate::kernel_choices::{go, start};

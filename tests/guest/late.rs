@@ -9,11 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
 use explode_ramdisk::Event;
+use explode_runtime::base::{Bounds, OptionDef, Options};
 use explode_runtime::check::{Checker, Cx as Steps, Failure, Verdict, Violation};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Stack, StackSpec, Surface};
 use explode_runtime::report::Summary;
-use explode_runtime::run::{Bounds, CheckerDef, OptionDef, Options, Plan, Registry, Target};
+use explode_runtime::run::{CheckerDef, Plan, Registry, Target};
 use nix::libc::{O_DIRECT, O_DSYNC};
 
 use crate::cases::Cx;
@@ -108,7 +109,10 @@ fn plan(registry: &Registry, commits: bool, waits: bool, completes: &str) -> Pla
         seeded: true,
         expect: "lost",
     };
-    Plan { mode: explode_runtime::run::Mode::Vm, ..Plan::of(registry, &target).expect("its parts are there") }
+    Plan {
+        mode: explode_runtime::base::Mode::Vm,
+        ..Plan::of(registry, &target).expect("its parts are there")
+    }
 }
 
 /// A system that writes one block of a bare disk in a thread of its own, and then says that it is durable.

@@ -1,8 +1,9 @@
 //! Options that users vary: with each, what is forced by fsync is there on a disk that flushes when it is asked to, and is lost on one that
 //! does not. What an option weakens is by design, and refused by a checker that asks about nothing else.
 
+use explode_runtime::base::Options;
 use explode_runtime::check::{Verdict, Violation};
-use explode_runtime::run::{Options, Plan, Runner};
+use explode_runtime::run::{Plan, Runner};
 
 use crate::cases::Cx;
 use crate::directed::{Seen, go};

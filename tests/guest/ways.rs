@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use explode_runtime::base::Options;
 use explode_runtime::report::Summary;
-use explode_runtime::run::{Options, Plan};
+use explode_runtime::run::Plan;
 use explode_runtime::writeset::Completion;
 
 use crate::cases::Cx;

@@ -5,6 +5,7 @@
 //! beforehand; it is found when the trace is run again, and is the new file system, for nothing was ever flushed. One crashes during
 //! the recovery, too: its first crash has kept the journal, and is sound.
 
+use explode_runtime::base::{Mode, Options};
 use explode_runtime::check::{Ask, Failure, Verdict};
 use explode_runtime::choose::{Choice, Point};
 use explode_runtime::crash::Epoch;
@@ -12,7 +13,7 @@ use explode_runtime::devices::Lab;
 use explode_runtime::explore::{Arrival, State, Unit};
 use explode_runtime::pipeline::Pipeline;
 use explode_runtime::recover::{Stack, StackSpec};
-use explode_runtime::run::{Mode, Options, Plan, Registry, Runner, SoFar, Target, Work};
+use explode_runtime::run::{Plan, Registry, Runner, SoFar, Target, Work};
 use explode_runtime::trace::{CrashDiskRecord, Trace};
 
 use crate::common::steps;

@@ -5,12 +5,11 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use explode::ramdisk::files::OpenFlags;
+use explode::runtime::base::{Blame, Bounds, Fault, Mode, OptionDef, Options, UsageError};
 use explode::runtime::check::{Checker, Cx, Failure, Verdict, Violation};
 use explode::runtime::crash::Epoch;
-use explode::runtime::recover::{Below, Blame, Component, Fault, Recovery, Stack, StackSpec};
-use explode::runtime::run::{
-    Bounds, CheckerDef, ComponentDef, Mode, OptionDef, Options, Registry, Target, UsageError,
-};
+use explode::runtime::recover::{Below, Component, Recovery, Stack, StackSpec};
+use explode::runtime::run::{CheckerDef, ComponentDef, Registry, Target};
 use nix::sys::signal::{Signal, kill, raise};
 use nix::unistd::getppid;
 

@@ -10,8 +10,9 @@
 //!   savepoint instead (`--depth 2` with `rollback = "whole"` still is complete);
 //! - a WAL without syncs at commits (NORMAL) is checkpointed after a few frames.
 
+use explode_runtime::base::{Bounds, Options};
 use explode_runtime::recover::StackSpec;
-use explode_runtime::run::{Bounds, Options, Target};
+use explode_runtime::run::Target;
 
 use super::contents::SCHEMA;
 use super::transactions;

@@ -6,10 +6,11 @@
 use explode_components::db::sqlite::profile::{ATOMIC, CHECKPOINTED, DURABLE, INTACT, ISOLATED, LAST_COMMIT};
 use explode_components::db::sqlite::rusqlite::Row;
 use explode_components::db::sqlite::{Database, Error};
+use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
 use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation, digest};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::{Fault, Stack};
-use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
+use explode_runtime::recover::Stack;
+use explode_runtime::run::CheckerDef;
 
 use super::contents::Contents;
 

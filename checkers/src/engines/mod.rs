@@ -2,8 +2,9 @@
 
 mod redb;
 
+use explode_runtime::base::{Bounds, Options};
 use explode_runtime::recover::StackSpec;
-use explode_runtime::run::{Bounds, Options, Target};
+use explode_runtime::run::Target;
 
 use crate::fs::{atomic, sync};
 use crate::kv::commits;

@@ -6,10 +6,11 @@
 use std::collections::BTreeSet;
 
 use explode_ramdisk::files::{Files, OpenFlags};
+use explode_runtime::base::{Bounds, Options, UsageError};
 use explode_runtime::check::{Checker, Contents, Cx, Demand, Failure, Verdict, Violation};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Stack, StackSpec};
-use explode_runtime::run::{Bounds, CheckerDef, Options, Target, UsageError};
+use explode_runtime::run::{CheckerDef, Target};
 
 /// As it stands in the registry.
 pub const DEF: CheckerDef = CheckerDef {

@@ -2,8 +2,9 @@
 //!
 //! A check costs a mount there, so bounds are small: what they leave out is said by each run.
 
+use explode_runtime::base::{Bounds, Options};
 use explode_runtime::recover::StackSpec;
-use explode_runtime::run::{Bounds, Options, Target};
+use explode_runtime::run::Target;
 
 use super::{basic, sync, ways};
 

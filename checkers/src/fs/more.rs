@@ -1,8 +1,9 @@
 //! The checkers of small trees with the calls beyond the eight, on simulated files and on such that lose what one group of these calls
 //! has done.
 
+use explode_runtime::base::{Bounds, Options};
 use explode_runtime::recover::StackSpec;
-use explode_runtime::run::{Bounds, Options, Target};
+use explode_runtime::run::Target;
 
 use super::{reasonable, ways};
 

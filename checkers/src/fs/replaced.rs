@@ -20,11 +20,12 @@
 //! `fs-ways`.
 
 use explode_ramdisk::files::{Files, Kind, OpenFlags, Result as FilesResult};
+use explode_runtime::base::{Bounds, OptionDef, Options, UsageError};
 use explode_runtime::check::{Checker, Contents, Cx, Demand, Failure, Verdict, Violation, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Stack, StackSpec};
-use explode_runtime::run::{Bounds, CheckerDef, OptionDef, Options, Target, UsageError};
+use explode_runtime::run::{CheckerDef, Target};
 use nix::errno::Errno;
 
 use super::sync::pattern::pattern;

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use explode_runtime::base::Options;
 use explode_runtime::check::Profile;
 use explode_runtime::recover::StackSpec;
-use explode_runtime::run::{Options, Registry};
+use explode_runtime::run::Registry;
 
 use super::reasonable::words::{EXCLUDABLE, STRUCTURE, all};
 use super::{failures, moved, questions, reasonable, replaced, sync, ways};

@@ -1,10 +1,11 @@
 //! A merge replaces all of its files, or none (EXC-10), whenever the machine or the program stops.
 
 use explode_components::broken::merge::Folder;
+use explode_runtime::base::{Bounds, Options, UsageError};
 use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Stack, StackSpec};
-use explode_runtime::run::{Bounds, CheckerDef, Options, Target, UsageError};
+use explode_runtime::run::{CheckerDef, Target};
 
 /// As it stands in the registry.
 pub const DEF: CheckerDef = CheckerDef {

@@ -1,6 +1,6 @@
 //! The targets: exact counts where syncs keep their word, and what is found where they lie.
 
-use explode_runtime::run::Options;
+use explode_runtime::base::Options;
 
 use crate::{plan, registry, run};
 

@@ -1,9 +1,10 @@
 //! A profile that excludes the structure, as that of a file system without a journal and an fsck does: what breaks it is by design, and
 //! what was forced is held to all the same. And one of which nothing is left of what a check is about: its run is refused.
 
+use explode_runtime::base::Options;
 use explode_runtime::check::NOT_PROMISED;
 use explode_runtime::devices::Lab;
-use explode_runtime::run::{Confirmation, Local, Options, Plan, explore};
+use explode_runtime::run::{Confirmation, Local, Plan, explore};
 
 use crate::broken_files::REPAIR;
 use crate::{plan, registry, run};

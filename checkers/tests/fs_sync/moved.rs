@@ -1,6 +1,6 @@
 //! `fs-moved`: exact counts where a rename is one change, and what is told where it is two.
 
-use explode_runtime::run::Options;
+use explode_runtime::base::Options;
 
 use crate::{counts, plan, registry, run};
 

@@ -1,11 +1,10 @@
 //! A stack whose first start leaves files: a checker that starts from nothing is refused, and would report them as corruption.
 
 use explode_ramdisk::files::OpenFlags;
+use explode_runtime::base::{Exit, Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::devices::Lab;
-use explode_runtime::recover::{Below, Component, Fault, StackSpec};
-use explode_runtime::run::{
-    ComponentDef, Confirmation, Exit, Local, Mode, OptionDef, Options, Plan, Registry, UsageError, explore,
-};
+use explode_runtime::recover::{Below, Component, StackSpec};
+use explode_runtime::run::{ComponentDef, Confirmation, Local, Plan, Registry, explore};
 
 use crate::{registry, run};
 

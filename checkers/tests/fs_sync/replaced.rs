@@ -1,6 +1,6 @@
 //! `fs-replaced`: exact counts where a rename is atomic and what it leads to was forced, and what is told where that is not so.
 
-use explode_runtime::run::Options;
+use explode_runtime::base::Options;
 
 use crate::{Ran, counts, plan, registry, run};
 

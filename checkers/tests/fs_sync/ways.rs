@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use explode_runtime::base::{Exit, Options};
 use explode_runtime::devices::Lab;
 use explode_runtime::recover::StackSpec;
 use explode_runtime::report::Message;
-use explode_runtime::run::{Confirmation, Exit, Local, Options, Plan, explore};
+use explode_runtime::run::{Confirmation, Local, Plan, explore};
 
 use crate::{counts, plan, registry, run};
 

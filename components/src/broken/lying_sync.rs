@@ -7,9 +7,10 @@ use std::rc::Rc;
 use explode_ramdisk::files::{
     Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Stat, Synced,
 };
+use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::check::{Profile, Promise};
-use explode_runtime::recover::{Below, Component, Fault, Recovery, Surface};
-use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+use explode_runtime::recover::{Below, Component, Recovery, Surface};
+use explode_runtime::run::ComponentDef;
 use nix::errno::Errno;
 
 use crate::forward::forward;

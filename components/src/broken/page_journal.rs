@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use explode_ramdisk::{Flags, Payload, RamDisk, SECTOR_BYTES};
-use explode_runtime::recover::Fault;
+use explode_runtime::base::Fault;
 use nix::errno::Errno;
 
 use super::record::{Frame, frame};

@@ -4,8 +4,9 @@
 use std::rc::Rc;
 
 use explode_ramdisk::files::{Fd, Files, Result};
-use explode_runtime::recover::{Below, Component, Fault, Surface};
-use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::recover::{Below, Component, Surface};
+use explode_runtime::run::ComponentDef;
 
 use crate::forward::forward;
 

@@ -19,8 +19,9 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use explode_ramdisk::{Flags, Payload, RamDisk, SECTOR_BYTES};
-use explode_runtime::recover::{Below, Component, Fault, Surface};
-use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::recover::{Below, Component, Surface};
+use explode_runtime::run::ComponentDef;
 use nix::errno::Errno;
 
 /// As it stands in the registry.

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
-use explode_runtime::recover::{Blame, Fault};
+use explode_runtime::base::{Blame, Fault};
 use nix::errno::Errno;
 
 /// The engine can read what it has written.

@@ -9,9 +9,10 @@ use std::rc::Rc;
 use embedded_storage_async::nor_flash::{
     ErrorType, MultiwriteNorFlash, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
 };
+use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::check::{Profile, Promise};
-use explode_runtime::recover::{Below, Component, Fault};
-use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+use explode_runtime::recover::{Below, Component};
+use explode_runtime::run::ComponentDef;
 use nix::errno::Errno;
 use sequential_storage::Error;
 use sequential_storage::cache::{Cache, Uncached};

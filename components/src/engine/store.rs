@@ -2,8 +2,9 @@
 
 use std::rc::Rc;
 
+use explode_runtime::base::Fault;
 use explode_runtime::check::Profile;
-use explode_runtime::recover::{Below, Component, Fault, Surface};
+use explode_runtime::recover::{Below, Component, Surface};
 
 use super::{KeyValue, Store};
 

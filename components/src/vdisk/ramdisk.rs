@@ -1,11 +1,12 @@
 //! A RAM disk, the leaf of stacks that want a block device: simulated in process, or the driver `rdd` in the kernel.
 
 use explode_ramdisk::{Flushes, RamDisk};
+use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::devices::{Completes, Devices, DiskModel};
 use explode_runtime::failures::Failures;
 use explode_runtime::media::{MEDIA_OPTIONS, Media, Medium, Site};
-use explode_runtime::recover::{Below, Blame, Component, Fault, Plain, Surface};
-use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+use explode_runtime::recover::{Below, Component, Plain, Surface};
+use explode_runtime::run::ComponentDef;
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {

@@ -1,16 +1,40 @@
-//! The files that explode writes: how each kind of path is opened, and how a file is replaced.
+//! What every room stands on: options, errors, exit codes, counts, panics, words of a shell, and the files that explode writes.
 //!
-//! There are two kinds of paths. A path that the user names may lead anywhere, and [`Output`] writes to what it leads to. A file
+//! Of files: there are two kinds of paths. A path that the user names may lead anywhere, and [`Output`] writes to what it leads to. A file
 //! in a folder of explode's own (a run folder, the folder of a matrix, `--write DIR`) has a name that explode has chosen. It is a
 //! plain file, and is never reached through a link: see [`durable_write`] and [`open_plain`].
 
+pub(crate) mod as_json;
 mod bounded;
+mod bounds;
+mod count;
 mod durable;
+mod error;
+mod exit;
+mod fault;
 mod links;
+mod mode;
+mod option_value;
+mod options;
 mod output;
+mod panics;
 mod plain;
+mod programs;
+mod quoted;
 
 pub use bounded::{MOST_TRACE_BYTES, read_at_most, read_plain_at_most};
+pub use bounds::Bounds;
+pub use count::Count;
 pub use durable::{durable_file, durable_write, make_folder, remove_temporary, sync_folder};
+pub use error::RunError;
+pub use exit::Exit;
+pub use fault::{Blame, Fault};
+pub use mode::Mode;
+pub use option_value::OptionValue;
+pub use options::{OptionDef, Options, UsageError, with_defaults};
 pub use output::{Output, Unfit, Writing};
+pub use panics::caught;
+pub(crate) use panics::words as panic_words;
 pub use plain::{check_folder, check_plain, foreign_owner, is_not_plain, open_plain};
+pub use programs::{Program, of_options as programs_of, of_text as programs};
+pub use quoted::quoted;

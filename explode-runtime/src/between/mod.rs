@@ -5,9 +5,9 @@
 //! checker that changes or syncs anything: nothing, or one of them. The threads that belong to the stack are held back meanwhile;
 //! [`KernelDisks::between_calls`](crate::devices::KernelDisks::between_calls) has the choice, and what must be true of who has run.
 
+use crate::base::{Fault, OptionDef, Options, UsageError};
 use crate::choose::{Choice, Kind};
-use crate::recover::{Fault, Stack};
-use crate::run::{OptionDef, Options, UsageError};
+use crate::recover::Stack;
 
 /// Something that the kernel does on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

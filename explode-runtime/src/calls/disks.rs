@@ -7,7 +7,7 @@ use explode_ramdisk::{BLOCK_BYTES, Event, Image, SECTOR_BYTES, operation_of};
 
 use super::call::Call;
 use super::repeat::Trouble;
-use crate::recover::{Blame, Fault};
+use crate::base::{Blame, Fault};
 
 /// The calls since the disks that a live stack began with, and what the first of them leave.
 #[derive(Clone, Debug)]

@@ -1,8 +1,9 @@
 //! A checker: drives the system and knows what must survive (the paper's five methods, EX-18 to EX-22).
 
 use super::{Cx, Demand, Failure, Violation};
+use crate::base::Fault;
 use crate::crash::Epoch;
-use crate::recover::{Fault, Stack};
+use crate::recover::Stack;
 
 /// What the caller of a crash check wants `check` to know.
 pub type Args = Vec<String>;

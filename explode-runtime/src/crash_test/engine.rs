@@ -4,8 +4,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::Parts;
-use crate::recover::{Below, Component, Fault, Surface, caught};
-use crate::run::{ComponentDef, Mode};
+use crate::base::{Fault, Mode, caught};
+use crate::recover::{Below, Component, Surface};
+use crate::run::ComponentDef;
 
 /// The component, as it stands in the registry.
 pub(super) fn def<S: 'static, M: 'static>() -> ComponentDef {

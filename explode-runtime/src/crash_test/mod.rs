@@ -51,7 +51,7 @@ pub use explode_ramdisk::files::{Fd, Files, OpenFlags};
 pub use self::model::Step;
 pub use self::replay::REPLAY;
 pub use self::run::CrashTest;
-use crate::run::UsageError;
+use crate::base::UsageError;
 
 /// What the functions of a test say; any error will do.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;

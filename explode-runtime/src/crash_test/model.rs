@@ -5,10 +5,11 @@ use std::panic::Location;
 
 use super::Parts;
 use super::engine::Open;
+use crate::base::{Fault, caught};
 use crate::check::{Checker, Cx, Failure, Verdict, Violation};
 use crate::choose::{Label, Point};
 use crate::crash::Epoch;
-use crate::recover::{Fault, Stack, caught};
+use crate::recover::Stack;
 use crate::run::CheckerDef;
 
 /// The checker's name.

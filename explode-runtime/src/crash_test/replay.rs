@@ -4,8 +4,8 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::report::{absolute, quoted};
-use crate::run::{RunError, durable_write};
+use crate::base::{RunError, durable_write, quoted};
+use crate::report::absolute;
 use crate::trace::{Trace, TraceError};
 
 /// The environment variable that names the trace of a finding: the test that has found it replays it.

@@ -1,5 +1,6 @@
 //! Running a crash test: exploring, and of what is found the smallest form, its story, and the command that replays it.
 
+use crate::base;
 use std::any::Any;
 use std::env;
 use std::fmt::{Debug, Display};
@@ -12,14 +13,13 @@ use super::complete::incomplete;
 use super::diverged::{diverged, without_story};
 use super::replay::{REPLAY, command, folder, path, read, write};
 use super::{PARTS, Parts, engine, model};
+use crate::base::{Options, RunError};
 use crate::explain::{Bounds, differences, diverged as in_lines, story};
 use crate::minimise::{Minimised, minimise};
 use crate::recover::{StackSpec, simfiles};
 use crate::report::{Finding, Message, Summary, escaped};
 use crate::run;
-use crate::run::{
-    Audience, Confirmation, OTHER_PATH, Options, Plan, Registry, Remote, RunError, Settings, Supervisor,
-};
+use crate::run::{Audience, Confirmation, OTHER_PATH, Plan, Registry, Remote, Settings, Supervisor};
 use crate::trace::{Replay, Trace};
 
 /// What minimising a finding may take, and telling its story: each test of a step that hangs takes its deadline.
@@ -50,7 +50,7 @@ impl CrashTest {
                 .plug(store.name, Options::none()),
             checker: checker.name,
             checker_options: Options::none(),
-            bounds: run::Bounds { depth: 3, limit: 10_000, samples: 2_000, crash_depth: 1 },
+            bounds: base::Bounds { depth: 3, limit: 10_000, samples: 2_000, crash_depth: 1 },
             seeded: false,
             expect: "clean",
         };

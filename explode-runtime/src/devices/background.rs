@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
 use super::turns;
-use crate::recover::{Blame, Fault};
+use crate::base::{Blame, Fault};
 
 /// A change of it wakes the flusher of each device (`dirty_writeback_centisecs_handler`).
 const INTERVAL: &str = "/proc/sys/vm/dirty_writeback_centisecs";

@@ -13,9 +13,9 @@ use explode_ekm_abi::wire::{
 use nix::unistd::gettid;
 
 use super::map::Map;
+use crate::base::{Blame, Fault};
 use crate::choose::{Choice, Kind};
 use crate::failures::{label, path};
-use crate::recover::{Blame, Fault};
 
 /// The shared memory, and the names of addresses that were met.
 #[derive(Debug)]

@@ -16,10 +16,9 @@ use super::choices::Choices;
 use super::log::Record;
 use super::map::Map;
 use super::probes;
+use crate::base::{Blame, Fault, RunError};
 use crate::choose::Choice;
 use crate::failures::Failures;
-use crate::recover::{Blame, Fault};
-use crate::run::RunError;
 
 /// Where EKM is.
 pub(super) const PATH: &str = "/dev/ekm";

@@ -3,14 +3,13 @@
 
 use std::os::fd::BorrowedFd;
 
-use super::Side;
-use super::background;
 use super::kernel::KernelDisks;
 use super::machine::Machine;
+use super::{Side, background};
+use crate::base::{Blame, Fault};
 use crate::between::Between;
 use crate::choose::{Choice, Chooser, Kind, Label, Point};
 use crate::failures::Failures;
-use crate::recover::{Blame, Fault};
 
 /// The sequence, while it is not ours.
 #[derive(Debug)]

@@ -14,10 +14,9 @@ use super::Side;
 use super::elsewhere::Handed;
 use super::machine::Machine;
 use super::threads::OwnThreads;
+use crate::base::{Blame, Fault, RunError};
 use crate::calls::Call;
 use crate::failures::Failures;
-use crate::recover::{Blame, Fault};
-use crate::run::RunError;
 
 /// What of a disk's life is believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

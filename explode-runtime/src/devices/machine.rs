@@ -17,7 +17,6 @@ use explode_ekm_abi::wire::{
 };
 use explode_ramdisk::{Disk, Event, Flushes, ReadFault, operation_mark};
 
-use super::Side;
 use super::ekm::{self, Ekm};
 use super::issuers::Issuers;
 use super::kernel::{Completes, DiskModel};
@@ -25,12 +24,11 @@ use super::left::Left;
 use super::log::{Reader, Record};
 use super::packages::{IMAGE_FILE, Packages};
 use super::rdd::RddDisk;
-use super::write_back;
+use super::{Side, write_back};
+use crate::base::{Blame, Fault, RunError};
 use crate::calls::{self, Call, Stores};
 use crate::choose::Choice;
 use crate::failures::Failures;
-use crate::recover::{Blame, Fault};
-use crate::run::RunError;
 
 const CONTROL: &str = "/dev/rdd-control";
 /// Devices of a side.

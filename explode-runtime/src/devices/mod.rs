@@ -29,9 +29,8 @@ use std::rc::Rc;
 
 use explode_ramdisk::{Event, Image, Read, ReadFault, Recording, Storage};
 
+use crate::base::{Blame, Fault, Mode, RunError};
 use crate::calls::Call;
-use crate::recover::{Blame, Fault};
-use crate::run::{Mode, RunError};
 
 pub use kernel::{Completes, DiskModel, KernelDisks};
 pub use left::remove_left;

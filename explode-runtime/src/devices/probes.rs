@@ -10,9 +10,9 @@ use explode_ekm_abi::wire::{
 };
 use nix::errno::Errno;
 
+use crate::base::{RunError, UsageError};
 use crate::choose::Kind;
 use crate::failures::{Failures, Site};
-use crate::run::{RunError, UsageError};
 
 /// Where the names of functions are.
 const NAMES: &str = "/proc/kallsyms";

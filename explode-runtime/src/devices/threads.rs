@@ -9,7 +9,7 @@ use std::{fs, io};
 use nix::sys::resource::{UsageWho, getrusage};
 
 use super::turns::{self, CHOSEN, QUIESCED};
-use crate::recover::{Blame, Fault};
+use crate::base::{Blame, Fault};
 
 /// The process that is the parent of all threads of the kernel.
 const KTHREADD: &str = "2";

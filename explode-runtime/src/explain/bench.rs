@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 use super::probe::{
     Answers, End, Looks, Next, Probe, ProbeSaid, Probed, PromiseLine, Spot, Standing, Tried, Until,
 };
+use crate::base::RunError;
 use crate::check::Violation;
 use crate::choose::Choice;
 use crate::crash::{Epoch, Name};
-use crate::run::{Crew as _, Death, Remote, RunError, Said, StartError, Started, StepName, ToWorker};
+use crate::run::{Crew as _, Death, Remote, Said, StartError, Started, StepName, ToWorker};
 use crate::script::{Evidence, FailedStep};
 use crate::trace::{CrashDiskRecord, Replay, Trace};
 

@@ -5,8 +5,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::bench::{Bench, Bounds};
 use super::text::in_short;
+use crate::base::RunError;
 use crate::pipeline::{END_MARK, NOW_MARK};
-use crate::run::{Remote, RunError};
+use crate::run::Remote;
 use crate::trace::Trace;
 
 /// What usually makes a system take another path in a second run.

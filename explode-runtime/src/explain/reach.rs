@@ -2,9 +2,9 @@
 
 use super::bench::{Bench, Failing, Outcome, WayEnd};
 use super::probe::{Answers, Spot, Standing, Until};
+use crate::base::RunError;
 use crate::choose::Choice;
 use crate::crash::Name;
-use crate::run::RunError;
 use crate::trace::Trace;
 
 /// Where a trace fails.

@@ -6,10 +6,11 @@ use super::bench::{Bench, Bounds};
 use super::critical::{Search, search};
 use super::probe::{PromiseLine, Standing};
 use super::reach::{Failure, Reached, reach};
+use crate::base::RunError;
 use crate::check::Violation;
 use crate::choose::Choice;
 use crate::devices::IMAGE;
-use crate::run::{Remote, RunError};
+use crate::run::Remote;
 use crate::script::FailedStep;
 use crate::trace::Trace;
 

@@ -17,8 +17,8 @@ pub use turn::Turn;
 
 use explode_ekm_abi::wire;
 
+use crate::base::{OptionDef, Options, UsageError};
 use crate::choose::{Choice, Kind};
-use crate::run::{OptionDef, Options, UsageError};
 
 /// What may fail.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 
 use nix::errno::Errno;
 
-use crate::run::{OptionValue, UsageError};
+use crate::base::{OptionValue, UsageError};
 
 /// Bytes of the longest name of a function.
 const LONGEST: usize = 127;

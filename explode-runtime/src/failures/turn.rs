@@ -1,9 +1,10 @@
 //! Whose turn it is to choose: the kernel's, while the checked system runs, or ours.
 
 use super::Failures;
+use crate::base::Fault;
 use crate::between::Between;
 use crate::choose::{Choice, Chooser};
-use crate::recover::{Fault, Stack};
+use crate::recover::Stack;
 
 /// Who chooses from here on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

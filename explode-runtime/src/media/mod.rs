@@ -11,10 +11,10 @@ use explode_ramdisk::ReadFault;
 
 pub use blocks::{Medium, Site};
 
+use crate::base::{Fault, OptionDef, Options, UsageError};
 use crate::choose::{Choice, Chooser, Kind, Label, Point};
 use crate::pipeline::Pipeline;
-use crate::recover::{Fault, Stack};
-use crate::run::{OptionDef, Options, UsageError};
+use crate::recover::Stack;
 
 /// Where the choices are, for their labels.
 const SITE: &str = "media";

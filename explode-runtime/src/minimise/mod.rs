@@ -9,9 +9,10 @@ mod ways;
 
 pub use ddmin::ddmin;
 
+use crate::base::RunError;
 use crate::explain::probe::Standing;
 use crate::explain::{Bench, Bounds, Failure, Reached, differences, diverged, reach};
-use crate::run::{Remote, RunError};
+use crate::run::Remote;
 use crate::trace::Trace;
 
 /// What came of it.

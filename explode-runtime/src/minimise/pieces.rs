@@ -1,10 +1,10 @@
 //! The fewest pieces lost, or kept, that still lead to the error.
 
 use super::ddmin::ddmin;
+use crate::base::RunError;
 use crate::crash::Name;
 use crate::explain::probe::{Moment, Pending, Standing, kept_names};
 use crate::explain::{Bench, Outcome};
-use crate::run::RunError;
 
 /// Which version of a range is kept.
 type Digit = Option<u32>;

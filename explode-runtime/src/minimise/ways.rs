@@ -4,11 +4,11 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use super::ddmin::ddmin;
+use crate::base::RunError;
 use crate::choose::Choice;
 use crate::crash::Name;
 use crate::explain::probe::Answers;
 use crate::explain::{Bench, Failure, Look, look};
-use crate::run::RunError;
 
 /// The choices of a way, mutate by mutate.
 type Choices = Vec<Vec<Choice>>;

@@ -3,8 +3,8 @@
 use explode_ramdisk::{Event, Image};
 
 use super::{Judge, contradiction};
+use crate::base::Fault;
 use crate::crash::{Counts, CrashDisk, Limits, Name, Neighbours, SampleSeed, When, walk, walk_named};
-use crate::recover::Fault;
 use crate::run::Settings;
 use crate::writeset::WriteSet;
 

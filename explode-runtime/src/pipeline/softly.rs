@@ -3,9 +3,10 @@
 use explode_ramdisk::{Image, Recording};
 
 use super::{Judge, Pipeline};
+use crate::base::Fault;
 use crate::calls::{Call, Repeat, Trouble, What};
 use crate::devices::{Devices, Side};
-use crate::recover::{Fault, Stack};
+use crate::recover::Stack;
 
 impl Pipeline<'_> {
     /// Takes the calls behind the operations of the log. The marks do not say what they have written; the hash does.

@@ -9,62 +9,13 @@ use std::rc::Rc;
 use explode_ramdisk::{Files, RamDisk};
 
 use super::plain::Plain;
+use crate::base::Fault;
 use crate::between::Between;
 use crate::check::Profile;
 use crate::devices::Devices;
 use crate::failures::Failures;
 use crate::media::{Media, Medium, Site};
 use crate::writeset::Rules;
-
-/// Why a step of a component failed, in words for the user, and whose fault it is on a crash disk.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    message: String,
-    /// Whose fault it is.
-    pub blame: Blame,
-}
-
-/// Whose fault a failed step is, if the step was the recovery or the mount of a crash disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blame {
-    /// The checked system's.
-    System,
-    /// The checked system's: it has broken this promise.
-    Promise(&'static str),
-    /// The component's, the tool's or the machine's: nothing is said of the checked system.
-    Tool,
-}
-
-impl Fault {
-    /// A fault of the checked system.
-    pub fn new(message: impl fmt::Display) -> Fault {
-        Fault { message: message.to_string(), blame: Blame::System }
-    }
-
-    /// The same fault, somebody else's.
-    #[must_use = "this returns the fault with its blame"]
-    pub fn blame(self, blame: Blame) -> Fault {
-        Fault { blame, ..self }
-    }
-
-    /// The same fault, with a name before its words.
-    #[must_use = "this returns the fault with its name"]
-    pub fn of(self, name: &str) -> Fault {
-        Fault { message: format!("{name}: {}", self.message), ..self }
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl From<nix::errno::Errno> for Fault {
-    fn from(errno: nix::errno::Errno) -> Fault {
-        Fault::new(errno)
-    }
-}
 
 /// What recovery found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,16 +5,13 @@
 //! component is here, on which all that want files can stand: [`simfiles`].
 
 mod component;
-mod panics;
 mod plain;
 mod promised;
 pub mod simfiles;
 mod spec;
 mod stack;
 
-pub use component::{Below, Blame, Component, Fault, Floor, Paths, Recovery, Surface};
-pub use panics::caught;
-pub(crate) use panics::words as panic_words;
+pub use component::{Below, Component, Floor, Paths, Recovery, Surface};
 pub use plain::{Plain, PlainFileSystem};
 pub(crate) use promised::promised;
 pub use spec::{Layer, StackSpec};

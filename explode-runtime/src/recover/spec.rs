@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::run::{Options, UsageError};
+use crate::base::{Options, UsageError};
 use crate::shell;
 
 /// One component of a stack, as a user names it.

@@ -10,16 +10,17 @@ use std::rc::Rc;
 
 use explode_ramdisk::{Files, Image, RamDisk};
 
-use super::component::{Below, Blame, Component, Fault, Floor, Paths, Recovery, Surface};
+use super::component::{Below, Component, Floor, Paths, Recovery, Surface};
 use super::plain::{Plain, PlainFileSystem};
 use super::promised::{Standing, promised};
 use super::spec::StackSpec;
+use crate::base::{Blame, Fault, UsageError};
 use crate::between::Between;
 use crate::check::{Failure, Profile, Verdict, Violation};
 use crate::devices::{Devices, Side};
 use crate::failures::Failures;
 use crate::media::{Media, Medium, Site};
-use crate::run::{Registry, Stage, UsageError};
+use crate::run::{Registry, Stage};
 use crate::script::CallLog;
 use crate::writeset::Rules;
 

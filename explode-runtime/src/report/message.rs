@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use num_bigint::BigUint;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
+use crate::base::{Count, Mode, Options};
 use crate::check::Verdict;
 use crate::crash::Epoch;
 use crate::recover::StackSpec;
-use crate::run::{Mode, Options, Settings};
+use crate::run::Settings;
 
 /// One message of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -176,106 +176,5 @@ impl Summary {
     /// Disks whose verdict is known: checked, or equal to one that was, of crashes and of crashes during recovery.
     pub fn disks_checked(&self) -> Count {
         Count(&self.checked.0 + &self.equivalent.0 + &self.crash_crash_disks.0)
-    }
-}
-
-/// An exact count: in JSON an integer up to 2^53, a decimal string above. Its `Display` is for people and
-/// rounds what is too long to read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Count(pub BigUint);
-
-impl Count {
-    /// Nothing counted?
-    pub fn is_zero(&self) -> bool {
-        self.0 == BigUint::ZERO
-    }
-}
-
-impl std::ops::AddAssign<u64> for Count {
-    fn add_assign(&mut self, more: u64) {
-        self.0 += more;
-    }
-}
-
-impl std::ops::AddAssign<BigUint> for Count {
-    fn add_assign(&mut self, more: BigUint) {
-        self.0 += more;
-    }
-}
-
-impl From<u64> for Count {
-    fn from(count: u64) -> Count {
-        Count(count.into())
-    }
-}
-
-/// Counts of more digits are shown to people as a power of ten.
-const EXACT_DIGITS: usize = 15;
-
-/// For people: exact up to 15 digits, above that `about 3.2 x 10^149`.
-impl std::fmt::Display for Count {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let digits = self.0.to_string();
-        if digits.len() <= EXACT_DIGITS {
-            return f.pad(&digits);
-        }
-        // Two digits, rounded by the third: 9.96 becomes 10.
-        let leading: u32 = digits[..3].parse().map_err(|_| std::fmt::Error)?;
-        let (tenths, power) = match (leading + 5) / 10 {
-            100 => (10, digits.len()),
-            tenths => (tenths, digits.len() - 1),
-        };
-        f.pad(&format!("about {}.{} x 10^{power}", tenths / 10, tenths % 10))
-    }
-}
-
-impl Serialize for Count {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match u64::try_from(&self.0) {
-            Ok(count) if count <= 1 << 53 => serializer.serialize_u64(count),
-            _ => serializer.serialize_str(&self.0.to_string()),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Count {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Count, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Number(u64),
-            Text(String),
-        }
-        match Written::deserialize(deserializer)? {
-            Written::Number(count) => Ok(count.into()),
-            Written::Text(digits) => digits.parse().map(Count).map_err(serde::de::Error::custom),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn count(digits: &str) -> Count {
-        Count(digits.parse().unwrap())
-    }
-
-    #[test]
-    fn long_counts_are_powers_of_ten_for_people_and_exact_in_json() {
-        for (digits, shown) in [
-            ("0", "0"),
-            ("999999999999999", "999999999999999"),
-            ("1000000000000000", "about 1.0 x 10^15"),
-            ("36893488147419103232", "about 3.7 x 10^19"),
-            ("9949999999999999", "about 9.9 x 10^15"),
-            ("9950000000000000", "about 1.0 x 10^16"),
-            (&format!("32{}", "7".repeat(148)), "about 3.3 x 10^149"),
-        ] {
-            assert_eq!(count(digits).to_string(), shown);
-        }
-        let long = "7".repeat(150);
-        assert_eq!(serde_json::to_string(&count(&long)).unwrap(), format!("\"{long}\""));
-        assert_eq!(serde_json::from_str::<Count>(&format!("\"{long}\"")).unwrap(), count(&long));
     }
 }

@@ -9,9 +9,9 @@ mod paste;
 mod progress;
 
 pub use escape::{escaped, one_line};
-pub use human::{Human, quoted};
+pub use human::Human;
 pub use kernel_words::{Brief, brief};
 pub use layout::{detail_line, status_line};
-pub use message::{Count, Finding, Message, Progress, RunInfo, Summary};
+pub use message::{Finding, Message, Progress, RunInfo, Summary};
 pub use paste::{Paste, absolute};
 pub use progress::{progress_text, rate, share};

@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::human::quoted;
+use crate::base::{Mode, Options, Program, programs_of, quoted};
 use crate::recover::StackSpec;
-use crate::run::{Mode, Options};
-use crate::shell::{COMPONENT, Program, is_of_commands, programs_of};
+use crate::shell::{COMPONENT, is_of_commands};
 
 /// A command of this program about a file or folder, for a shell in any folder.
 #[derive(Clone, Debug)]

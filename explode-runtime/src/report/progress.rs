@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::message::{Count, Progress};
+use super::message::Progress;
+use crate::base::Count;
 use crate::run::Settings;
 
 /// What a line of progress says; what matters most comes first, for a terminal may be narrow.

@@ -1,11 +1,11 @@
 //! Exploring in the caller's thread: supervisor and worker in one, for users of the library.
 
-use super::error::RunError;
 use super::plan::Plan;
 use super::registry::Registry;
 use super::supervise::Supervisor;
 use super::tell::Audience;
 use super::worker::InThread;
+use crate::base::RunError;
 use crate::devices::Lab;
 use crate::explore::Strategy;
 use crate::report::Summary;

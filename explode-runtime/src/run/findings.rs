@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::error::{Confirmation, RunError};
 use super::plan::Plan;
 use super::tell::Audience;
 use super::time::Time;
 use super::unit::ErrorFound;
-use super::worker::as_json;
+use crate::base::RunError;
+use crate::base::as_json;
 use crate::report::{Finding, Message};
+use crate::run::confirm::Confirmation;
 use crate::trace::{Origin, Trace};
 
 /// Bugs by signature, and what was broken.

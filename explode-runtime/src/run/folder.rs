@@ -6,9 +6,9 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, BufRead as _, BufReader, Seek as _, Write};
 use std::path::{Path, PathBuf};
 
-use super::error::RunError;
-use super::options::UsageError;
 use super::plan::Plan;
+use crate::base::RunError;
+use crate::base::UsageError;
 use crate::base::{
     check_folder, check_plain, durable_write, foreign_owner, make_folder, open_plain, read_plain_at_most,
     remove_temporary, sync_folder,

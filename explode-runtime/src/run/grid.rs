@@ -1,8 +1,8 @@
 //! The rows and columns of `explode matrix`: systems by name, and what is asked of each.
 
-use super::option_value::OptionValue;
-use super::options::Options;
-use super::plan::Bounds;
+use crate::base::Bounds;
+use crate::base::OptionValue;
+use crate::base::Options;
 use crate::recover::StackSpec;
 
 /// A row: a system with a name of its own.

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use super::error::RunError;
 use super::supervise::Progressing;
 use super::tell::Audience;
 use super::worker::{Listener, Snapshot, Step};
+use crate::base::RunError;
 use crate::choose::{Choice, Point};
 use crate::explore::{Arrival, Reached, Strategy};
 use crate::report::Message;

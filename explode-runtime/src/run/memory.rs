@@ -1,9 +1,9 @@
 //! What a new worker has to know: the checks that were made. They are read from the journal when one is needed, so that nobody but
 //! the worker has them in memory.
 
-use super::error::RunError;
 use super::journal::{Journal, Record};
 use super::worker::{Crew, Known, StartError};
+use crate::base::RunError;
 
 /// Where the checks that were made are remembered, besides in the worker.
 #[derive(Debug)]

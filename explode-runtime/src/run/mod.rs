@@ -3,8 +3,7 @@
 mod attempts;
 mod bench;
 mod chops;
-mod error;
-mod exit;
+mod confirm;
 mod explore;
 mod findings;
 mod folder;
@@ -12,8 +11,6 @@ mod grid;
 mod hearing;
 mod journal;
 mod memory;
-mod option_value;
-mod options;
 mod plan;
 mod registry;
 mod scouts;
@@ -24,19 +21,15 @@ mod time;
 mod unit;
 mod worker;
 
-pub use crate::base::{durable_file, durable_write, make_folder};
 pub use crate::explore::StrategyName;
 
 pub use bench::{BenchReport, Keeping, RESTORE_MIB, Restore, Tracing, bench, bench_restore, bench_tracing};
-pub use error::{Confirm, Confirmation, RunError};
-pub use exit::Exit;
+pub use confirm::{Confirm, Confirmation};
 pub use explore::{explore, explore_by};
 pub use folder::{Claim, OWN_NAMES, RunFolder, check_owner, fresh_folder, is_tagged};
 pub use grid::{Question, System};
 pub use journal::{History, JournalError};
-pub use option_value::OptionValue;
-pub use options::{OptionDef, Options, UsageError, with_defaults};
-pub use plan::{Bounds, MOST_CRASH_DEPTH, Mode, Plan, Settings, check_budget, check_deadline, check_samples};
+pub use plan::{MOST_CRASH_DEPTH, Plan, Settings, check_budget, check_deadline, check_samples};
 pub use registry::{Absent, CheckerDef, ComponentDef, Registry, Target};
 pub use scouts::{Scouts, WithCrew};
 pub(crate) use seen::ByKey;
@@ -44,7 +37,6 @@ pub use supervise::{Keep, Supervisor};
 pub use tell::{Audience, Local};
 pub use unit::{Early, Ended, ErrorFound, Place, Runner, SoFar, Way, Work};
 pub(crate) use worker::OTHER_PATH;
-pub(crate) use worker::as_json;
 pub use worker::{
     Body, Crew, Death, Failed, FrameReader, InThread, Known, Listener, Order, Outcome, Page, Past, Remote,
     Said, Scouted, Snapshot, Spawn, Stage, StartError, Started, Step, StepName, ToWorker, UnitEnd,

@@ -2,62 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::error::RunError;
-use super::options::{Options, UsageError, with_defaults};
 use super::registry::{Registry, Target};
+use crate::base::RunError;
+use crate::base::{Bounds, Mode};
+use crate::base::{Options, UsageError, with_defaults};
 use crate::explore::{Dfs, Exhaust, FromPrefix, Pct, Prefix, Random, Strategy, StrategyName, Weighted};
 use crate::recover::StackSpec;
 use crate::shell::{self, Carried, carried};
 use crate::writeset::Rules;
-
-/// Where a run takes place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// In process, on simulated disks and files.
-    #[default]
-    Mem,
-    /// In a guest of ours, on its kernel.
-    Vm,
-    /// On this machine's kernel, as root; only on RAM disks.
-    Here,
-}
-
-impl Mode {
-    /// Its name on the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Mode::Mem => "mem",
-            Mode::Vm => "vm",
-            Mode::Here => "here",
-        }
-    }
-}
-
-/// How far a run goes unless told otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Bounds {
-    /// Mutates on a path.
-    pub depth: u32,
-    /// Above so many crash disks an emission is sampled.
-    pub limit: u64,
-    /// The size of that sample.
-    pub samples: u64,
-    /// Crashes during recovery, and during the recovery from those, so many deep.
-    pub crash_depth: u32,
-}
-
-impl Bounds {
-    /// The default of a checker on a stack that is no target.
-    fn on(mode: Mode) -> Bounds {
-        match mode {
-            Mode::Mem => Bounds { depth: 3, limit: 10_000, samples: 2_000, crash_depth: 1 },
-            // A check costs a mount there.
-            Mode::Vm | Mode::Here => Bounds { depth: 2, limit: 200, samples: 40, crash_depth: 1 },
-        }
-    }
-}
 
 /// The effective options of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,8 +1,9 @@
 //! What can be named: components, checkers, targets. Filled by those who have some; the engine has none of its own.
 
 use super::grid::{Question, System};
-use super::options::{OptionDef, Options, UsageError};
-use super::plan::{Bounds, Mode, Plan};
+use super::plan::Plan;
+use crate::base::{Bounds, Mode};
+use crate::base::{OptionDef, Options, UsageError};
 use crate::check::{Checker, Profile};
 use crate::recover::{Component, Layer, StackSpec, promised};
 use crate::shell;

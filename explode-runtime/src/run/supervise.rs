@@ -5,20 +5,21 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::attempts::Attempts;
-use super::error::RunError;
 use super::findings::Findings;
 use super::hearing::Hearing;
 use super::journal::{History, Journal, Record, identity};
 use super::memory::Memory;
-use super::options::UsageError;
 use super::plan::{Plan, Settings};
 use super::scouts::{News, Scouts, Store};
 use super::seen::{ByKey, States};
 use super::tell::{Audience, run_info};
 use super::time::Time;
 use super::worker::{Crew, Known, StartError, Started, UnitEnd};
+use crate::base::Count;
+use crate::base::RunError;
+use crate::base::UsageError;
 use crate::explore::{Finished, Strategy, StrategyName, Unit};
-use crate::report::{Count, Message, Progress, Summary, rate};
+use crate::report::{Message, Progress, Summary, rate};
 
 /// What is kept of a run, so that another process can go on with it.
 #[derive(Debug, Default)]

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use explode_ramdisk::Event;
 
-use super::error::{Confirm, Confirmation, RunError};
 use super::folder::{Claim, RunFolder};
 use super::plan::Plan;
 use super::worker::Started;
+use crate::base::RunError;
 use crate::base::{Output, Writing};
 use crate::report::{Finding, Message, RunInfo};
+use crate::run::confirm::{Confirm, Confirmation};
 use crate::trace::{Secret, Tagged, Trace};
 
 /// Hears of a run, and keeps what it finds: in this process ([`Local`]), or on the other side of a wire.

@@ -4,13 +4,14 @@ use std::fmt;
 
 use super::evidence::{Disks, Evidence};
 use super::what::What;
+use crate::base::{Mode, RunError};
 use crate::check::{Demand, Verdict, Violation};
 use crate::choose::{Choice, Kind};
 use crate::crash::{Epoch, Name};
 use crate::explain::probe::{Moment, PromiseLine};
 use crate::explain::{Bench, Bounds, Failure, Outcome, Reached, reach};
 use crate::recover::PlainFileSystem;
-use crate::run::{Mode, Remote, RunError};
+use crate::run::Remote;
 use crate::trace::Trace;
 
 /// Why no script can be made of a trace.

@@ -4,10 +4,10 @@ use super::case::Case;
 use super::data::Data;
 use super::steps::comment;
 use super::{demands, printable, steps, word};
+use crate::base::quoted;
 use crate::crash::Epoch;
 use crate::devices::IMAGE;
 use crate::recover::PlainFileSystem;
-use crate::report::quoted;
 
 /// What every script does in the same way.
 pub(super) const LIBRARY: &str = include_str!("library.sh");
@@ -222,7 +222,7 @@ fn programs(case: &Case) -> Vec<String> {
     });
     let more = steps::programs(&case.done).chain(demands::programs(&case.demands));
     programs.extend(more.map(str::to_owned));
-    let named = texts.chain(steps).flat_map(|text| crate::shell::programs(text));
+    let named = texts.chain(steps).flat_map(|text| crate::base::programs(text));
     let is_shown = |name: &String| printable(name).is_none();
     programs.extend(named.filter(|program| program.sure).map(|program| program.name).filter(is_shown));
     all(programs, &[])

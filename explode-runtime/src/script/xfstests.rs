@@ -6,9 +6,9 @@
 use super::case::Case;
 use super::sh::{LIBRARY, Parts, RECORDED, all};
 use super::steps::comment;
+use crate::base::quoted;
 use crate::choose::{Choice, Kind};
 use crate::crash::Epoch;
-use crate::report::quoted;
 
 /// What only tests do.
 const SUITE: &str = include_str!("suite.sh");

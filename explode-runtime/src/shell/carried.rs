@@ -1,8 +1,8 @@
 //! The shell commands that a plan or a trace carries, for a person who decides whether they may run.
 
 use super::component::DEF as COMPONENT;
+use crate::base::{OptionValue, Options};
 use crate::recover::StackSpec;
-use crate::run::{OptionValue, Options};
 
 /// A shell command, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]

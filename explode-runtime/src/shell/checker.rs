@@ -6,11 +6,12 @@ use std::io::Write as _;
 use super::command::{Out, run};
 use super::placeholders::fill_checker;
 use super::steps::{Alternative, Definition, Step};
+use crate::base::{Blame, Fault, OptionDef, Options, UsageError};
 use crate::check::{Checker, Cx, Demand, Failure, Verdict, Violation};
 use crate::choose::{Kind, Label, Point};
 use crate::crash::Epoch;
-use crate::recover::{Blame, Fault, Paths, Stack};
-use crate::run::{CheckerDef, OptionDef, Options, UsageError};
+use crate::recover::{Paths, Stack};
+use crate::run::CheckerDef;
 use crate::script::What;
 
 /// What a plan uses whose checker is made of commands; the checker's own name stands in the plan.

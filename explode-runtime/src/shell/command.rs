@@ -10,8 +10,8 @@ use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_settime};
 
 use super::no_sync::run_without_sync;
+use crate::base::{Blame, Fault};
 use crate::devices::{Devices, NOW, Side};
-use crate::recover::{Blame, Fault};
 
 /// Where a guest has the programs that came with the agent.
 const GUEST_PROGRAMS: &str = "/agent/bin";

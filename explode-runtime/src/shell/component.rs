@@ -8,9 +8,10 @@ use serde::Deserialize;
 use super::command::{Out, run};
 use super::placeholders::fill_component;
 use super::private::Private;
-use super::programs::of_text;
-use crate::recover::{Below, Blame, Component, Fault, Paths, Recovery};
-use crate::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+use crate::base::programs;
+use crate::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
+use crate::recover::{Below, Component, Paths, Recovery};
+use crate::run::ComponentDef;
 
 /// The keys that are commands.
 pub const COMMANDS: [&str; 5] = ["init", "mount", "unmount", "recover", "threads"];
@@ -179,7 +180,7 @@ impl Component for CommandComponent {
     fn programs(&self) -> Vec<PathBuf> {
         let Commands { init, mount, unmount, recover, threads, recover_ok: _ } = &self.commands;
         let commands = [init, mount, unmount, recover, threads].into_iter().flatten();
-        commands.flat_map(|command| of_text(command)).filter_map(|program| found(&program.name)).collect()
+        commands.flat_map(|command| programs(command)).filter_map(|program| found(&program.name)).collect()
     }
 
     /// Who knows what its commands look at.

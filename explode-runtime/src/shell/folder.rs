@@ -5,16 +5,16 @@
 //! they are everywhere else. What differs is written block by block; the length of the archive stands in the first block. Modes, names, links and contents count; times and owners do not.
 
 use std::cell::RefCell;
-use std::fs;
-use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use explode_ramdisk::{BLOCK_BYTES, Flags, RamDisk, SECTORS_PER_BLOCK};
 
 use super::private::Private;
-use crate::recover::{Below, Blame, Component, Fault};
-use crate::run::{ComponentDef, Mode, Options, UsageError};
+use crate::base::{Blame, Fault, Mode, Options, UsageError};
+use crate::recover::{Below, Component};
+use crate::run::ComponentDef;
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {

@@ -12,7 +12,6 @@ mod folder;
 mod no_sync;
 mod placeholders;
 mod private;
-mod programs;
 mod steps;
 
 pub use carried::{Carried, carried};
@@ -23,5 +22,4 @@ pub use folder::DEF as FOLDER;
 pub use no_sync::{forget_sync, run_without_sync};
 pub use placeholders::{Context, check as check_placeholders};
 pub use private::sweep;
-pub use programs::{Program, of_options as programs_of, of_text as programs};
 pub use steps::{check_arguments, check_intervals};

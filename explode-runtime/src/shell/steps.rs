@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::run::UsageError;
+use crate::base::UsageError;
 
 /// The definition of a command checker.
 #[derive(Clone, Debug, Deserialize)]

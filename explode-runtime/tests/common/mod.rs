@@ -5,14 +5,14 @@
 use std::path::Path;
 
 use explode_ramdisk::RamDisk;
+use explode_runtime::base::{Bounds, Fault, Mode, Options, RunError, UsageError};
 use explode_runtime::check::Checker;
 use explode_runtime::devices::Lab;
 use explode_runtime::explore::Strategy;
-use explode_runtime::recover::{Below, Component, Fault, StackSpec, Surface};
+use explode_runtime::recover::{Below, Component, StackSpec, Surface};
 use explode_runtime::report::{Finding, Message, Summary};
 use explode_runtime::run::{
-    Bounds, CheckerDef, ComponentDef, Confirmation, Local, Mode, Options, Plan, Registry, RunError, Target,
-    UsageError, explore, explore_by,
+    CheckerDef, ComponentDef, Confirmation, Local, Plan, Registry, Target, explore, explore_by,
 };
 use explode_runtime::trace::{Replay, Trace, replay};
 

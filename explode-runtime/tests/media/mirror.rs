@@ -3,9 +3,10 @@
 use std::rc::Rc;
 
 use explode_ramdisk::{Flags, RamDisk};
+use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::media::{MEDIA_OPTIONS, Media, Medium, Site};
-use explode_runtime::recover::{Below, Component, Fault, Recovery, Surface};
-use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+use explode_runtime::recover::{Below, Component, Recovery, Surface};
+use explode_runtime::run::ComponentDef;
 use nix::errno::Errno;
 
 /// Bytes of a block.

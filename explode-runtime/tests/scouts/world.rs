@@ -2,12 +2,11 @@
 //! itself; its recovery writes, so that crashes during recovery have disks of their own.
 
 use explode_ramdisk::{Flags, RamDisk};
+use explode_runtime::base::{Bounds, Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::check::{Checker, Cx, Failure, Profile, Promise, Verdict, Violation};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::{Below, Component, Fault, Recovery, Stack, StackSpec, Surface};
-use explode_runtime::run::{
-    Bounds, CheckerDef, ComponentDef, Mode, OptionDef, Options, Plan, Registry, Target, UsageError,
-};
+use explode_runtime::recover::{Below, Component, Recovery, Stack, StackSpec, Surface};
+use explode_runtime::run::{CheckerDef, ComponentDef, Plan, Registry, Target};
 use xxhash_rust::xxh3::xxh3_64;
 
 const BLOCKS: u64 = 4;

@@ -1,9 +1,10 @@
 //! The most different state first.
 
+use explode_runtime::base::{Options, UsageError};
 use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::Stack;
-use explode_runtime::run::{Options, StrategyName, UsageError};
+use explode_runtime::run::StrategyName;
 
 use crate::common::{self, Said};
 

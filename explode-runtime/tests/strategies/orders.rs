@@ -2,10 +2,11 @@
 
 use std::cell::RefCell;
 
+use explode_runtime::base::{Options, UsageError};
 use explode_runtime::check::{Checker, Cx, Failure};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::Stack;
-use explode_runtime::run::{Options, StrategyName, UsageError};
+use explode_runtime::run::StrategyName;
 
 use crate::common;
 
@@ -61,7 +62,7 @@ fn explore(build: Build, strategy: &StrategyName, depth: u32) -> (u64, u64, Vec<
     let explored = (0..ways.len()).filter(last).map(|at| ways[at].clone()).collect();
     let summary = said.summary();
     assert!(summary.complete && summary.findings.is_zero() && summary.broken.is_zero());
-    let count = |count: &explode_runtime::report::Count| count.to_string().parse().unwrap();
+    let count = |count: &explode_runtime::base::Count| count.to_string().parse().unwrap();
     (count(&summary.states), count(&summary.operations), explored)
 }
 

@@ -2,11 +2,12 @@
 
 use std::cell::RefCell;
 
+use explode_runtime::base::{Options, UsageError};
 use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
 use explode_runtime::crash::Epoch;
 use explode_runtime::explore::Prefix;
 use explode_runtime::recover::Stack;
-use explode_runtime::run::{Options, Plan, StrategyName, UsageError};
+use explode_runtime::run::{Plan, StrategyName};
 
 use crate::common;
 

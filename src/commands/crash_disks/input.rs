@@ -6,10 +6,11 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use explode_ramdisk::{Event, Image, SECTOR_BYTES};
+use explode_runtime::base::Exit;
 use explode_runtime::events::{
     LOG_WRITES_MAGIC, LogLimits, ReadError, read_jsonl_within, read_logwrites_within,
 };
-use explode_runtime::run::{Exit, check_samples};
+use explode_runtime::run::check_samples;
 
 use super::{Refusal, base};
 use crate::cli::CrashDisksArgs;

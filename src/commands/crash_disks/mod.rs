@@ -4,10 +4,9 @@ mod base;
 mod input;
 mod output_files;
 
+use explode_runtime::base::{Count, Exit};
 use explode_runtime::crash::{self, CrashDisk, Kept, Limits, LogDisk, LogDisksError, SampleSeed};
 use explode_runtime::events::EventError;
-use explode_runtime::report::Count;
-use explode_runtime::run::Exit;
 use serde::Serialize;
 
 use crate::cli::{CrashDisksArgs, Format};

@@ -6,9 +6,8 @@ use std::path::Path;
 
 use bytes::Bytes;
 use explode_ramdisk::{BLOCK_BYTES, Disk, Identity, Image, SECTOR_BYTES};
-use explode_runtime::base::{durable_file, durable_write, make_folder};
+use explode_runtime::base::{Exit, durable_file, durable_write, make_folder};
 use explode_runtime::events::write_logwrites;
-use explode_runtime::run::Exit;
 
 use nix::errno::Errno;
 

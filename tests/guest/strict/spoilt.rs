@@ -2,8 +2,9 @@
 
 use std::fs::OpenOptions;
 
-use explode_runtime::recover::{Below, Blame, Component, Fault, Recovery, StackSpec};
-use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options};
+use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options};
+use explode_runtime::recover::{Below, Component, Recovery, StackSpec};
+use explode_runtime::run::ComponentDef;
 
 use super::damages::{DAMAGES, Damage};
 use super::go;

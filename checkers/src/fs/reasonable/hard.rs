@@ -5,7 +5,7 @@ mod grown;
 
 use std::collections::BTreeSet;
 
-use explode_runtime::run::{Options, UsageError};
+use explode_runtime::base::{Options, UsageError};
 
 use super::Reasonable;
 #[cfg(test)]

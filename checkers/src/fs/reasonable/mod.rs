@@ -64,11 +64,12 @@ mod tree;
 pub(in crate::fs) mod words;
 
 use explode_ramdisk::files::Files;
+use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
 use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure, Verdict, Violation, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::{Fault, Stack};
-use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
+use explode_runtime::recover::Stack;
+use explode_runtime::run::CheckerDef;
 
 use super::sync::Call as By;
 use super::topology::{self, Abstract, CALLS, DIRS, FAR, FILES, Limits, probe};

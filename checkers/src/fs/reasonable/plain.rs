@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use explode_runtime::run::Options;
+use explode_runtime::base::Options;
 
 use super::hard::Case;
 use super::search::{Search, is_set_aside};

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use explode_runtime::run::Options;
+use explode_runtime::base::Options;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 

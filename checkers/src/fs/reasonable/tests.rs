@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use explode_runtime::base::Options;
 use explode_runtime::check::{Demand, Excluded, Profile, Promise, Verdict, Violation};
-use explode_runtime::run::Options;
 
 use super::contents::Garbage;
 use super::free::Free;

@@ -49,11 +49,12 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
 use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure, Violation, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::{Fault, Stack};
-use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
+use explode_runtime::recover::Stack;
+use explode_runtime::run::CheckerDef;
 
 use calls::Calls;
 use models::Models;

@@ -2,7 +2,7 @@
 
 use std::ops::BitAnd;
 
-use explode_runtime::run::{Options, UsageError};
+use explode_runtime::base::{Options, UsageError};
 
 use super::CALLS;
 

@@ -23,9 +23,9 @@ mod probe;
 mod tests;
 
 use explode_ramdisk::files::Files;
+use explode_runtime::base::{Blame, Fault, OptionDef, Options, UsageError};
 use explode_runtime::check::{Failure, Verdict, Violation};
-use explode_runtime::recover::{Blame, Fault, Stack};
-use explode_runtime::run::{OptionDef, Options, UsageError};
+use explode_runtime::recover::Stack;
 
 pub use abstract_fs::{Abstract, Id, Node, split};
 pub use attributes::{Attributes, Seen};

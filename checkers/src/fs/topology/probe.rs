@@ -1,7 +1,7 @@
 //! Which groups of calls a file system has: each is tried on it once, and everything is taken away again.
 
 use explode_ramdisk::files::{Fallocate, Files, Kind, Result as FilesResult};
-use explode_runtime::recover::Fault;
+use explode_runtime::base::Fault;
 use nix::errno::Errno;
 
 use super::abstract_fs::{Abstract, Id};

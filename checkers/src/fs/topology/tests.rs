@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use explode_ramdisk::files::{Granule, SimFiles};
 use explode_ramdisk::{Image, Recording, Storage};
-use explode_runtime::run::Options;
+use explode_runtime::base::Options;
 
 use super::canonical::{Regard, form};
 use super::{Abstract, BLOCK, Call, Found, Group, Groups, Limits, Write, signature};

@@ -34,11 +34,12 @@ mod forced;
 mod targets;
 mod way;
 
+use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
 use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure, Violation, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::{Fault, Stack};
-use explode_runtime::run::{CheckerDef, OptionDef, Options, UsageError};
+use explode_runtime::recover::Stack;
+use explode_runtime::run::CheckerDef;
 
 use super::sync::Call as By;
 use super::sync::promise::{self, Promise};

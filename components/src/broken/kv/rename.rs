@@ -4,8 +4,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use explode_ramdisk::files::{Files, OpenFlags};
-use explode_runtime::recover::{Below, Component, Fault};
-use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::recover::{Below, Component};
+use explode_runtime::run::ComponentDef;
 use nix::errno::Errno;
 
 use super::{Kind, StoreComponent};

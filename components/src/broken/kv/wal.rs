@@ -12,8 +12,9 @@ use std::rc::Rc;
 
 use explode_ramdisk::BLOCK_BYTES;
 use explode_ramdisk::files::{Fd, Files, OpenFlags};
-use explode_runtime::recover::{Below, Component, Fault};
-use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::recover::{Below, Component};
+use explode_runtime::run::ComponentDef;
 use nix::errno::Errno;
 
 use super::{Kind, StoreComponent};

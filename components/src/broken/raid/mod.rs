@@ -20,7 +20,8 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use explode_ramdisk::{Device, RamDisk, SECTOR_BYTES, SECTORS_PER_BLOCK};
-use explode_runtime::recover::{Below, Component, Fault, Recovery, Surface};
+use explode_runtime::base::Fault;
+use explode_runtime::recover::{Below, Component, Recovery, Surface};
 use nix::errno::Errno;
 
 use intent::Intent;

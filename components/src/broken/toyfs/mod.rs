@@ -32,8 +32,9 @@ mod whose;
 
 use std::rc::Rc;
 
-use explode_runtime::recover::{Below, Component, Fault, Recovery, Surface};
-use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::recover::{Below, Component, Recovery, Surface};
+use explode_runtime::run::ComponentDef;
 
 use files::ToyFs;
 use volume::{LEAST_SECTORS, Volume};

@@ -2,9 +2,10 @@
 
 use std::rc::Rc;
 
+use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::check::Profile;
-use explode_runtime::recover::{Below, Blame, Component, Fault, Recovery, Surface};
-use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+use explode_runtime::recover::{Below, Component, Recovery, Surface};
+use explode_runtime::run::ComponentDef;
 
 use rusqlite::limits::Limit;
 

@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 
 use explode_ramdisk::RamDisk;
 use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result, Stat};
-use explode_runtime::recover::Fault;
+use explode_runtime::base::Fault;
 use fatfs::{Dir, File, FileSystem};
 use nix::errno::Errno;
 

@@ -11,9 +11,10 @@ mod files;
 use std::io::Write as _;
 use std::rc::Rc;
 
+use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::check::{Profile, Promise};
-use explode_runtime::recover::{Below, Blame, Component, Fault, Surface};
-use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+use explode_runtime::recover::{Below, Component, Surface};
+use explode_runtime::run::ComponentDef;
 use fatfs::{FileSystem, FormatVolumeOptions, FsOptions, format_volume};
 use nix::errno::Errno;
 

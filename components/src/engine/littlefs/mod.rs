@@ -13,9 +13,10 @@ mod files;
 use std::rc::Rc;
 
 use explode_littlefs::{Device, Geometry, Volume, format, version};
+use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::check::{Profile, Promise};
-use explode_runtime::recover::{Below, Blame, Component, Fault, Surface};
-use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+use explode_runtime::recover::{Below, Component, Surface};
+use explode_runtime::run::ComponentDef;
 use nix::errno::Errno;
 
 use super::INTACT;

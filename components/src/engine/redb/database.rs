@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use explode_runtime::recover::caught;
+use explode_runtime::base::caught;
 use nix::errno::Errno;
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, TableError};
 

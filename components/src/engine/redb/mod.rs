@@ -10,9 +10,10 @@ mod storage;
 use std::cell::Cell;
 use std::rc::Rc;
 
+use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::check::Profile;
-use explode_runtime::recover::{Below, Component, Fault, Recovery, Surface};
-use explode_runtime::run::{ComponentDef, Mode, OptionDef, Options, UsageError};
+use explode_runtime::recover::{Below, Component, Recovery, Surface};
+use explode_runtime::run::ComponentDef;
 use redb::Database;
 
 use self::database::{Engine, called, failed};

@@ -6,9 +6,9 @@ use std::os::fd::AsFd as _;
 use std::rc::Rc;
 
 use explode_ramdisk::files::{Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Synced};
+use explode_runtime::base::Fault;
 use explode_runtime::between::{Between, Own};
 use explode_runtime::devices::KernelDisks;
-use explode_runtime::recover::Fault;
 use nix::errno::Errno;
 
 use super::MountedFiles;

@@ -3,14 +3,14 @@
 //! Stacks on crash disks are mounted beside the live one, with its UUID. Of a file system of one device the kernel knows them apart
 //! (`temp_fsid`, Linux 6.7): the second gets another UUID in memory, and keeps its own on the disk.
 
+use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::devices::let_others_finish;
 use explode_runtime::recover::Component;
-use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
+use explode_runtime::run::ComponentDef;
 
 use super::common::options;
-use super::profiles;
 use super::tool::Tool;
-use super::{KernelFs, MODES, STRICT, System};
+use super::{KernelFs, MODES, STRICT, System, profiles};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {

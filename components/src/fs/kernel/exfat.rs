@@ -1,12 +1,12 @@
 //! exFAT, which has no journal: fsck.exfat repairs it.
 
+use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::recover::Component;
-use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
+use explode_runtime::run::ComponentDef;
 
 use super::common::options;
-use super::profiles;
 use super::tool::Tool;
-use super::{FSCK, KernelFs, MODES, Repair, STRICT, System};
+use super::{FSCK, KernelFs, MODES, Repair, STRICT, System, profiles};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {

@@ -1,12 +1,12 @@
 //! F2FS, which mounting recovers: it takes the last checkpoint, and rolls forward over what was synced since.
 
+use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::recover::Component;
-use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
+use explode_runtime::run::ComponentDef;
 
 use super::common::options;
-use super::profiles;
 use super::tool::Tool;
-use super::{KernelFs, MODES, STRICT, System};
+use super::{KernelFs, MODES, STRICT, System, profiles};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {

@@ -1,13 +1,13 @@
 //! HFS. Debian has no fsck for it: what a crash has left is mounted for reading only, which is what its driver does with a volume that
 //! was not unmounted (`hfs_mdb_get` in fs/hfs/mdb.c), and what was there can be read.
 
+use explode_runtime::base::{Options, UsageError};
 use explode_runtime::recover::Component;
-use explode_runtime::run::{ComponentDef, Options, UsageError};
+use explode_runtime::run::ComponentDef;
 
 use super::common::options;
-use super::profiles;
 use super::tool::Tool;
-use super::{KernelFs, MODES, System};
+use super::{KernelFs, MODES, System, profiles};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {

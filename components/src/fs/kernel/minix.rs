@@ -3,13 +3,13 @@
 //! fsck.minix (util-linux 2.38.1) writes the tables that it has repaired of a version 3 over files
 //! (`bugs/fsck-minix-version-3`), so version 2 is the default.
 
+use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::recover::Component;
-use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
+use explode_runtime::run::ComponentDef;
 
 use super::common::options;
-use super::profiles;
 use super::tool::Tool;
-use super::{BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, Repair, STRICT, System};
+use super::{BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, Repair, STRICT, System, profiles};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {

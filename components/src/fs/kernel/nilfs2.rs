@@ -7,13 +7,13 @@
 use std::io;
 use std::path::Path;
 
+use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::recover::Component;
-use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
+use explode_runtime::run::ComponentDef;
 
 use super::common::options;
-use super::profiles;
 use super::tool::Tool;
-use super::{KernelFs, MODES, System};
+use super::{KernelFs, MODES, System, profiles};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {

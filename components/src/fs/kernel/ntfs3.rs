@@ -1,13 +1,13 @@
 //! NTFS by ntfs3. It replays the log of others when it is mounted, and writes none of its own. Debian has no fsck for it, and what a
 //! crash has left marked as dirty is mounted with `force` only ("not recommended for use", kernel, filesystems/ntfs3.rst).
 
+use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::recover::Component;
-use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
+use explode_runtime::run::ComponentDef;
 
 use super::common::options;
-use super::profiles;
 use super::tool::Tool;
-use super::{KernelFs, MODES, System};
+use super::{KernelFs, MODES, System, profiles};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {

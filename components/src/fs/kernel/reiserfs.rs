@@ -1,12 +1,12 @@
 //! ReiserFS, whose journal mounting replays. Linux 6.12 is the last series but one of its driver: 6.13 has it no more.
 
+use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::recover::Component;
-use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
+use explode_runtime::run::ComponentDef;
 
 use super::common::options;
-use super::profiles;
 use super::tool::Tool;
-use super::{KernelFs, MODES, STRICT, System};
+use super::{KernelFs, MODES, STRICT, System, profiles};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {

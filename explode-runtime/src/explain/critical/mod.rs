@@ -17,7 +17,7 @@ use near::{Answer, any, nearest};
 
 use super::bench::{Bench, Outcome};
 use super::probe::{Standing, kept_names};
-use crate::run::RunError;
+use crate::base::RunError;
 
 /// What a search for the critical write came to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! Open disks, those that differ least from the failing one first.
 
 use super::decisions::Digits;
-use crate::run::RunError;
+use crate::base::RunError;
 
 /// The answer to whether it can still recover.
 pub(super) enum Answer {

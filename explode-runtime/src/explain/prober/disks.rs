@@ -6,13 +6,14 @@ use std::time::Duration;
 use explode_ramdisk::{Event, Image, Recording};
 
 use super::Prober;
+use crate::base::Fault;
 use crate::check::Ask;
 use crate::choose::Choice;
 use crate::crash::{CrashDisk, Epoch, Name, Neighbours, names};
 use crate::explain::happened::moment;
 use crate::explain::probe::{Looks, Next, ProbeSaid, Spot, Standing, Tried, Until};
 use crate::pipeline::{Asked, Candidate, Judge, Judged, Judgement, NeighboursOf, key};
-use crate::recover::{Fault, Stack};
+use crate::recover::Stack;
 use crate::run::{Place, Stage, Step};
 use crate::script::{Disks, Evidence};
 use crate::trace::CrashDiskRecord;

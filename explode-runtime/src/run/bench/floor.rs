@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use explode_ramdisk::{BLOCK_BYTES, Disk, Image, SECTOR_BYTES};
 
+use crate::base::{Blame, Fault};
 use crate::devices::PlainDisk;
-use crate::recover::{Blame, Fault, Floor, Stack};
+use crate::recover::{Floor, Stack};
 
 /// A plain loop over crash disks.
 pub(super) struct FloorLoop {

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use crate::base::RunError;
 use crate::explore::{Reached, Unit};
-use crate::run::error::RunError;
 use crate::run::findings::FindingsChange;
 use crate::run::journal::{Journal, Record};
 use crate::run::plan::Plan;

@@ -16,18 +16,19 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::RunError;
-use super::options::UsageError;
-use super::plan::{Mode, Plan};
+use super::plan::Plan;
 use super::registry::Registry;
 use super::unit::{Early, Runner, SoFar, Work};
+use crate::base::RunError;
+use crate::base::UsageError;
+use crate::base::{Fault, Mode};
 use crate::check::{Ask, Failure};
 use crate::choose::Point;
 use crate::crash::When;
 use crate::devices::Lab;
 use crate::explore::{Arrival, Finished, Reached, Strategy};
 use crate::pipeline::Pipeline;
-use crate::recover::{Fault, Stack};
+use crate::recover::Stack;
 use rounds::Measured;
 
 pub use keeping::Keeping;

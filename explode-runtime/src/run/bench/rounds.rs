@@ -7,8 +7,8 @@ use explode_ramdisk::Image;
 use super::BenchReport;
 use super::explode::Crashes;
 use super::floor::FloorLoop;
+use crate::base::Fault;
 use crate::pipeline::Pipeline;
-use crate::recover::Fault;
 use crate::run::Plan;
 
 /// Rounds of each kind, at least.

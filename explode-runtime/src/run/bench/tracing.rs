@@ -12,10 +12,11 @@ use std::time::{Duration, Instant};
 use explode_ramdisk::{Image, Recording};
 use serde::{Deserialize, Serialize};
 
+use crate::base::{Fault, Options, RunError};
 use crate::devices::{Lab, Machine, Side};
 use crate::failures::Failures;
-use crate::recover::{Fault, Stack, StackSpec};
-use crate::run::{Options, Registry, RunError};
+use crate::recover::{Stack, StackSpec};
+use crate::run::Registry;
 use crate::writeset::Rules;
 
 /// Rounds of each kind.

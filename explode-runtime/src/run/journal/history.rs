@@ -8,10 +8,10 @@ use std::time::Instant;
 use super::frame::unframe;
 use super::record::{Header, Record};
 use super::{Journal, MAGIC, MAGIC_WORDS, NAME, NEEDED};
+use crate::base::RunError;
+use crate::base::UsageError;
 use crate::base::open_plain;
-use crate::run::error::RunError;
 use crate::run::folder::RESUMED;
-use crate::run::options::UsageError;
 use crate::run::plan::Plan;
 use crate::trace::Origin;
 

@@ -15,9 +15,9 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::error::RunError;
 use super::plan::Plan;
 use super::worker::Known;
+use crate::base::RunError;
 use crate::base::{durable_write, open_plain};
 use crate::trace::Origin;
 use frame::{frame, read_frame, unframe};

@@ -4,10 +4,11 @@ use explode_ramdisk::Event;
 use serde::{Deserialize, Serialize};
 
 use super::work::Place;
+use crate::base::as_json;
 use crate::check::Violation;
 use crate::choose::{Choice, Divergence};
 use crate::crash::{Epoch, Kept};
-use crate::run::worker::{StepName, as_json};
+use crate::run::worker::StepName;
 
 /// How a unit ended.
 #[derive(Debug)]

@@ -3,12 +3,13 @@
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::base::panic_words;
 use crate::check::{Ask, Checker, Cx, Failure};
 use crate::choose::{Chooser, Point};
 use crate::failures::{Turn, failed};
 use crate::media;
 use crate::pipeline::Pipeline;
-use crate::recover::{Stack, panic_words};
+use crate::recover::Stack;
 
 /// Calls it.
 pub(super) fn mutate(

@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use explode_ramdisk::{Image, Recording};
 
 use super::Runner;
+use crate::base::Mode;
+use crate::base::RunError;
+use crate::base::UsageError;
 use crate::check::{Checker, NOT_PROMISED};
 use crate::devices::{Lab, Side};
 use crate::recover::Stack;
 use crate::run::chops::Chops;
-use crate::run::error::RunError;
-use crate::run::options::UsageError;
-use crate::run::plan::{Mode, Plan};
+use crate::run::plan::Plan;
 use crate::run::registry::Registry;
 use crate::trace::Origin;
 

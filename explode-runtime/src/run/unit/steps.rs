@@ -10,6 +10,7 @@ use super::ended::Early;
 use super::mutate::mutate;
 use super::start::build;
 use super::work::{Place, SoFar, Work};
+use crate::base::RunError;
 use crate::between::{self, ran};
 use crate::check::{Ask, Checker, Failure};
 use crate::choose::{Choice, Chooser, Point};
@@ -19,7 +20,6 @@ use crate::media;
 use crate::pipeline::Pipeline;
 use crate::recover::Stack;
 use crate::run::chops::Chopped;
-use crate::run::error::RunError;
 use crate::run::worker::Step;
 
 /// A unit on its way.

@@ -10,9 +10,8 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::as_json;
 use super::keys::Keys;
-use crate::report::Count;
+use crate::base::{Count, as_json};
 use crate::run::seen::ByKey;
 
 /// What the checks of a unit came to.

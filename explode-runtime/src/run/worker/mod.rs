@@ -10,7 +10,6 @@
 
 mod account;
 mod answers;
-pub(crate) mod as_json;
 mod book;
 mod examine;
 mod frame;
@@ -42,7 +41,8 @@ pub use step::{Stage, Step, StepName};
 pub use unit_end::{Snapshot, UnitEnd};
 pub use wire::{Failed, Said, ToWorker};
 
-use super::error::RunError;
+use crate::base::RunError;
+use crate::base::as_json;
 use crate::check::{Verdict, Violation};
 use crate::choose::{Choice, Point};
 use crate::explore::{Arrival, State, Unit, Wants};

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use super::page::Page;
 use super::remote::{Body, WorkerEnded};
 use super::serve::serve;
-use crate::recover::panic_words;
-use crate::run::error::RunError;
+use crate::base::RunError;
+use crate::base::panic_words;
 use crate::run::registry::Registry;
 
 /// A thread whose stream has ended is waited for so long.

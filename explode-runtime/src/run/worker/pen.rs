@@ -2,7 +2,7 @@
 
 use super::book::{Book, Entry, Request, Spot};
 use super::keys::Keys;
-use crate::report::Count;
+use crate::base::Count;
 
 /// Writes a book.
 #[derive(Debug, Default)]

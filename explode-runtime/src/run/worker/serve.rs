@@ -13,13 +13,14 @@ use super::page::Page;
 use super::step::Step;
 use super::unit_end::Snapshot;
 use super::wire::{OwnedPoint, Said, ToWorker};
+use crate::base::Mode;
+use crate::base::RunError;
 use crate::choose::Point;
 use crate::devices::Lab;
 use crate::explain::Talk;
 use crate::explain::probe::{Next, ProbeSaid};
 use crate::explore::Arrival;
-use crate::run::error::RunError;
-use crate::run::plan::{Mode, Plan};
+use crate::run::plan::Plan;
 use crate::run::registry::Registry;
 use crate::trace::{Trace, replay_heard};
 

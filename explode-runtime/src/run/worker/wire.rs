@@ -6,12 +6,13 @@ use super::keys::Known;
 use super::scouted::Scouted;
 use super::step::Step;
 use super::unit_end::{Snapshot, UnitEnd};
-use super::{Order, Started, as_json};
+use super::{Order, Started};
+use crate::base::RunError;
+use crate::base::UsageError;
+use crate::base::as_json;
 use crate::choose::{Kind, Label, Point};
 use crate::explain::probe::{Next, Probe, ProbeSaid};
 use crate::explore::Arrival;
-use crate::run::error::RunError;
-use crate::run::options::UsageError;
 use crate::run::plan::Plan;
 use crate::trace::{Replay, Trace};
 

@@ -3,8 +3,9 @@
 use std::rc::Rc;
 
 use explode::ramdisk::files::{Files, OpenFlags};
-use explode::runtime::recover::{Below, Component, Fault, Recovery, Surface};
-use explode::runtime::run::{ComponentDef, Mode, OptionDef};
+use explode::runtime::recover::{Below, Component, Recovery, Surface};
+use explode::runtime::base::{Fault, Mode, OptionDef};
+use explode::runtime::run::ComponentDef;
 
 pub const DEF: ComponentDef = ComponentDef {
     name: "line-log",

@@ -4,7 +4,8 @@ mod checker;
 mod component;
 
 use explode::runtime::recover::StackSpec;
-use explode::runtime::run::{Bounds, Options, Target};
+use explode::runtime::base::{Bounds, Options};
+use explode::runtime::run::Target;
 
 fn main() -> std::process::ExitCode {
     let on_files = StackSpec::default().plug("simfiles", Options::none());

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use explode_runtime::run::Options;
+use explode_runtime::base::Options;
 
 use super::signature;
 use crate::fs::reasonable::Step;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use explode_runtime::run::{OptionDef, Options, UsageError};
+use explode_runtime::base::{OptionDef, Options, UsageError};
 
 use super::super::tool::Tool;
 use super::super::{Repair, STRICT, System};

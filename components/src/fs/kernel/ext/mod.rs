@@ -6,7 +6,7 @@ pub mod ext3;
 pub mod ext4;
 mod journal;
 
-use explode_runtime::run::{OptionDef, Options, UsageError};
+use explode_runtime::base::{OptionDef, Options, UsageError};
 
 use super::tool::Tool;
 use e2fsck::E2FSCK;

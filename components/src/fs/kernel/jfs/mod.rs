@@ -3,13 +3,13 @@
 
 mod log;
 
+use explode_runtime::base::{Options, UsageError};
 use explode_runtime::recover::Component;
-use explode_runtime::run::{ComponentDef, Options, UsageError};
+use explode_runtime::run::ComponentDef;
 
 use super::common::options;
-use super::profiles;
 use super::tool::Tool;
-use super::{KernelFs, MODES, Repair, STRICT, System};
+use super::{KernelFs, MODES, Repair, STRICT, System, profiles};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {

@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use explode_runtime::recover::{Below, Fault};
+use explode_runtime::base::Fault;
+use explode_runtime::recover::Below;
 
 use super::lower;
 

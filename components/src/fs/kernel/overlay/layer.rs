@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use explode_runtime::base::Fault;
 use explode_runtime::check::Profile;
 use explode_runtime::failures::Failures;
-use explode_runtime::recover::{Below, Component, Fault, Surface};
+use explode_runtime::recover::{Below, Component, Surface};
 
 use super::super::super::mounted::MountedFiles;
 use super::super::common::Common;

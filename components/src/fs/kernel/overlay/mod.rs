@@ -6,8 +6,9 @@ mod folders;
 mod layer;
 mod lower;
 
+use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::recover::Component;
-use explode_runtime::run::{ComponentDef, OptionDef, Options, UsageError};
+use explode_runtime::run::ComponentDef;
 
 use super::MODES;
 use super::common::{Common, options};

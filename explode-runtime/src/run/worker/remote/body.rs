@@ -3,8 +3,8 @@
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
+use crate::base::RunError;
 use crate::check::Verdict;
-use crate::run::error::RunError;
 use crate::run::worker::page::Page;
 
 /// What a worker runs in. When it is dropped, nothing of it is left.

@@ -23,8 +23,9 @@ use super::step::Step;
 use super::unit_end::UnitEnd;
 use super::wire::{Said, ToWorker};
 use super::{Crew, Death, Listener, Order, StartError, Started};
-use crate::run::error::RunError;
-use crate::run::plan::{Mode, Plan};
+use crate::base::Mode;
+use crate::base::RunError;
+use crate::run::plan::Plan;
 use crate::trace::{Replay, Trace};
 use worker::{Nobody, Worker};
 

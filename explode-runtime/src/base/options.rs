@@ -117,7 +117,7 @@ impl Options {
 
     /// The same, with the defaults of `known` for all that neither was given nor has one. Left out is one that could not be given
     /// beside the rest, as `allows` says: it is in place of another, and has no effect.
-    pub(super) fn completed(&self, known: &[OptionDef], allows: impl Fn(&Options) -> bool) -> Options {
+    pub(crate) fn completed(&self, known: &[OptionDef], allows: impl Fn(&Options) -> bool) -> Options {
         let mut all = self.clone();
         for (name, value) in known.iter().filter_map(|def| Some((def.name, def.value()?))) {
             if self.get(name).is_none() && allows(&self.clone().with(name, value.clone())) {

@@ -1,12 +1,10 @@
-//! Why a run could not go on, and what a replay in a fresh process says.
+//! Why a run could not go on.
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
 use super::exit::Exit;
 use super::options::UsageError;
-use crate::base::is_not_plain;
+use super::plain::is_not_plain;
 
 /// A run that could not go on; what it had found stays in its folder.
 #[derive(Debug, thiserror::Error)]
@@ -55,7 +53,7 @@ impl RunError {
     }
 
     /// The same, with the traces that are lost unless somebody says them.
-    pub(super) fn with_unsaved(mut self, traces: impl IntoIterator<Item = String>) -> RunError {
+    pub(crate) fn with_unsaved(mut self, traces: impl IntoIterator<Item = String>) -> RunError {
         if let RunError::Folder { unsaved, .. } = &mut self {
             unsaved.extend(traces);
         }
@@ -73,15 +71,3 @@ impl RunError {
         }
     }
 }
-
-/// What a fresh process says of a trace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Confirmation {
-    /// The finding is reproduced.
-    Reproduced,
-    /// It is not; this is what differed.
-    Not(String),
-}
-
-/// Replays a trace, in as fresh a process as the caller has.
-pub type Confirm<'a> = &'a mut dyn FnMut(&Path) -> Confirmation;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::run::{OptionValue, Options};
+use crate::base::{OptionValue, Options};
 
 /// A program that a command names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
