@@ -46,4 +46,5 @@ pub mod script;
 pub mod shell;
 pub mod skip;
 pub mod trace;
+pub mod verdict;
 pub mod writeset;

@@ -20,13 +20,14 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::base::{Blame, Fault, panic_words};
 use crate::calls::Disks;
-use crate::check::{Ask, Checker, Failure, Violation};
+use crate::check::{Ask, Checker};
 use crate::crash::{Counts, CrashDisk, Epoch, Limits, SampleSeed, When};
 use crate::devices::{Devices, KernelDisks, Lab, Side};
 use crate::events::{EventError, hash_event};
 use crate::explain;
 use crate::recover::{Recovery, Stack};
-use crate::run::{Plan, Registry, Stage};
+use crate::run::{Plan, Registry};
+use crate::verdict::{Failure, Stage, Violation};
 use crate::writeset::WriteSet;
 
 pub use asked::Asked;

@@ -6,10 +6,11 @@ use std::cell::RefCell;
 
 use explode_ramdisk::Flags;
 use explode_runtime::base::{Fault, Options, UsageError};
-use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::check::{Checker, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::Stack;
 use explode_runtime::run::StrategyName;
+use explode_runtime::verdict::{Failure, Verdict, Violation};
 
 use common::Said;
 

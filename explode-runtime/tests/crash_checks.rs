@@ -6,10 +6,11 @@ use std::cell::RefCell;
 
 use explode_ramdisk::{Flags, Payload, RamDisk};
 use explode_runtime::base::Options;
-use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::check::{Checker, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::Stack;
 use explode_runtime::report::Message;
+use explode_runtime::verdict::{Failure, Verdict, Violation};
 
 thread_local! {
     /// What every check was told and saw: epoch, arguments, the first byte of sectors 0, 8, 16 ...

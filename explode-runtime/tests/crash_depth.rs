@@ -7,10 +7,11 @@ use std::collections::BTreeSet;
 
 use explode_ramdisk::{Flags, RamDisk};
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::check::{Checker, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Below, Component, Recovery, Stack, StackSpec, Surface};
 use explode_runtime::run::{CheckerDef, ComponentDef, MOST_CRASH_DEPTH, Registry};
+use explode_runtime::verdict::{Failure, Verdict, Violation};
 
 use common::Said;
 

@@ -5,13 +5,14 @@ mod common;
 use common::run;
 use explode_ramdisk::{Flags, Flushes, RamDisk, SECTOR_BYTES};
 use explode_runtime::base::{Bounds, Fault, Mode, OptionDef, Options};
-use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::check::{Checker, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::devices::Lab;
 use explode_runtime::recover::{Below, Component, Stack, StackSpec, Surface};
 use explode_runtime::report::Message;
 use explode_runtime::run::{CheckerDef, ComponentDef, Plan, Registry, Target};
 use explode_runtime::trace::{Replay, Trace, replay};
+use explode_runtime::verdict::{Failure, Verdict, Violation};
 use serde_json::{Value, json};
 
 /// A disk that keeps flushes or drops them.

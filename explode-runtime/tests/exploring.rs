@@ -5,10 +5,11 @@ mod common;
 use std::cell::RefCell;
 
 use explode_runtime::base::{Options, UsageError};
-use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::check::{Checker, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::Stack;
 use explode_runtime::run::StrategyName;
+use explode_runtime::verdict::{Failure, Verdict, Violation};
 
 thread_local! {
     /// The choices of every mutate that returned, a path at a time.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use explode_ramdisk::{Flags, RamDisk};
 use explode_runtime::base::{Fault, Mode, Options, RunError, UsageError};
-use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::check::{Checker, Cx};
 use explode_runtime::choose::Point;
 use explode_runtime::crash::Epoch;
 use explode_runtime::devices::Lab;
@@ -21,6 +21,7 @@ use explode_runtime::run::{
     Audience, ComponentDef, Confirmation, History, InThread, Keep, Plan, Registry, StrategyName, Supervisor,
 };
 use explode_runtime::trace::{Replay, Trace, replay};
+use explode_runtime::verdict::{Failure, Verdict, Violation};
 
 const BLOCK: usize = 4096;
 const NEVER: usize = usize::MAX;

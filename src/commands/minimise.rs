@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use explode_runtime::base::{Exit, Output, UsageError};
-use explode_runtime::check::Verdict;
 use explode_runtime::explain::Bounds;
 use explode_runtime::minimise::{Minimised, Size, Smaller};
 use explode_runtime::report::{brief, detail_line, status_line};
 use explode_runtime::run::Registry;
 use explode_runtime::trace::{Replay, Trace};
+use explode_runtime::verdict::Verdict;
 use serde_json::{Value, json};
 
 use super::trace;

@@ -1,6 +1,6 @@
 //! What a kernel says when it has had enough.
 
-use explode_runtime::check::Verdict;
+use explode_runtime::verdict::Verdict;
 use nix::sys::signal::Signal;
 
 /// So many lines go into a message.

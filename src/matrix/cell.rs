@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use explode_runtime::base::{Exit, durable_write, read_plain_at_most};
-use explode_runtime::check::{NOT_PROMISED, Verdict};
 use explode_runtime::report::{Finding, Summary};
 use explode_runtime::run::Registry;
+use explode_runtime::verdict::{NOT_PROMISED, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::child::{self, Heard, Limits};

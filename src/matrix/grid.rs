@@ -8,12 +8,12 @@ use explode_runtime::base::{
     Bounds, Mode, OptionValue, Options, RunError, UsageError, check_folder, check_plain, durable_write,
     read_plain_at_most,
 };
-use explode_runtime::check::{Profile, Verdict};
 use explode_runtime::recover::StackSpec;
 use explode_runtime::report::Finding;
 use explode_runtime::run::{Question, Registry, check_owner};
 use explode_runtime::shell::{Carried, carried};
 use explode_runtime::trace::{Secret, Tagged};
+use explode_runtime::verdict::{Profile, Verdict};
 use serde::{Deserialize, Serialize};
 
 use crate::stack_file::{self, StackFile};

@@ -4,8 +4,8 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use explode_ramdisk::Event;
-use explode_runtime::check::Verdict;
 use explode_runtime::run::Plan;
+use explode_runtime::verdict::Verdict;
 use explode_runtime::writeset::Completion;
 
 use crate::cases::Cx;

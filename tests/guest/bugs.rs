@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use explode_runtime::base::Mode;
-use explode_runtime::check::Verdict;
 use explode_runtime::trace::{Replay, Trace, replay};
+use explode_runtime::verdict::Verdict;
 
 use crate::cases::Cx;
 use crate::report::Report;

@@ -6,11 +6,11 @@ use std::process::Command;
 
 use explode_ramdisk::{Event, Payload};
 use explode_runtime::base::Mode;
-use explode_runtime::check::{Verdict, Violation};
 use explode_runtime::devices::Lab;
 use explode_runtime::report::{Finding, Message, Summary};
 use explode_runtime::run::{Confirmation, Local, Plan, Registry, explore};
 use explode_runtime::trace::{Replay, Trace, replay};
+use explode_runtime::verdict::{Verdict, Violation};
 
 use crate::directed::{LAST, Seen, go, go_on};
 use crate::report::{Line, Report};

@@ -1,7 +1,7 @@
 //! Going one way through a checker's steps, by their names, and looking at every crash disk on it.
 
 use explode_ramdisk::{Event, Recording, SECTOR_BYTES};
-use explode_runtime::check::{Ask, Failure, Violation};
+use explode_runtime::check::Ask;
 use explode_runtime::choose::{Choice, Point};
 use explode_runtime::crash::Kept;
 use explode_runtime::devices::Lab;
@@ -10,6 +10,7 @@ use explode_runtime::pipeline::{Judgement, Pipeline};
 use explode_runtime::recover::Stack;
 use explode_runtime::run::{Early, ErrorFound, Plan, Registry, Runner, SoFar, Way, Work};
 use explode_runtime::trace::Trace;
+use explode_runtime::verdict::{Failure, Violation};
 
 use crate::common::steps;
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use std::{fs, io, thread};
 
-use explode_runtime::check::{Ask, Failure, Violation};
+use explode_runtime::check::Ask;
 use explode_runtime::choose::{Choice, Point};
 use explode_runtime::explore::{Arrival, State, Unit};
 use explode_runtime::pipeline::Pipeline;
@@ -15,6 +15,7 @@ use explode_runtime::recover::Stack;
 use explode_runtime::report::Summary;
 use explode_runtime::run::{Early, Ended, ErrorFound, Plan, Runner, SoFar, Way, Work};
 use explode_runtime::trace::Trace;
+use explode_runtime::verdict::{Failure, Violation};
 use nix::libc::{SCHED_FIFO, sched_param, sched_setscheduler};
 
 use crate::cases::Cx;

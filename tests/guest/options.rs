@@ -2,8 +2,8 @@
 //! does not. What an option weakens is by design, and refused by a checker that asks about nothing else.
 
 use explode_runtime::base::Options;
-use explode_runtime::check::{Verdict, Violation};
 use explode_runtime::run::{Plan, Runner};
+use explode_runtime::verdict::{Verdict, Violation};
 
 use crate::cases::Cx;
 use crate::directed::{Seen, go};

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use explode_ramdisk::Event;
-use explode_runtime::check::{Verdict, Violation};
 use explode_runtime::report::Summary;
 use explode_runtime::run::{Plan, Runner};
+use explode_runtime::verdict::{Verdict, Violation};
 use nix::mount::{MsFlags, mount, umount};
 
 use crate::cases::{Cx, byte, sampled};

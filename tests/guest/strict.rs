@@ -4,8 +4,8 @@
 mod damages;
 mod spoilt;
 
-use explode_runtime::check::{Verdict, Violation};
 use explode_runtime::run::Plan;
+use explode_runtime::verdict::{Verdict, Violation};
 
 use crate::cases::{Cx, is_clean, sampled};
 use crate::directed::{Seen, go_on};

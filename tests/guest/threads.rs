@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use explode_ramdisk::{Event, Image, Payload, Recording};
 use explode_runtime::base::{Bounds, Fault, Mode, Options};
-use explode_runtime::check::{Ask, Checker, Cx as Steps, Failure, Verdict};
+use explode_runtime::check::{Ask, Checker, Cx as Steps};
 use explode_runtime::choose::{Choice, Kind, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::devices::{DiskModel, Lab, Side};
@@ -21,6 +21,7 @@ use explode_runtime::report::Summary;
 use explode_runtime::run::{
     CheckerDef, ComponentDef, Early, Ended, Plan, Registry, Runner, SoFar, Target, Work,
 };
+use explode_runtime::verdict::{Failure, Verdict};
 use nix::libc::{SCHED_FIFO, sched_param, sched_setscheduler};
 use nix::unistd::gettid;
 

@@ -8,7 +8,7 @@ use crate::common::{explode_in, file};
 use crate::{run_commands, table};
 
 const PAGE: &str = include_str!("../../docs/exit-codes.md");
-const CODE: &str = include_str!("../../explode-runtime/src/run/exit.rs");
+const CODE: &str = include_str!("../../explode-runtime/src/base/exit.rs");
 
 /// Number and meaning of each variant, as the code has them; the meaning in the page's way of writing.
 fn variants() -> Vec<(u8, String)> {

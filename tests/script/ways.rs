@@ -6,7 +6,7 @@
 //! the recovery, too: its first crash has kept the journal, and is sound.
 
 use explode_runtime::base::{Mode, Options};
-use explode_runtime::check::{Ask, Failure, Verdict};
+use explode_runtime::check::Ask;
 use explode_runtime::choose::{Choice, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::devices::Lab;
@@ -15,6 +15,7 @@ use explode_runtime::pipeline::Pipeline;
 use explode_runtime::recover::{Stack, StackSpec};
 use explode_runtime::run::{Plan, Registry, Runner, SoFar, Target, Work};
 use explode_runtime::trace::{CrashDiskRecord, Trace};
+use explode_runtime::verdict::{Failure, Verdict};
 
 use crate::common::steps;
 

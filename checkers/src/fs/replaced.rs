@@ -21,11 +21,12 @@
 
 use explode_ramdisk::files::{Files, Kind, OpenFlags, Result as FilesResult};
 use explode_runtime::base::{Bounds, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, Contents, Cx, Demand, Failure, Verdict, Violation, digest};
+use explode_runtime::check::{Checker, Cx, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Stack, StackSpec};
 use explode_runtime::run::{CheckerDef, Target};
+use explode_runtime::verdict::{Contents, Demand, Failure, Verdict, Violation};
 use nix::errno::Errno;
 
 use super::sync::pattern::pattern;

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 
 use explode_runtime::base::Options;
-use explode_runtime::check::Profile;
 use explode_runtime::recover::StackSpec;
 use explode_runtime::run::Registry;
+use explode_runtime::verdict::Profile;
 
 use super::reasonable::words::{EXCLUDABLE, STRUCTURE, all};
 use super::{failures, moved, questions, reasonable, replaced, sync, ways};

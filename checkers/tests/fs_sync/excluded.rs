@@ -2,9 +2,9 @@
 //! what was forced is held to all the same. And one of which nothing is left of what a check is about: its run is refused.
 
 use explode_runtime::base::Options;
-use explode_runtime::check::NOT_PROMISED;
 use explode_runtime::devices::Lab;
 use explode_runtime::run::{Confirmation, Local, Plan, explore};
+use explode_runtime::verdict::NOT_PROMISED;
 
 use crate::broken_files::REPAIR;
 use crate::{plan, registry, run};

@@ -10,9 +10,9 @@ use embedded_storage_async::nor_flash::{
     ErrorType, MultiwriteNorFlash, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
 };
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::check::{Profile, Promise};
 use explode_runtime::recover::{Below, Component};
 use explode_runtime::run::ComponentDef;
+use explode_runtime::verdict::{Profile, Promise};
 use nix::errno::Errno;
 use sequential_storage::Error;
 use sequential_storage::cache::{Cache, Uncached};

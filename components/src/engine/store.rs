@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use explode_runtime::base::Fault;
-use explode_runtime::check::Profile;
 use explode_runtime::recover::{Below, Component, Surface};
+use explode_runtime::verdict::Profile;
 
 use super::{KeyValue, Store};
 

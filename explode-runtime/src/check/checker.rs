@@ -1,9 +1,10 @@
 //! A checker: drives the system and knows what must survive (the paper's five methods, EX-18 to EX-22).
 
-use super::{Cx, Demand, Failure, Violation};
+use super::Cx;
 use crate::base::Fault;
 use crate::crash::Epoch;
 use crate::recover::Stack;
+use crate::verdict::{Demand, Failure, Violation};
 
 /// What the caller of a crash check wants `check` to know.
 pub type Args = Vec<String>;
@@ -101,23 +102,5 @@ pub trait Checker {
     /// Drops the checker's own state; the stack is about to be unmounted.
     fn finish(&mut self, _stack: &Stack) -> Result<(), Fault> {
         Ok(())
-    }
-}
-
-impl From<Violation> for Failure {
-    fn from(violation: Violation) -> Failure {
-        Failure::Violation(violation)
-    }
-}
-
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Failure {
-        Failure::Broken(fault.to_string())
-    }
-}
-
-impl From<nix::errno::Errno> for Failure {
-    fn from(errno: nix::errno::Errno) -> Failure {
-        Failure::Broken(errno.to_string())
     }
 }

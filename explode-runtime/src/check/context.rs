@@ -2,22 +2,12 @@
 
 use std::panic::Location;
 
-use super::{Args, Checker, Violation};
+use super::{Args, Checker};
 use crate::choose::{Chooser, Label, Point};
 use crate::crash::When;
 use crate::failures::{Turn, failed};
 use crate::recover::Stack;
-
-/// Why a mutate or a check ended early.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// The checked system broke a promise.
-    Violation(Violation),
-    /// The checker, a component or the tool failed; nothing is said of the checked system.
-    Broken(String),
-    /// A crash check has said all there is to say: pass it on, this state is not explored further.
-    Stop,
-}
+use crate::verdict::Failure;
 
 /// A request for crash checks, as whoever runs the mutate sees it.
 pub struct Ask<'a> {

@@ -6,11 +6,12 @@ use std::panic::Location;
 use super::Parts;
 use super::engine::Open;
 use crate::base::{Fault, caught};
-use crate::check::{Checker, Cx, Failure, Verdict, Violation};
+use crate::check::{Checker, Cx};
 use crate::choose::{Label, Point};
 use crate::crash::Epoch;
 use crate::recover::Stack;
 use crate::run::CheckerDef;
+use crate::verdict::{Failure, Verdict, Violation};
 
 /// The checker's name.
 pub(super) const NAME: &str = "crash-test";

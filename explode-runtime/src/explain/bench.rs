@@ -10,12 +10,12 @@ use super::probe::{
     Answers, End, Looks, Next, Probe, ProbeSaid, Probed, PromiseLine, Spot, Standing, Tried, Until,
 };
 use crate::base::RunError;
-use crate::check::Violation;
 use crate::choose::Choice;
 use crate::crash::{Epoch, Name};
-use crate::run::{Crew as _, Death, Remote, Said, StartError, Started, StepName, ToWorker};
+use crate::run::{Crew as _, Remote, Said, StartError, Started, ToWorker};
 use crate::script::{Evidence, FailedStep};
 use crate::trace::{CrashDiskRecord, Replay, Trace};
+use crate::verdict::{Death, StepName, Violation};
 
 /// What may be spent.
 #[derive(Clone, Copy, Debug)]
@@ -424,7 +424,7 @@ impl<'a, 'r> Bench<'a, 'r> {
         let spot = looking.filter(|_| death.step.name().is_some_and(|step| on_disk.contains(&step)));
         let mutates = match (&spot, death.step) {
             (Some(spot), _) => spot.mutates,
-            (None, crate::run::Step::Mutate { mutates, .. }) => mutates,
+            (None, crate::verdict::Step::Mutate { mutates, .. }) => mutates,
             _ => self.trace.mutates,
         };
         choices.resize(mutates as usize, Vec::new());

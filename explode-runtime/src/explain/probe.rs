@@ -5,11 +5,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::check::Violation;
 use crate::choose::Choice;
 use crate::crash::{Epoch, Name};
 use crate::script::{Evidence, FailedStep};
 use crate::trace::CrashDiskRecord;
+use crate::verdict::Violation;
 
 /// A way to run, and where it ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -137,7 +137,7 @@ fn stand(bench: &mut Bench<'_, '_>, failing: &Failing) -> Result<Option<Standing
     Ok(bench.stand(&choices, spot)?.map(|standing| *standing))
 }
 
-fn failure(standing: Standing, violation: crate::check::Violation, by_search: bool) -> Failure {
+fn failure(standing: Standing, violation: crate::verdict::Violation, by_search: bool) -> Failure {
     let failing = Failing {
         choices: standing.choices.clone(),
         failed: standing.failed.clone(),

@@ -7,12 +7,12 @@ use super::critical::{Search, search};
 use super::probe::{PromiseLine, Standing};
 use super::reach::{Failure, Reached, reach};
 use crate::base::RunError;
-use crate::check::Violation;
 use crate::choose::Choice;
 use crate::devices::IMAGE;
 use crate::run::Remote;
 use crate::script::FailedStep;
 use crate::trace::Trace;
+use crate::verdict::Violation;
 
 /// Everything that is told of a trace.
 #[derive(Clone, Debug)]

@@ -1,20 +1,19 @@
 //! A storage component: the paper's five methods, what it offers to the layer above, and what its system promises.
 
 use std::any::Any;
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::{fmt, io};
 
 use explode_ramdisk::{Files, RamDisk};
 
 use super::plain::Plain;
 use crate::base::Fault;
 use crate::between::Between;
-use crate::check::Profile;
 use crate::devices::Devices;
 use crate::failures::Failures;
 use crate::media::{Media, Medium, Site};
+use crate::verdict::Profile;
 use crate::writeset::Rules;
 
 /// What recovery found.

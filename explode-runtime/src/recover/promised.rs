@@ -1,7 +1,7 @@
 //! What a stack promises, by the profiles of its layers.
 
 use super::component::Component;
-use crate::check::Profile;
+use crate::verdict::Profile;
 
 /// A layer, and the numbers of those that it stands on, which come before it.
 pub type Standing<'s> = (&'s dyn Component, &'s [usize]);

@@ -10,9 +10,9 @@ use explode_ramdisk::files::{Files, Granule};
 use self::profile::profile;
 use super::component::{Below, Component, Surface};
 use crate::base::{Fault, Mode, OptionDef, Options, UsageError};
-use crate::check::Profile;
 use crate::media::{MEDIA_OPTIONS, Media, Medium, Site};
 use crate::run::ComponentDef;
+use crate::verdict::Profile;
 use crate::writeset::{Atom, Rules};
 
 /// As it stands in the registry.

@@ -16,12 +16,12 @@ use super::promised::{Standing, promised};
 use super::spec::StackSpec;
 use crate::base::{Blame, Fault, UsageError};
 use crate::between::Between;
-use crate::check::{Failure, Profile, Verdict, Violation};
 use crate::devices::{Devices, Side};
 use crate::failures::Failures;
 use crate::media::{Media, Medium, Site};
-use crate::run::{Registry, Stage};
+use crate::run::Registry;
 use crate::script::CallLog;
+use crate::verdict::{Excluded, Failure, Profile, Stage, Verdict, Violation};
 use crate::writeset::Rules;
 
 /// Paths in the root directory that a file system's mkfs makes for the file system itself: e2fsck and fsck.minix put into
@@ -249,6 +249,11 @@ impl Stack {
     /// ([`Component::promises_as_below`]).
     pub fn profile(&self) -> Option<Profile> {
         promised(&self.levels.iter().map(Level::standing).collect::<Vec<_>>())
+    }
+
+    /// The promises that the profile excludes.
+    pub fn excluded(&self) -> Excluded {
+        Excluded::by(self.profile().as_ref())
     }
 
     /// What stands in a sector of a device, in words, if the component of the device can tell, or the first one that stands on it.

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::base::{Count, Mode, Options};
-use crate::check::Verdict;
 use crate::crash::Epoch;
 use crate::recover::StackSpec;
 use crate::run::Settings;
+use crate::verdict::Verdict;
 
 /// One message of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]

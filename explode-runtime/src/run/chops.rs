@@ -145,10 +145,11 @@ impl Way {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::{Cx, Failure};
+    use crate::check::Cx;
     use crate::choose::{Kind, Label};
     use crate::crash::Epoch;
     use crate::recover::Stack;
+    use crate::verdict::Failure;
 
     #[derive(Clone)]
     struct Nothing;

@@ -38,7 +38,7 @@ pub use tell::{Audience, Local};
 pub use unit::{Early, Ended, ErrorFound, Place, Runner, SoFar, Way, Work};
 pub(crate) use worker::OTHER_PATH;
 pub use worker::{
-    Body, Crew, Death, Failed, FrameReader, InThread, Known, Listener, Order, Outcome, Page, Past, Remote,
-    Said, Scouted, Snapshot, Spawn, Stage, StartError, Started, Step, StepName, ToWorker, UnitEnd,
-    WorkerEnded, encode, serve, spawn_thread,
+    Body, Crew, Failed, FrameReader, InThread, Known, Listener, Order, Outcome, Page, Past, Remote, Said,
+    Scouted, Snapshot, Spawn, StartError, Started, ToWorker, UnitEnd, WorkerEnded, encode, serve,
+    spawn_thread,
 };

@@ -2,11 +2,11 @@
 
 use super::grid::{Question, System};
 use super::plan::Plan;
-use crate::base::{Bounds, Mode};
-use crate::base::{OptionDef, Options, UsageError};
-use crate::check::{Checker, Profile};
+use crate::base::{Bounds, Mode, OptionDef, Options, UsageError};
+use crate::check::Checker;
 use crate::recover::{Component, Layer, StackSpec, promised};
 use crate::shell;
+use crate::verdict::Profile;
 
 /// A component that can be named in a stack.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,6 @@ use std::fmt;
 use super::evidence::{Disks, Evidence};
 use super::what::What;
 use crate::base::{Mode, RunError};
-use crate::check::{Demand, Verdict, Violation};
 use crate::choose::{Choice, Kind};
 use crate::crash::{Epoch, Name};
 use crate::explain::probe::{Moment, PromiseLine};
@@ -13,6 +12,7 @@ use crate::explain::{Bench, Bounds, Failure, Outcome, Reached, reach};
 use crate::recover::PlainFileSystem;
 use crate::run::Remote;
 use crate::trace::Trace;
+use crate::verdict::{Demand, Verdict, Violation};
 
 /// Why no script can be made of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]

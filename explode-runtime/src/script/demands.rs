@@ -3,7 +3,7 @@
 use super::data::Data;
 use super::listed::runnable;
 use super::{hexadecimal, word};
-use crate::check::{Contents, Demand};
+use crate::verdict::{Contents, Demand};
 
 /// The functions, and the lines that ask.
 pub(super) fn lines(demands: &[Demand], data: &mut Data) -> (Vec<String>, Vec<String>) {

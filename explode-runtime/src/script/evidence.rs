@@ -4,8 +4,8 @@ use explode_ramdisk::{BLOCK_BYTES, Disk, Image};
 use serde::{Deserialize, Serialize};
 
 use super::what::Done;
-use crate::check::Demand;
 use crate::recover::PlainFileSystem;
+use crate::verdict::Demand;
 
 /// Everything that a script needs, besides the trace and its story.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use super::case::Case;
 use super::steps::comment_line;
 use super::{What, printable};
-use crate::check::Demand;
+use crate::verdict::Demand;
 
 impl Case {
     /// The list, as comments.
@@ -56,10 +56,10 @@ pub(super) fn runnable(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::{Verdict, Violation};
     use crate::recover::PlainFileSystem;
     use crate::script::{Disks, Done};
     use crate::trace::Trace;
+    use crate::verdict::{Verdict, Violation};
 
     const EVIL: &str = "touch $mnt/a\nrm -rf $mnt\r\x1b]0;evil\x07";
 

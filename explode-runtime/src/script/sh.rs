@@ -213,7 +213,7 @@ fn programs(case: &Case) -> Vec<String> {
     let tools = lines.into_iter().flatten().filter_map(|line| line.split_whitespace().next());
     let mut programs: Vec<String> = plain.split(' ').chain(tools).map(str::to_owned).collect();
     let texts = case.demands.iter().filter_map(|demand| match demand {
-        crate::check::Demand::Command { text, .. } => Some(text),
+        crate::verdict::Demand::Command { text, .. } => Some(text),
         _ => None,
     });
     let steps = case.done.iter().filter_map(|done| match &done.what {

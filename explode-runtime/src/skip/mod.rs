@@ -17,8 +17,8 @@ use explode_ramdisk::{Event, Identity};
 pub use forest::{Forest, MEMORY_BYTES};
 pub use tree::Tree;
 
-use crate::check::Violation;
 use crate::pipeline::{Judged, Judgement};
+use crate::verdict::Violation;
 
 /// What came of a check that was made; copies share it.
 #[derive(Clone, Debug)]

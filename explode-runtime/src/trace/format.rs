@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::origin::Origin;
 use super::tag::{Secret, Tagged};
 use crate::base::{MOST_TRACE_BYTES, Mode, Options, read_at_most};
-use crate::check::Verdict;
 use crate::choose::Choice;
 use crate::crash::{Epoch, Kept, names};
 use crate::recover::StackSpec;
-use crate::run::{ErrorFound, Plan, Settings, StepName};
+use crate::run::{ErrorFound, Plan, Settings};
 use crate::shell::Carried;
+use crate::verdict::{StepName, Verdict};
 
 /// The format that this version writes and reads.
 const FORMAT: u32 = 1;

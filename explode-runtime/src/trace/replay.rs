@@ -8,14 +8,15 @@ use serde::{Deserialize, Serialize};
 use super::Trace;
 use super::format::CrashDiskRecord;
 use crate::base::RunError;
-use crate::check::{Ask, Checker, Failure, Violation};
+use crate::check::{Ask, Checker};
 use crate::choose::{Choice, Divergence, Point};
 use crate::crash::{CrashDisk, names};
 use crate::devices::Lab;
 use crate::explore::{Arrival, State, Unit};
 use crate::pipeline::{Candidate, Judge, Judgement, Pipeline, stood_still};
 use crate::recover::Stack;
-use crate::run::{Death, Early, Registry, Runner, SoFar, Step, StepName, Work};
+use crate::run::{Early, Registry, Runner, SoFar, Work};
+use crate::verdict::{Death, Failure, Step, StepName, Violation};
 
 /// What a replay came to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

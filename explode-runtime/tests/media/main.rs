@@ -7,11 +7,12 @@ mod mirror;
 mod write_set;
 
 use explode_runtime::base::{Bounds, Options};
-use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::check::{Checker, Cx};
 use explode_runtime::choose::Kind;
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Layer, Stack, StackSpec};
 use explode_runtime::run::{CheckerDef, Plan, Registry, Target};
+use explode_runtime::verdict::{Failure, Verdict, Violation};
 
 use common::Said;
 use mirror::{BLOCK, BLOCKS, Mirror};

@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 use explode_runtime::devices::Lab;
 use explode_runtime::report::Message;
 use explode_runtime::run::{
-    Confirmation, Crew, Death, InThread, Known, Listener, Local, Order, Plan, Registry, Scouted, Scouts,
-    StartError, Started, Step, StrategyName, Supervisor, UnitEnd,
+    Confirmation, Crew, InThread, Known, Listener, Local, Order, Plan, Registry, Scouted, Scouts, StartError,
+    Started, StrategyName, Supervisor, UnitEnd,
 };
 use explode_runtime::trace::Trace;
+use explode_runtime::verdict::{Death, Step};
 
 /// What a run has left: its messages and its traces.
 #[derive(Debug, PartialEq)]

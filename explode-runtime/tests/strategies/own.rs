@@ -1,12 +1,13 @@
 //! A strategy of a caller's own, without a change of the engine.
 
 use explode_runtime::base::{Options, UsageError};
-use explode_runtime::check::{Checker, Cx, Failure};
+use explode_runtime::check::{Checker, Cx};
 use explode_runtime::choose::Point;
 use explode_runtime::crash::Epoch;
 use explode_runtime::explore::{Finished, State, Strategy, Unit, Wants};
 use explode_runtime::recover::Stack;
 use explode_runtime::run::StrategyName;
+use explode_runtime::verdict::Failure;
 
 use crate::common;
 

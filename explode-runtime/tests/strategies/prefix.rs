@@ -3,11 +3,12 @@
 use std::cell::RefCell;
 
 use explode_runtime::base::{Options, UsageError};
-use explode_runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode_runtime::check::{Checker, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::explore::Prefix;
 use explode_runtime::recover::Stack;
 use explode_runtime::run::{Plan, StrategyName};
+use explode_runtime::verdict::{Failure, Verdict, Violation};
 
 use crate::common;
 

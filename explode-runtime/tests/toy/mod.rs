@@ -5,10 +5,11 @@ use std::cell::Cell;
 
 use explode_ramdisk::{Flags, RamDisk, SECTOR_BYTES};
 use explode_runtime::base::{Bounds, Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, Cx, Failure, Profile, Promise, Verdict, Violation};
+use explode_runtime::check::{Checker, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::{Below, Component, Recovery, Stack, StackSpec};
 use explode_runtime::run::{CheckerDef, ComponentDef, Plan, Registry, Target};
+use explode_runtime::verdict::{Failure, Profile, Promise, Verdict, Violation};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::common::DISK;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use explode_ramdisk::files::{Fd, Files, OpenFlags, Result as FilesResult};
-use explode_runtime::check::Failure;
+use explode_runtime::verdict::Failure;
 use nix::errno::Errno;
 
 /// Bytes of `/file`: a block and a part of one.

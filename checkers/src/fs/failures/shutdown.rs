@@ -8,7 +8,7 @@
 //! promised.
 
 use explode_ramdisk::files::Files;
-use explode_runtime::check::{Failure, Verdict, Violation};
+use explode_runtime::verdict::{Failure, Verdict, Violation};
 use nix::errno::Errno;
 
 use super::call::{Call, Ended};

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use explode_runtime::check::{Verdict, Violation};
+use explode_runtime::verdict::{Verdict, Violation};
 
 use crate::fs::topology::{Attributes, Seen};
 

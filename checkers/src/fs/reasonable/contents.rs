@@ -4,7 +4,7 @@
 //! at most the largest that it has had since. The other bytes are zeroes, or what was written there at some time, in any mixture: who
 //! says more (data=journal), or less ([`Garbage::Any`]), says it in a manual of its own.
 
-use explode_runtime::check::{Verdict, Violation};
+use explode_runtime::verdict::{Verdict, Violation};
 
 use super::history::Written;
 use crate::fs::sync::promise::{Contents, Part};

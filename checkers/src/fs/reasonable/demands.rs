@@ -5,12 +5,11 @@
 //! what was forced must be there all the same.
 
 use explode_ramdisk::files::Files;
-use explode_runtime::check::{Demand, Failure, Verdict, Violation};
+use explode_runtime::verdict::{Demand, Failure, Verdict, Violation};
 
-use super::attributes;
-use super::contents;
 use super::history::{History, Place};
 use super::words::{DELETED_NAME, FLUSHED_NAME};
+use super::{attributes, contents};
 use crate::fs::sync::promise::{Contents, Promise, What, is_the_machines};
 use crate::fs::topology::{Abstract, Groups, Id, Node, Seen};
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use explode_runtime::check::{Verdict, Violation};
+use explode_runtime::verdict::{Verdict, Violation};
 
 use super::contents;
 use super::search::{Search, is_set_aside};

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use explode_runtime::check::Violation;
+use explode_runtime::verdict::Violation;
 
 use crate::fs::sync::Call as By;
 use crate::fs::sync::file::File;

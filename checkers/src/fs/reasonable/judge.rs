@@ -5,7 +5,7 @@
 //! A name may lead to several inodes, and is wrong as each of them for a reason of its own; so the reason that is given for a tree that
 //! nothing builds does not say by itself whether an exclusion is enough.
 
-use explode_runtime::check::Violation;
+use explode_runtime::verdict::Violation;
 
 use super::contents::Garbage;
 use super::history::History;

@@ -65,11 +65,12 @@ pub(in crate::fs) mod words;
 
 use explode_ramdisk::files::Files;
 use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure, Verdict, Violation, digest};
+use explode_runtime::check::{Checker, Cx, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::Stack;
 use explode_runtime::run::CheckerDef;
+use explode_runtime::verdict::{Demand, Excluded, Failure, Verdict, Violation};
 
 use super::sync::Call as By;
 use super::topology::{self, Abstract, CALLS, DIRS, FAR, FILES, Limits, probe};
@@ -201,7 +202,7 @@ impl Checker for Reasonable {
     }
 
     fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
-        self.excluded = Excluded::of(stack);
+        self.excluded = stack.excluded();
         Ok(())
     }
 

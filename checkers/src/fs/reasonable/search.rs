@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use explode_runtime::check::{Verdict, Violation};
+use explode_runtime::verdict::{Verdict, Violation};
 
 use super::assign::Assign;
 use super::contents::{self, Garbage};

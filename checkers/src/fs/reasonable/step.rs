@@ -1,7 +1,7 @@
 //! The steps that mutate chooses from: the calls of the core, sync, and fsync of whatever is not forced, by each of its names.
 
 use explode_ramdisk::files::{Files, OpenFlags};
-use explode_runtime::check::Failure;
+use explode_runtime::verdict::Failure;
 use nix::errno::Errno;
 
 use super::Reasonable;

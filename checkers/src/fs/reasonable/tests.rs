@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use explode_runtime::base::Options;
-use explode_runtime::check::{Demand, Excluded, Profile, Promise, Verdict, Violation};
+use explode_runtime::verdict::{Demand, Excluded, Profile, Promise, Verdict, Violation};
 
 use super::contents::Garbage;
 use super::free::Free;

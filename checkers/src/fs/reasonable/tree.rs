@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use explode_ramdisk::files::{Files, Kind, Stat};
-use explode_runtime::check::Failure;
+use explode_runtime::verdict::Failure;
 use nix::errno::Errno;
 
 use crate::fs::topology::{Groups, Seen};

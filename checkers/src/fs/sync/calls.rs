@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use explode_ramdisk::files::{Fd, Files, OpenFlags, Result as FilesResult};
-use explode_runtime::check::Failure;
+use explode_runtime::verdict::Failure;
 
 use super::Call;
 use super::file::File;

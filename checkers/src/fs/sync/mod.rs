@@ -50,11 +50,12 @@ mod tests;
 use std::collections::BTreeMap;
 
 use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure, Violation, digest};
+use explode_runtime::check::{Checker, Cx, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::Stack;
 use explode_runtime::run::CheckerDef;
+use explode_runtime::verdict::{Demand, Excluded, Failure, Violation};
 
 use calls::Calls;
 use models::Models;
@@ -208,7 +209,7 @@ impl Checker for Sync {
     }
 
     fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
-        self.models = Models::new(Excluded::of(stack));
+        self.models = Models::new(stack.excluded());
         Ok(())
     }
 

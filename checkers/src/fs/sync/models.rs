@@ -3,7 +3,7 @@
 //!
 //! So an exclusion hides nothing: of a file that fsync and then sync have made durable, fsync's promise is left where sync's is excluded.
 
-use explode_runtime::check::Excluded;
+use explode_runtime::verdict::Excluded;
 
 use super::Call;
 use super::model::Model;

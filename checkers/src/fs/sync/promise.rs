@@ -1,7 +1,8 @@
 //! A promise: what a path must lead to after a crash, and whether it does.
 
 use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags};
-use explode_runtime::check::{self, Demand, Excluded, Failure, Verdict, Violation};
+use explode_runtime::verdict::{Demand, Excluded, Failure, Verdict, Violation};
+use explode_runtime::verdict;
 use nix::errno::Errno;
 
 use super::pattern::{CELL, Found, compare};
@@ -157,8 +158,8 @@ fn one_of(any: &[Contents], files: &dyn Files, path: &str) -> Result<(), Failure
 
 impl Contents {
     /// The same for a shell.
-    pub fn demand(&self) -> check::Contents {
-        check::Contents {
+    pub fn demand(&self) -> verdict::Contents {
+        verdict::Contents {
             least: self.least as u64,
             most: self.most.map(|most| most as u64),
             parts: self.parts.iter().map(|part| (part.at as u64, part.bytes.clone())).collect(),

@@ -1,6 +1,6 @@
 //! The steps that mutate chooses from, in a tree of two files, `/a` and `/b`, and a directory with a file in it, `/d/c`.
 
-use explode_runtime::check::Failure;
+use explode_runtime::verdict::Failure;
 
 use super::Call;
 use super::calls::Calls;

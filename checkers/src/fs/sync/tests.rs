@@ -1,6 +1,6 @@
 //! The rules of what is promised, one by one, as the model has them.
 
-use explode_runtime::check::{Excluded, Profile, Promise as Line};
+use explode_runtime::verdict::{Excluded, Profile, Promise as Line};
 
 use super::Call::{Fdatasync, Fsync, FsyncOfDirectory, Sync};
 use super::model::Model;

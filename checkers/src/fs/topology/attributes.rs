@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use explode_ramdisk::files::{Files, Result as FilesResult};
-use explode_runtime::check::Demand;
+use explode_runtime::verdict::Demand;
 
 use super::groups::{Group, Groups};
 

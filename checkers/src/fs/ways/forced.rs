@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use explode_runtime::check::Excluded;
+use explode_runtime::verdict::Excluded;
 
 use super::way::Way;
 use crate::fs::sync::Call as By;

@@ -35,11 +35,12 @@ mod targets;
 mod way;
 
 use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, Cx, Demand, Excluded, Failure, Violation, digest};
+use explode_runtime::check::{Checker, Cx, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::recover::Stack;
 use explode_runtime::run::CheckerDef;
+use explode_runtime::verdict::{Demand, Excluded, Failure, Violation};
 
 use super::sync::Call as By;
 use super::sync::promise::{self, Promise};
@@ -173,7 +174,7 @@ impl Checker for Ways {
     }
 
     fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
-        self.excluded = Excluded::of(stack);
+        self.excluded = stack.excluded();
         self.kept = By::is_any_in(&self.excluded).then(|| Forced::without(self.excluded.clone()));
         self.fs = begin(stack, self.limits.calls)?;
         for forced in std::iter::once(&mut self.forced).chain(&mut self.kept) {

@@ -1,7 +1,7 @@
 //! The ways, and how each forces what a call has done.
 
 use explode_ramdisk::files::{Ability, Files, OpenFlags, Result as FilesResult, Synced};
-use explode_runtime::check::Failure;
+use explode_runtime::verdict::Failure;
 use nix::errno::Errno;
 
 use crate::fs::sync::Call as By;

@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::check::Profile;
 use explode_runtime::recover::{Below, Component, Recovery, Surface};
 use explode_runtime::run::ComponentDef;
+use explode_runtime::verdict::Profile;
 
 use rusqlite::limits::Limit;
 

@@ -1,6 +1,6 @@
 //! What SQLite promises under each setting, in the words of its documentation.
 
-use explode_runtime::check::{Profile, Promise};
+use explode_runtime::verdict::{Profile, Promise};
 
 use super::{Journal, Settings, Synchronous};
 

@@ -11,9 +11,9 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::check::Profile;
 use explode_runtime::recover::{Below, Component, Recovery, Surface};
 use explode_runtime::run::ComponentDef;
+use explode_runtime::verdict::Profile;
 use redb::Database;
 
 use self::database::{Engine, called, failed};

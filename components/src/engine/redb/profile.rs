@@ -1,6 +1,6 @@
 //! What redb promises under each setting, in the words of its documentation.
 
-use explode_runtime::check::{Profile, Promise};
+use explode_runtime::verdict::{Profile, Promise};
 
 use super::Settings;
 use crate::engine::{ATOMIC, DURABLE, INTACT, ISOLATED};

@@ -14,9 +14,10 @@ use crate::explain::happened::moment;
 use crate::explain::probe::{Looks, Next, ProbeSaid, Spot, Standing, Tried, Until};
 use crate::pipeline::{Asked, Candidate, Judge, Judged, Judgement, NeighboursOf, key};
 use crate::recover::Stack;
-use crate::run::{Place, Stage, Step};
+use crate::run::Place;
 use crate::script::{Disks, Evidence};
 use crate::trace::CrashDiskRecord;
+use crate::verdict::{Stage, Step};
 
 /// What all disks of a moment have in common.
 #[derive(Clone, Copy)]

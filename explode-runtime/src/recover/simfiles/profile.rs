@@ -1,6 +1,6 @@
 //! What simulated files promise: the words of `docs/fault-model.md`, section 7.
 
-use crate::check::{Profile, Promise};
+use crate::verdict::{Profile, Promise};
 
 /// Where the words of the promises stand.
 const SOURCE: &str = "explode, docs/fault-model.md, section 7";

@@ -5,10 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::work::Place;
 use crate::base::as_json;
-use crate::check::Violation;
 use crate::choose::{Choice, Divergence};
 use crate::crash::{Epoch, Kept};
-use crate::run::worker::StepName;
+use crate::verdict::{StepName, Violation};
 
 /// How a unit ended.
 #[derive(Debug)]

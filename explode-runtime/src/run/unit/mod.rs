@@ -21,12 +21,12 @@ use explode_ramdisk::Image;
 use super::chops::{Cache, Chops};
 use super::plan::Plan;
 use super::registry::Registry;
-use crate::check::Profile;
 use crate::choose::Chooser;
 use crate::devices::Lab;
 use crate::explore::Unit;
 use crate::pipeline::Pipeline;
 use crate::trace::Origin;
+use crate::verdict::Profile;
 
 pub use ended::{Early, Ended, ErrorFound, Way};
 pub use work::{Place, SoFar, Work};

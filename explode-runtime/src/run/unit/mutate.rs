@@ -4,12 +4,13 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::base::panic_words;
-use crate::check::{Ask, Checker, Cx, Failure};
+use crate::check::{Ask, Checker, Cx};
 use crate::choose::{Chooser, Point};
 use crate::failures::{Turn, failed};
 use crate::media;
 use crate::pipeline::Pipeline;
 use crate::recover::Stack;
+use crate::verdict::Failure;
 
 /// Calls it.
 pub(super) fn mutate(

@@ -6,16 +6,15 @@ use std::collections::BTreeMap;
 use explode_ramdisk::{Image, Recording};
 
 use super::Runner;
-use crate::base::Mode;
-use crate::base::RunError;
-use crate::base::UsageError;
-use crate::check::{Checker, NOT_PROMISED};
+use crate::base::{Mode, RunError, UsageError};
+use crate::check::Checker;
 use crate::devices::{Lab, Side};
 use crate::recover::Stack;
 use crate::run::chops::Chops;
 use crate::run::plan::Plan;
 use crate::run::registry::Registry;
 use crate::trace::Origin;
+use crate::verdict::NOT_PROMISED;
 
 impl<'a> Runner<'a> {
     /// The first start: makes the system, puts it to rest, and keeps its disks.

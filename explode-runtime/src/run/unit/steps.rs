@@ -12,7 +12,7 @@ use super::start::build;
 use super::work::{Place, SoFar, Work};
 use crate::base::RunError;
 use crate::between::{self, ran};
-use crate::check::{Ask, Checker, Failure};
+use crate::check::{Ask, Checker};
 use crate::choose::{Choice, Chooser, Point};
 use crate::explore::{Arrival, Unit};
 use crate::failures::{HandOver, Turn, diverted};
@@ -20,7 +20,7 @@ use crate::media;
 use crate::pipeline::Pipeline;
 use crate::recover::Stack;
 use crate::run::chops::Chopped;
-use crate::run::worker::Step;
+use crate::verdict::{Failure, Step};
 
 /// A unit on its way.
 struct Way<'a, 'r> {

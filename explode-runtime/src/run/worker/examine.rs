@@ -10,11 +10,10 @@ use explode_ramdisk::{Event, Identity, Image, Recording};
 use super::book::Book;
 use super::pen::Pen;
 use super::skipping::Skipping;
-use super::step::{Stage, Step, StepName};
 use super::unit_end::{Snapshot, UnitEnd};
 use super::{Listener, Order, Outcome};
 use crate::base::Count;
-use crate::check::{Ask, Failure, Profile, Violation};
+use crate::check::Ask;
 use crate::choose::{Choice, Point};
 use crate::crash::{CrashDisk, Kept};
 use crate::explore::{Arrival, Sketch};
@@ -24,6 +23,7 @@ use crate::run::plan::Plan;
 use crate::run::seen::Notes;
 use crate::run::unit::{Early, ErrorFound, Place, Runner, SoFar, Way, Work};
 use crate::skip::Answer;
+use crate::verdict::{Failure, Profile, Stage, Step, StepName, Violation};
 
 /// How a message begins that says that the choices of a state did not lead to it again.
 pub(crate) const OTHER_PATH: &str = "restoring a state took another path";

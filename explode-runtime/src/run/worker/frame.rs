@@ -98,9 +98,8 @@ mod tests {
     use crate::run::worker::pen::Pen;
     use crate::run::worker::scouted::Grounds;
     use crate::run::worker::wire::OwnedPoint;
-    use crate::run::{
-        Known, Order, Past, Said, Scouted, Snapshot, Stage, Started, Step, StepName, ToWorker, UnitEnd,
-    };
+    use crate::run::{Known, Order, Past, Said, Scouted, Snapshot, Started, ToWorker, UnitEnd};
+    use crate::verdict::{Stage, Step, StepName};
 
     fn said() -> Vec<Said> {
         let label = Label { site: "here:1".to_owned(), stack: Some(1), object: Some("sda".to_owned()) };
@@ -149,7 +148,7 @@ mod tests {
     }
 
     fn to_worker() -> Vec<ToWorker> {
-        let violation = crate::check::Violation::new(crate::check::Verdict::Hang, "check", "no end");
+        let violation = crate::verdict::Violation::new(crate::verdict::Verdict::Hang, "check", "no end");
         let outcome = crate::run::Outcome::Error(violation, StepName::Check);
         let past = vec![Past { key: 3, crashes: 0, outcome }];
         vec![

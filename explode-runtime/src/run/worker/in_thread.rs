@@ -5,7 +5,7 @@ use super::examine::Examiner;
 use super::keys::Known;
 use super::scouted::{Grounds, Scouted};
 use super::unit_end::UnitEnd;
-use super::{Crew, Death, Listener, Order, StartError, Started};
+use super::{Crew, Listener, Order, StartError, Started};
 use crate::base::RunError;
 use crate::devices::Lab;
 use crate::explain::probe::{Probe, Probed};
@@ -14,6 +14,7 @@ use crate::run::plan::Plan;
 use crate::run::registry::Registry;
 use crate::run::seen::{Checks, Draft};
 use crate::run::unit::Runner;
+use crate::verdict::Death;
 
 /// Runs units in the caller's thread.
 #[derive(Debug)]

@@ -22,7 +22,6 @@ mod remote;
 mod scouted;
 mod serve;
 mod skipping;
-mod step;
 mod unit_end;
 mod wire;
 
@@ -37,16 +36,14 @@ pub use page::Page;
 pub use remote::{Body, Remote, Spawn, WorkerEnded};
 pub use scouted::Scouted;
 pub use serve::serve;
-pub use step::{Stage, Step, StepName};
 pub use unit_end::{Snapshot, UnitEnd};
 pub use wire::{Failed, Said, ToWorker};
 
-use crate::base::RunError;
-use crate::base::as_json;
-use crate::check::{Verdict, Violation};
+use crate::base::{RunError, as_json};
 use crate::choose::{Choice, Point};
 use crate::explore::{Arrival, State, Unit, Wants};
 use crate::trace::Origin;
+use crate::verdict::{Death, Step, StepName, Verdict, Violation};
 
 /// What a worker is to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -214,41 +211,6 @@ impl From<StartError> for RunError {
             StartError::Died(death) => {
                 RunError::Broken(format!("a worker could not be started: {}", death.message))
             }
-        }
-    }
-}
-
-/// A worker is gone: it died, or had to be ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Death {
-    /// What it was about to do.
-    pub step: Step,
-    /// What is said if it does so each time; none if that depends on the step.
-    pub verdict: Option<Verdict>,
-    /// How it ended.
-    pub message: String,
-    /// Was it ended by somebody else, so that it says nothing of the step?
-    pub from_outside: bool,
-}
-
-impl Death {
-    /// What is said of the checked system, if this happens each time.
-    pub fn violation(&self, step: StepName) -> Violation {
-        let verdict = self.verdict.unwrap_or(match step {
-            StepName::Recover => Verdict::RecoverFailed,
-            StepName::Start | StepName::Mount => Verdict::MountFailed,
-            _ => Verdict::CheckFailed,
-        });
-        let promise = if self.verdict.is_some() { step.to_string() } else { format!("died-in-{step}") };
-        Violation::new(verdict, promise, format!("in step {step}: {}", self.message))
-    }
-}
-
-impl std::fmt::Display for Death {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.step.name() {
-            Some(name) => write!(f, "in step {name}: {}", self.message),
-            None => write!(f, "between two steps: {}", self.message),
         }
     }
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use nix::errno::Errno;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
-use super::step::Step;
+use crate::verdict::Step;
 
 const BYTES: usize = 4096;
 const WORDS: usize = BYTES / 8;
@@ -114,7 +114,7 @@ impl Drop for Page {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::worker::step::Stage;
+    use crate::verdict::Stage;
 
     #[test]
     fn the_newest_announcement_is_seen_through_another_mapping() {

@@ -10,11 +10,9 @@ use super::Listener;
 use super::frame::{FrameReader, encode};
 use super::in_thread::InThread;
 use super::page::Page;
-use super::step::Step;
 use super::unit_end::Snapshot;
 use super::wire::{OwnedPoint, Said, ToWorker};
-use crate::base::Mode;
-use crate::base::RunError;
+use crate::base::{Mode, RunError};
 use crate::choose::Point;
 use crate::devices::Lab;
 use crate::explain::Talk;
@@ -23,6 +21,7 @@ use crate::explore::Arrival;
 use crate::run::plan::Plan;
 use crate::run::registry::Registry;
 use crate::trace::{Trace, replay_heard};
+use crate::verdict::Step;
 
 /// Serves a supervisor on two streams, which may be one. Steps are announced on the page, or on the stream if there is none.
 ///

@@ -4,17 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use super::keys::Known;
 use super::scouted::Scouted;
-use super::step::Step;
 use super::unit_end::{Snapshot, UnitEnd};
 use super::{Order, Started};
-use crate::base::RunError;
-use crate::base::UsageError;
-use crate::base::as_json;
+use crate::base::{RunError, UsageError, as_json};
 use crate::choose::{Kind, Label, Point};
 use crate::explain::probe::{Next, Probe, ProbeSaid};
 use crate::explore::Arrival;
 use crate::run::plan::Plan;
 use crate::trace::{Replay, Trace};
+use crate::verdict::Step;
 
 /// What the supervisor says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 //! What a log of lines promises: a line that was appended is there, whole and in its place.
 
-use explode::runtime::check::{Checker, Cx, Failure, Verdict, Violation};
+use explode::runtime::check::{Checker, Cx};
+use explode::runtime::verdict::{Failure, Verdict, Violation};
 use explode::runtime::crash::Epoch;
 use explode::runtime::recover::Stack;
 use explode::runtime::run::CheckerDef;

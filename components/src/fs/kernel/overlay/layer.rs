@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use explode_runtime::base::Fault;
-use explode_runtime::check::Profile;
 use explode_runtime::failures::Failures;
 use explode_runtime::recover::{Below, Component, Surface};
+use explode_runtime::verdict::Profile;
 
 use super::super::super::mounted::MountedFiles;
 use super::super::common::Common;

@@ -35,9 +35,9 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
 
 #[cfg(test)]
 mod tests {
-    use explode_runtime::check::{Profile, Promise};
     use explode_runtime::recover::StackSpec;
     use explode_runtime::run::Registry;
+    use explode_runtime::verdict::{Profile, Promise};
 
     use super::super::profiles;
     use super::*;

@@ -1,6 +1,6 @@
 //! ext2, ext3 and ext4.
 
-use explode_runtime::check::Promise;
+use explode_runtime::verdict::Promise;
 
 use super::mounted::{EXT2, NAMED};
 use super::{

@@ -1,6 +1,6 @@
 //! The FAT family, which has no journal.
 
-use explode_runtime::check::Promise;
+use explode_runtime::verdict::Promise;
 
 use super::mounted::{NAMED, NOT_NAMED};
 use super::{NO_ATTRIBUTES, RENAME, RENAME_OF_NAMES, STRUCTURE, UNSYNCED, excluded, kept, with_posix};

@@ -1,6 +1,6 @@
 //! XFS, JFS and ReiserFS, which journal metadata.
 
-use explode_runtime::check::Promise;
+use explode_runtime::verdict::Promise;
 
 use super::mounted::{NAMED, NOT_NAMED};
 use super::{METADATA_AND_NAMES, RENAME, UNSYNCED, excluded, kept, with_posix};

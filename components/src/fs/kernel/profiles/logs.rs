@@ -1,6 +1,6 @@
 //! btrfs, F2FS and NILFS2, which write nothing in place.
 
-use explode_runtime::check::Promise;
+use explode_runtime::verdict::Promise;
 
 use super::mounted::NOT_NAMED;
 use super::posix::FSYNCED;

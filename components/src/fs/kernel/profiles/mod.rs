@@ -26,7 +26,7 @@ mod overlay;
 mod plain;
 mod posix;
 
-use explode_runtime::check::Promise;
+use explode_runtime::verdict::Promise;
 
 pub(super) use ext::{ext2, ext3_ordered, ext4_ordered, journalled_data, writeback};
 pub(super) use fat::{exfat, fat};

@@ -1,7 +1,7 @@
 //! overlay, whose upper folder is on a file system that may promise less: what that excludes is excluded of overlay, too
 //! (`promises_as_below`).
 
-use explode_runtime::check::Promise;
+use explode_runtime::verdict::Promise;
 
 use super::mounted::NOT_NAMED;
 use super::{METADATA_AND_NAMES, REPLACED, UNSYNCED, excluded, kept, with_posix};

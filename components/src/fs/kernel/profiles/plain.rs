@@ -1,7 +1,7 @@
 //! Those without a journal of which hardly anything is written about crashes. Where there is an fsck, what it calls clean can be read;
 //! where there is none, nothing is promised but what was synced.
 
-use explode_runtime::check::Promise;
+use explode_runtime::verdict::Promise;
 
 use super::mounted::NOT_NAMED;
 use super::{

@@ -4,10 +4,8 @@ use std::time::Duration;
 
 use super::body::WorkerEnded;
 use super::worker::Worker;
-use crate::check::Verdict;
-use crate::run::worker::Death;
-use crate::run::worker::step::Step;
 use crate::run::worker::wire::Said;
+use crate::verdict::{Death, Step, Verdict};
 
 /// A worker whose stream has ended may take so long to end itself.
 const LAST_WORDS: Duration = Duration::from_secs(5);

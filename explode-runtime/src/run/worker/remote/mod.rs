@@ -19,14 +19,13 @@ use std::time::Duration;
 
 use super::keys::Known;
 use super::scouted::Scouted;
-use super::step::Step;
 use super::unit_end::UnitEnd;
 use super::wire::{Said, ToWorker};
-use super::{Crew, Death, Listener, Order, StartError, Started};
-use crate::base::Mode;
-use crate::base::RunError;
+use super::{Crew, Listener, Order, StartError, Started};
+use crate::base::{Mode, RunError};
 use crate::run::plan::Plan;
 use crate::trace::{Replay, Trace};
+use crate::verdict::{Death, Step};
 use worker::{Nobody, Worker};
 
 pub use body::{Body, Spawn, WorkerEnded};

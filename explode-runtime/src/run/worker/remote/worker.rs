@@ -10,9 +10,9 @@ use super::body::Body;
 use crate::choose::Point;
 use crate::explore::Arrival;
 use crate::run::worker::frame::{FrameReader, encode};
-use crate::run::worker::step::Step;
 use crate::run::worker::wire::{Said, ToWorker};
-use crate::run::worker::{Death, Listener, Snapshot};
+use crate::run::worker::{Listener, Snapshot};
+use crate::verdict::{Death, Step};
 
 /// The supervisor looks around at least so often.
 const LOOK: Duration = Duration::from_millis(250);

@@ -5,13 +5,11 @@
 //!
 //! * it hides nothing else: where a disk breaks several promises, a checker whose promises may be excluded reports one that is kept,
 //!   if there is one ([`Excluded`]);
-//! * a promise that is empty is not kept: a run of a checker that says what it is about ([`Checker::about`](super::Checker::about)) is
+//! * a promise that is empty is not kept: a run of a checker that says what it is about ([`Checker::about`](crate::check::Checker::about)) is
 //!   refused if all of that is excluded ([`Profile::excludes_all`]).
 
 use std::collections::BTreeSet;
 use std::fmt;
-
-use crate::recover::Stack;
 
 /// What a system promises.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,11 +78,6 @@ impl fmt::Display for Promise {
 pub struct Excluded(BTreeSet<&'static str>);
 
 impl Excluded {
-    /// Those of a stack.
-    pub fn of(stack: &Stack) -> Excluded {
-        Excluded::by(stack.profile().as_ref())
-    }
-
     /// Those of a profile.
     pub fn by(profile: Option<&Profile>) -> Excluded {
         let lines = profile.into_iter().flat_map(|profile| &profile.promises);

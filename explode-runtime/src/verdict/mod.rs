@@ -1,0 +1,15 @@
+//! What is said of a system: verdicts, violations, what it promises and what it demands, and the steps in which a worker can end.
+
+mod death;
+mod demand;
+mod failure;
+mod profile;
+mod step;
+mod verdict;
+
+pub use death::Death;
+pub use demand::{Contents, Demand};
+pub use failure::Failure;
+pub use profile::{Excluded, NOT_PROMISED, Profile, Promise};
+pub use step::{Stage, Step, StepName};
+pub use verdict::{Verdict, Violation};
