@@ -12,6 +12,7 @@ mod asked;
 mod recovery;
 mod softly;
 
+use crate::events;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -23,12 +24,11 @@ use crate::calls::Disks;
 use crate::check::{Ask, Checker};
 use crate::crash::{Counts, CrashDisk, Epoch, Limits, SampleSeed, When};
 use crate::devices::{Devices, KernelDisks, Lab, Side};
-use crate::events::{EventError, hash_event};
-use crate::explain;
+use crate::events::hash_event;
 use crate::recover::{Recovery, Stack};
 use crate::run::{Plan, Registry};
 use crate::verdict::{Failure, Stage, Violation};
-use crate::writeset::WriteSet;
+use crate::writeset::{EventError, WriteSet};
 
 pub use asked::Asked;
 pub use recovery::NeighboursOf;
@@ -304,7 +304,7 @@ pub(crate) fn stood_still(devices: &Devices) -> Result<(), Fault> {
     Err(tool(format!(
         "the system did not stand still while its crash disks were checked: events logged meanwhile: {}, the first one {}",
         moved.len(),
-        explain::in_short(event)
+        events::in_short(event)
     )))
 }
 

@@ -7,8 +7,7 @@ use super::emission::{CrashDisk, Emission};
 use super::epoch::{Epoch, Epochs};
 use super::sample::Limits;
 use super::soft;
-use crate::events::EventError;
-use crate::writeset::WriteSet;
+use crate::writeset::{EventError, WriteSet};
 
 /// Which instants an interval asks about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

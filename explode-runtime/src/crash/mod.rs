@@ -30,8 +30,7 @@ pub use named::{Name, names};
 pub use neighbours::{Neighbours, walk_named};
 pub use sample::{Limits, SampleSeed};
 
-use crate::events::EventError;
-use crate::writeset::{Rules, WriteSet};
+use crate::writeset::{EventError, Rules, WriteSet};
 
 /// All crash disks of an interval.
 #[derive(Debug)]

@@ -8,8 +8,7 @@ use super::emission::{CrashDisk, Layout};
 use super::epoch::Epoch;
 use super::interval::{Moment, Times, When, each_moment};
 use super::named::{Name, names};
-use crate::events::EventError;
-use crate::writeset::{Slot, WriteSet};
+use crate::writeset::{EventError, Slot, WriteSet};
 
 /// The disks of one world at one moment of an interval.
 #[derive(Debug)]

@@ -8,8 +8,7 @@ use explode_ramdisk::{Event, operation_of};
 use super::emission::Emission;
 use super::epoch::Epochs;
 use super::interval::When;
-use crate::events::EventError;
-use crate::writeset::WriteSet;
+use crate::writeset::{EventError, WriteSet};
 
 /// Applies the events to the write set, and visits the write set of the machine that goes on, after each operation or only at
 /// the end; and says whether it is the last one.

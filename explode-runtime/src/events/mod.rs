@@ -1,27 +1,22 @@
 //! The event log: the same events from every backend, and the files it is read from and written to.
 
+mod call_log;
 mod jsonl;
 mod limits;
 mod logwrites;
+mod summary;
+mod what;
 
+pub use call_log::{CallLog, FailedStep};
 pub use explode_ramdisk::{Event, Flags, Payload};
 pub use jsonl::{ReadError, read_jsonl, read_jsonl_within, write_jsonl};
 pub use limits::LogLimits;
 pub use logwrites::{LOG_WRITES_MAGIC, read_logwrites, read_logwrites_within, write_logwrites};
+pub use summary::Happened;
+pub(crate) use summary::{Whose, happened, in_short, told};
+pub use what::{Done, How, What};
 
 use xxhash_rust::xxh3::Xxh3;
-
-use crate::writeset::LogError;
-
-/// An event that contradicts the log before it.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("event {index}: {error}")]
-pub struct EventError {
-    /// Its index in the log, from 0.
-    pub index: usize,
-    /// What is wrong with it.
-    pub error: LogError,
-}
 
 /// Feeds an event to a hash, in an encoding that no compiler and no other version changes.
 pub(crate) fn hash_event(event: &Event, hash: &mut Xxh3) {

@@ -12,8 +12,9 @@ use super::probe::{
 use crate::base::RunError;
 use crate::choose::Choice;
 use crate::crash::{Epoch, Name};
+use crate::events::FailedStep;
 use crate::run::{Crew as _, Remote, Said, StartError, Started, ToWorker};
-use crate::script::{Evidence, FailedStep};
+use crate::script::Evidence;
 use crate::trace::{CrashDiskRecord, Replay, Trace};
 use crate::verdict::{Death, StepName, Violation};
 

@@ -4,8 +4,8 @@ use explode_ramdisk::{Event, Payload};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::bench::{Bench, Bounds};
-use super::text::in_short;
 use crate::base::RunError;
+use crate::events::in_short;
 use crate::pipeline::{END_MARK, NOW_MARK};
 use crate::run::Remote;
 use crate::trace::Trace;

@@ -1,12 +1,10 @@
 //! Events as a story has them: without their bytes, with what stands where they write.
 
-use explode_ramdisk::{Event, Payload};
+use explode_ramdisk::Event;
 
-use super::probe::{Happened, Moment, Pending};
+use super::probe::{Moment, Pending};
 use crate::crash::{Epoch, Name, Neighbours};
-
-/// What stands in a sector of a device, as far as anybody can tell.
-pub(super) type Whose<'a> = &'a dyn Fn(u32, u64) -> Option<String>;
+use crate::events::{Happened, Whose, happened};
 
 /// The moment of a disk that keeps these pieces: `first` is the instant before the events,
 /// `issuers` who has caused them, as far as it is known.
@@ -50,44 +48,4 @@ fn ranges(neighbours: &Neighbours, pieces: &[Name], epoch: Epoch, whose: Whose<'
         }
     }
     ranges
-}
-
-pub(super) fn happened(event: &Event, whose: Whose<'_>) -> Happened {
-    let bare = |what: &str| Happened {
-        what: what.to_owned(),
-        dev: None,
-        range: None,
-        id: None,
-        notes: Vec::new(),
-        whose: None,
-        by: None,
-    };
-    let on = |what: &str, dev: u32, sector: u64, bytes: u64| Happened {
-        dev: Some(dev),
-        range: Some((sector, bytes)),
-        whose: whose(dev, sector),
-        ..bare(what)
-    };
-    match event {
-        Event::Dirty { dev, sector, data } => on("dirty", *dev, *sector, data.len() as u64),
-        Event::Clean { dev, sector, len } => on("clean", *dev, *sector, *len),
-        Event::Lock { dev, sector, len } => on("lock", *dev, *sector, *len),
-        Event::Unlock { dev, sector, len } => on("unlock", *dev, *sector, *len),
-        Event::Submit { id, dev, sector, payload, flags } => {
-            let kind = match payload {
-                Payload::Data(_) => None,
-                Payload::Zeroes(_) => Some("zeroes"),
-                Payload::Discard(_) => Some("discard"),
-            };
-            let notes = [kind, flags.fua.then_some("fua"), flags.preflush.then_some("preflush")];
-            let notes = notes.into_iter().flatten().map(str::to_owned).collect();
-            Happened { id: Some(*id), notes, ..on("submit", *dev, *sector, payload.len()) }
-        }
-        Event::Complete { id, error } => {
-            let notes = error.then(|| "error".to_owned()).into_iter().collect();
-            Happened { id: Some(*id), notes, ..bare("complete") }
-        }
-        Event::Flush { id, dev } => Happened { id: Some(*id), dev: Some(*dev), ..bare("flush") },
-        Event::Mark { name } => Happened { notes: vec![name.clone()], ..bare("mark") },
-    }
 }

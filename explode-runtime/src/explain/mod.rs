@@ -20,4 +20,3 @@ pub use reach::{Failure, Look, Reached, look, reach};
 pub use story::{Retold, Story, story};
 
 pub(crate) use prober::{Talk, probe as run_probe};
-pub(crate) use text::in_short;

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::choose::Choice;
 use crate::crash::{Epoch, Name};
-use crate::script::{Evidence, FailedStep};
+use crate::events::{FailedStep, Happened};
+use crate::script::Evidence;
 use crate::trace::CrashDiskRecord;
 use crate::verdict::Violation;
 
@@ -170,25 +171,6 @@ impl Pending {
 /// The names of the versions that are kept, range by range.
 pub(crate) fn kept_names(ranges: &[Pending], digits: &[Option<u32>]) -> Vec<Name> {
     ranges.iter().zip(digits).filter_map(|(range, digit)| Some(range.name((*digit)?))).collect()
-}
-
-/// An event of the log, without its bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Happened {
-    /// `dirty`, `clean`, `lock`, `unlock`, `submit`, `complete`, `flush` or `mark`.
-    pub what: String,
-    /// The device, if the event names one.
-    pub dev: Option<u32>,
-    /// First sector and bytes, if it has a range.
-    pub range: Option<(u64, u64)>,
-    /// Which request.
-    pub id: Option<u64>,
-    /// `fua`, `preflush`, `zeroes`, `discard`, `error`, or a mark's name.
-    pub notes: Vec<String>,
-    /// What stands there, as far as a component can tell.
-    pub whose: Option<String>,
-    /// The task that has caused it, as far as that is known.
-    pub by: Option<String>,
 }
 
 /// What came of a try.

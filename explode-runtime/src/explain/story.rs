@@ -9,8 +9,8 @@ use super::reach::{Failure, Reached, reach};
 use crate::base::RunError;
 use crate::choose::Choice;
 use crate::devices::IMAGE;
+use crate::events::FailedStep;
 use crate::run::Remote;
-use crate::script::FailedStep;
 use crate::trace::Trace;
 use crate::verdict::Violation;
 

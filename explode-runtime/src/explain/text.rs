@@ -1,15 +1,12 @@
 //! A story as text: right-aligned words, what a person asks first at the top, a command to paste at the end.
 
-use explode_ramdisk::Event;
-
 use super::critical::{Critical, Search};
-use super::happened::happened;
-use super::probe::{Happened, Moment, Pending};
+use super::probe::{Moment, Pending};
 use super::story::{Retold, Story};
 use crate::choose::Choice;
+use crate::events::{FailedStep, told};
 use crate::recover::Layer;
 use crate::report::{Brief, brief, detail_line, one_line, status_line};
-use crate::script::FailedStep;
 use crate::shell::Carried;
 
 /// Of more events the first are left out.
@@ -240,24 +237,6 @@ fn choice(choice: &Choice) -> String {
         Some(name) => format!("{name} ({} of {options} at {label})", value + 1),
         None => format!("option {} of {options} at {label}", value + 1),
     }
-}
-
-/// An event in a line, without its bytes.
-pub(crate) fn in_short(event: &Event) -> String {
-    let event = happened(event, &|_, _| None);
-    [event.what.clone(), told(&event)].join(" ").trim_end().to_owned()
-}
-
-fn told(event: &Happened) -> String {
-    let Happened { dev, range, id, notes, whose, by, .. } = event;
-    let mut words = Vec::new();
-    id.iter().for_each(|id| words.push(format!("request {id}")));
-    dev.iter().for_each(|dev| words.push(format!("device {dev}")));
-    range.iter().for_each(|(sector, bytes)| words.push(format!("sector {sector}, {bytes} bytes")));
-    words.extend(notes.iter().cloned());
-    by.iter().for_each(|by| words.push(format!("by {by}")));
-    let text = words.join(" ");
-    whose.as_ref().map_or(text.clone(), |whose| format!("{text}: {whose}"))
 }
 
 /// A range and its versions.

@@ -5,8 +5,7 @@ use explode_ramdisk::{Event, Image};
 use super::{Candidate, contradiction, key_of_told};
 use crate::base::Fault;
 use crate::crash::{Counts, CrashDisk, Epoch, Limits, Name, Neighbours, SampleSeed, When, walk, walk_named};
-use crate::events::EventError;
-use crate::writeset::WriteSet;
+use crate::writeset::{EventError, WriteSet};
 
 /// An interval whose crash disks are asked for.
 #[derive(Debug)]

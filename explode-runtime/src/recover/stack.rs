@@ -17,10 +17,10 @@ use super::spec::StackSpec;
 use crate::base::{Blame, Fault, UsageError};
 use crate::between::Between;
 use crate::devices::{Devices, Side};
+use crate::events::CallLog;
 use crate::failures::Failures;
 use crate::media::{Media, Medium, Site};
 use crate::run::Registry;
-use crate::script::CallLog;
 use crate::verdict::{Excluded, Failure, Profile, Stage, Verdict, Violation};
 use crate::writeset::Rules;
 

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use super::evidence::{Disks, Evidence};
-use super::what::What;
 use crate::base::{Mode, RunError};
 use crate::choose::{Choice, Kind};
 use crate::crash::{Epoch, Name};
+use crate::events::What;
 use crate::explain::probe::{Moment, PromiseLine};
 use crate::explain::{Bench, Bounds, Failure, Outcome, Reached, reach};
 use crate::recover::PlainFileSystem;
@@ -46,7 +46,7 @@ pub struct Case {
     /// The moment of the crash, and those of crashes during recovery.
     pub moments: Vec<Moment>,
     /// What was done.
-    pub done: Vec<super::Done>,
+    pub done: Vec<crate::events::Done>,
     /// Bytes of the disk.
     pub bytes: u64,
     /// The file system on it.
@@ -160,7 +160,7 @@ fn case(
             return Err(refused(text));
         }
     };
-    if let Some(why) = done.iter().find_map(super::Done::beyond_commands) {
+    if let Some(why) = done.iter().find_map(crate::events::Done::beyond_commands) {
         return Err(refused(format!("{why}, which no plain command does")));
     }
     let texts = done.iter().filter_map(|done| match &done.what {

@@ -3,7 +3,7 @@
 use explode_ramdisk::{BLOCK_BYTES, Disk, Image};
 use serde::{Deserialize, Serialize};
 
-use super::what::Done;
+use crate::events::Done;
 use crate::recover::PlainFileSystem;
 use crate::verdict::Demand;
 

@@ -1,8 +1,9 @@
 //! What a script runs as root, as a list at its head: a person reads it before the script runs.
 
 use super::case::Case;
+use super::printable;
 use super::steps::comment_line;
-use super::{What, printable};
+use crate::events::What;
 use crate::verdict::Demand;
 
 impl Case {
@@ -56,8 +57,9 @@ pub(super) fn runnable(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::events::Done;
     use crate::recover::PlainFileSystem;
-    use crate::script::{Disks, Done};
+    use crate::script::Disks;
     use crate::trace::Trace;
     use crate::verdict::{Verdict, Violation};
 

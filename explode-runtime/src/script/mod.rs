@@ -13,18 +13,14 @@ mod data;
 mod demands;
 mod evidence;
 mod listed;
-mod log;
 mod notes;
 mod recorded;
 mod sh;
 mod steps;
-mod what;
 mod xfstests;
 
 pub use case::{Case, Refused, gather};
 pub use evidence::{Block, Disks, Evidence};
-pub use log::{CallLog, FailedStep};
-pub use what::{Done, How, What};
 pub use xfstests::Test;
 
 use std::borrow::Cow;

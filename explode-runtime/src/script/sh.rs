@@ -217,7 +217,7 @@ fn programs(case: &Case) -> Vec<String> {
         _ => None,
     });
     let steps = case.done.iter().filter_map(|done| match &done.what {
-        super::What::Shell(text) => Some(text),
+        crate::events::What::Shell(text) => Some(text),
         _ => None,
     });
     let more = steps::programs(&case.done).chain(demands::programs(&case.demands));

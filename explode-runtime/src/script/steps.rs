@@ -4,9 +4,9 @@ use explode_ramdisk::files::Fallocate;
 
 use super::data::Data;
 use super::listed::runnable;
-use super::what::{Done, How, What};
 use super::{hexadecimal, path, word};
 use crate::choose::Choice;
+use crate::events::{Done, How, What};
 use crate::report::one_line;
 
 /// Lines that do it again; `choices` are those of each mutate.

@@ -82,7 +82,7 @@ impl Case {
         self.submitted
             && at_end
             && !self.choices.iter().flatten().any(of_itself)
-            && !rest.any(super::Done::takes)
+            && !rest.any(crate::events::Done::takes)
     }
 
     /// What the test that drops writes shows, and what not.

@@ -10,9 +10,9 @@ use crate::base::{Blame, Fault, OptionDef, Options, UsageError};
 use crate::check::{Checker, Cx};
 use crate::choose::{Kind, Label, Point};
 use crate::crash::Epoch;
+use crate::events::What;
 use crate::recover::{Paths, Stack};
 use crate::run::CheckerDef;
-use crate::script::What;
 use crate::verdict::{Demand, Failure, Verdict, Violation};
 
 /// What a plan uses whose checker is made of commands; the checker's own name stands in the plan.

@@ -4,6 +4,7 @@
 //! log's events change it ([`WriteSet::apply`]); which disks it allows is asked through its [`World`]s. It knows nothing of
 //! emissions, limits or checks (`crash/` does), only when one is due: [`WriteSet::shrinks`]. Spec: EX-67 to EX-77.
 
+mod event_error;
 mod pending;
 mod piece;
 mod world;
@@ -15,6 +16,7 @@ use std::rc::Rc;
 use explode_ramdisk::{Event, Flags, Image, Payload, ReadFault, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
 
+pub use event_error::EventError;
 use pending::Pending;
 pub use piece::Written;
 use piece::{Piece, cut, pieces_of};

@@ -6,7 +6,7 @@ mod output_files;
 
 use explode_runtime::base::{Count, Exit};
 use explode_runtime::crash::{self, CrashDisk, Kept, Limits, LogDisk, LogDisksError, SampleSeed};
-use explode_runtime::events::EventError;
+use explode_runtime::writeset::EventError;
 use serde::Serialize;
 
 use crate::cli::{CrashDisksArgs, Format};

@@ -1,8 +1,8 @@
 //! A promise: what a path must lead to after a crash, and whether it does.
 
 use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags};
-use explode_runtime::verdict::{Demand, Excluded, Failure, Verdict, Violation};
 use explode_runtime::verdict;
+use explode_runtime::verdict::{Demand, Excluded, Failure, Verdict, Violation};
 use nix::errno::Errno;
 
 use super::pattern::{CELL, Found, compare};

@@ -12,11 +12,11 @@ use super::differences::lines;
 use super::probe::{Answers, End, Next, Probe, ProbeSaid, Probed, PromiseLine, Until};
 use crate::check::Ask;
 use crate::choose::{Choice, Divergence, Point};
+use crate::events::{CallLog, What};
 use crate::explore::{Arrival, State, Unit};
 use crate::pipeline::{Pipeline, stood_still};
 use crate::recover::Stack;
 use crate::run::{Early, Runner, SoFar, Work};
-use crate::script::{CallLog, What};
 use crate::verdict::{Failure, Step, Violation};
 use disks::Here;
 

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::Ask;
 use crate::choose::{Choice, Point};
+use crate::events::CallLog;
 use crate::explore::Arrival;
 use crate::pipeline::Pipeline;
 use crate::recover::Stack;
-use crate::script::CallLog;
 use crate::verdict::{Failure, Step};
 
 /// Who makes the crash checks of a unit, hears of its states and answers its choices.

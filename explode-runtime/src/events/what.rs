@@ -94,7 +94,7 @@ impl From<Synced> for How {
 
 impl Done {
     /// May it give space back that the file system has given to somebody, for others to take?
-    pub(super) fn gives_back(&self) -> bool {
+    pub(crate) fn gives_back(&self) -> bool {
         let gives = match &self.what {
             What::Create(_, cuts) => *cuts,
             What::Fallocate(_, how, ..) => !matches!(how, Fallocate::Allocate | Fallocate::KeepSize),
@@ -126,7 +126,7 @@ impl Done {
     }
 
     /// May it take space? Whatever is no sync may.
-    pub(super) fn takes(&self) -> bool {
+    pub(crate) fn takes(&self) -> bool {
         let syncs = matches!(
             self.what,
             What::Mutate(_) | What::Restart | What::Fsync(_) | What::Fdatasync(_) | What::Syncfs | What::Sync
@@ -135,7 +135,7 @@ impl Done {
     }
 
     /// What of it no plain command does, if it has succeeded.
-    pub(super) fn beyond_commands(&self) -> Option<&'static str> {
+    pub(crate) fn beyond_commands(&self) -> Option<&'static str> {
         if self.error.is_some() {
             return None;
         }

@@ -1,0 +1,86 @@
+//! Events without their bytes, with what stands where they write.
+
+use explode_ramdisk::{Event, Payload};
+use serde::{Deserialize, Serialize};
+
+/// An event of the log, without its bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Happened {
+    /// `dirty`, `clean`, `lock`, `unlock`, `submit`, `complete`, `flush` or `mark`.
+    pub what: String,
+    /// The device, if the event names one.
+    pub dev: Option<u32>,
+    /// First sector and bytes, if it has a range.
+    pub range: Option<(u64, u64)>,
+    /// Which request.
+    pub id: Option<u64>,
+    /// `fua`, `preflush`, `zeroes`, `discard`, `error`, or a mark's name.
+    pub notes: Vec<String>,
+    /// What stands there, as far as a component can tell.
+    pub whose: Option<String>,
+    /// The task that has caused it, as far as that is known.
+    pub by: Option<String>,
+}
+
+/// What stands in a sector of a device, as far as anybody can tell.
+pub(crate) type Whose<'a> = &'a dyn Fn(u32, u64) -> Option<String>;
+
+/// An event without its bytes.
+pub(crate) fn happened(event: &Event, whose: Whose<'_>) -> Happened {
+    let bare = |what: &str| Happened {
+        what: what.to_owned(),
+        dev: None,
+        range: None,
+        id: None,
+        notes: Vec::new(),
+        whose: None,
+        by: None,
+    };
+    let on = |what: &str, dev: u32, sector: u64, bytes: u64| Happened {
+        dev: Some(dev),
+        range: Some((sector, bytes)),
+        whose: whose(dev, sector),
+        ..bare(what)
+    };
+    match event {
+        Event::Dirty { dev, sector, data } => on("dirty", *dev, *sector, data.len() as u64),
+        Event::Clean { dev, sector, len } => on("clean", *dev, *sector, *len),
+        Event::Lock { dev, sector, len } => on("lock", *dev, *sector, *len),
+        Event::Unlock { dev, sector, len } => on("unlock", *dev, *sector, *len),
+        Event::Submit { id, dev, sector, payload, flags } => {
+            let kind = match payload {
+                Payload::Data(_) => None,
+                Payload::Zeroes(_) => Some("zeroes"),
+                Payload::Discard(_) => Some("discard"),
+            };
+            let notes = [kind, flags.fua.then_some("fua"), flags.preflush.then_some("preflush")];
+            let notes = notes.into_iter().flatten().map(str::to_owned).collect();
+            Happened { id: Some(*id), notes, ..on("submit", *dev, *sector, payload.len()) }
+        }
+        Event::Complete { id, error } => {
+            let notes = error.then(|| "error".to_owned()).into_iter().collect();
+            Happened { id: Some(*id), notes, ..bare("complete") }
+        }
+        Event::Flush { id, dev } => Happened { id: Some(*id), dev: Some(*dev), ..bare("flush") },
+        Event::Mark { name } => Happened { notes: vec![name.clone()], ..bare("mark") },
+    }
+}
+
+/// An event in a line, without its bytes.
+pub(crate) fn in_short(event: &Event) -> String {
+    let event = happened(event, &|_, _| None);
+    [event.what.clone(), told(&event)].join(" ").trim_end().to_owned()
+}
+
+/// What an event's summary says after its kind.
+pub(crate) fn told(event: &Happened) -> String {
+    let Happened { dev, range, id, notes, whose, by, .. } = event;
+    let mut words = Vec::new();
+    id.iter().for_each(|id| words.push(format!("request {id}")));
+    dev.iter().for_each(|dev| words.push(format!("device {dev}")));
+    range.iter().for_each(|(sector, bytes)| words.push(format!("sector {sector}, {bytes} bytes")));
+    words.extend(notes.iter().cloned());
+    by.iter().for_each(|by| words.push(format!("by {by}")));
+    let text = words.join(" ");
+    whose.as_ref().map_or(text.clone(), |whose| format!("{text}: {whose}"))
+}
