@@ -31,6 +31,7 @@ pub mod check;
 pub mod choose;
 pub mod crash;
 pub mod crash_test;
+pub mod dedup;
 pub mod devices;
 pub mod events;
 pub mod explain;

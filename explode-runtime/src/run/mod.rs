@@ -14,7 +14,6 @@ mod memory;
 mod plan;
 mod registry;
 mod scouts;
-mod seen;
 mod supervise;
 mod tell;
 mod time;
@@ -32,13 +31,11 @@ pub use journal::{History, JournalError};
 pub use plan::{MOST_CRASH_DEPTH, Plan, Settings, check_budget, check_deadline, check_samples};
 pub use registry::{Absent, CheckerDef, ComponentDef, Registry, Target};
 pub use scouts::{Scouts, WithCrew};
-pub(crate) use seen::ByKey;
 pub use supervise::{Keep, Supervisor};
 pub use tell::{Audience, Local};
 pub use unit::{Early, Ended, ErrorFound, Place, Runner, SoFar, Way, Work};
 pub(crate) use worker::OTHER_PATH;
 pub use worker::{
-    Body, Crew, Failed, FrameReader, InThread, Known, Listener, Order, Outcome, Page, Past, Remote, Said,
-    Scouted, Snapshot, Spawn, StartError, Started, ToWorker, UnitEnd, WorkerEnded, encode, serve,
-    spawn_thread,
+    Body, Crew, Failed, FrameReader, InThread, Listener, Order, Outcome, Page, Past, Remote, Said, Scouted,
+    Snapshot, Spawn, StartError, Started, ToWorker, UnitEnd, WorkerEnded, encode, serve, spawn_thread,
 };

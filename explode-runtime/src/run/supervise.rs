@@ -11,13 +11,11 @@ use super::journal::{History, Journal, Record, identity};
 use super::memory::Memory;
 use super::plan::{Plan, Settings};
 use super::scouts::{News, Scouts, Store};
-use super::seen::{ByKey, States};
 use super::tell::{Audience, run_info};
 use super::time::Time;
-use super::worker::{Crew, Known, StartError, Started, UnitEnd};
-use crate::base::Count;
-use crate::base::RunError;
-use crate::base::UsageError;
+use super::worker::{Crew, StartError, Started, UnitEnd};
+use crate::base::{Count, RunError, UsageError};
+use crate::dedup::{ByKey, Known, States};
 use crate::explore::{Finished, Strategy, StrategyName, Unit};
 use crate::report::{Message, Progress, Summary, rate};
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use explode_ramdisk::{Event, Image, Payload, Read, Values};
 
 use super::{Answer, Tree};
-use crate::run::ByKey;
+use crate::dedup::ByKey;
 
 /// About so many bytes are kept. What would go beyond drops everything, which costs time and nothing else.
 pub const MEMORY_BYTES: usize = 64 << 20;

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use explode_ramdisk::{Image, Read, Values};
 
 use super::Answer;
-use crate::run::ByKey;
+use crate::dedup::ByKey;
 
 /// The checks of one (epoch, arguments, check_key).
 #[derive(Debug, Default)]

@@ -8,10 +8,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use explode_runtime::dedup::Known;
 use explode_runtime::devices::Lab;
 use explode_runtime::report::Message;
 use explode_runtime::run::{
-    Confirmation, Crew, InThread, Known, Listener, Local, Order, Plan, Registry, Scouted, Scouts, StartError,
+    Confirmation, Crew, InThread, Listener, Local, Order, Plan, Registry, Scouted, Scouts, StartError,
     Started, StrategyName, Supervisor, UnitEnd,
 };
 use explode_runtime::trace::Trace;

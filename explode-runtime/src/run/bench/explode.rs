@@ -7,9 +7,9 @@ use explode_ramdisk::{Event, Image, Recording};
 use crate::base::{Blame, Fault};
 use crate::check::Ask;
 use crate::crash::CrashDisk;
+use crate::dedup::{Checks, Notes as _};
 use crate::pipeline::{Candidate, Judge, Judgement, Pipeline, key};
 use crate::recover::Stack;
-use crate::run::seen::{Checks, Notes as _};
 
 /// A request for crash checks, which can be answered as often as one likes.
 pub(super) struct Crashes<'a> {

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use crate::base::RunError;
+use crate::dedup::{Checks, Known, Notes as _};
 use crate::explore::{Reached, Unit};
 use crate::run::findings::FindingsChange;
 use crate::run::journal::{Journal, Record};
 use crate::run::plan::Plan;
-use crate::run::seen::{Checks, Notes as _};
-use crate::run::worker::{Known, UnitEnd};
+use crate::run::worker::UnitEnd;
 use crate::trace::Origin;
 
 /// A seen set and a journal, to be measured.

@@ -16,9 +16,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::plan::Plan;
-use super::worker::Known;
-use crate::base::RunError;
-use crate::base::{durable_write, open_plain};
+use crate::base::{RunError, durable_write, open_plain};
+use crate::dedup::Known;
 use crate::trace::Origin;
 use frame::{frame, read_frame, unframe};
 pub use history::{History, JournalError};

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use super::Ran;
 use crate::choose::Choice;
+use crate::dedup::Known;
 use crate::explore::{Arrival, Reached, Strategy, Unit};
 use crate::run::journal::identity;
-use crate::run::worker::Known;
 use crate::trace::Origin;
 
 /// The scouts do not run further ahead when so many bytes wait for the supervisor.

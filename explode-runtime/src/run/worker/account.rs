@@ -5,10 +5,10 @@
 //! way with all that is known by now, there is no account, nothing was noted, and the unit is to be run.
 
 use super::book::{Book, Entry, Index, Says, Spot};
-use super::keys::Keys;
 use super::unit_end::UnitEnd;
+use crate::dedup::Keys;
+use crate::dedup::Notes;
 use crate::run::ErrorFound;
-use crate::run::seen::Notes;
 
 /// Goes through a book.
 pub(super) struct Account<'a> {

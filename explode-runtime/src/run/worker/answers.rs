@@ -11,8 +11,8 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::keys::{Keys, Known};
-use crate::run::seen::{ByKey, Checks, Notes, noted_as};
+use crate::dedup::Keys;
+use crate::dedup::{ByKey, Checks, Known, Notes, noted_as};
 
 /// The answers of a unit, in order, but for those that cannot change any more: that a check is known which counts already, and all
 /// that follows from earlier answers.

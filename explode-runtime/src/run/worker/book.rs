@@ -10,9 +10,9 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::keys::Keys;
 use crate::base::{Count, as_json};
-use crate::run::seen::ByKey;
+use crate::dedup::ByKey;
+use crate::dedup::Keys;
 
 /// What the checks of a unit came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

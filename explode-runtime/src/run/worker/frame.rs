@@ -95,10 +95,11 @@ mod tests {
 
     use super::*;
     use crate::choose::{Kind, Label, Point};
+    use crate::dedup::Known;
     use crate::run::worker::pen::Pen;
     use crate::run::worker::scouted::Grounds;
     use crate::run::worker::wire::OwnedPoint;
-    use crate::run::{Known, Order, Past, Said, Scouted, Snapshot, Started, ToWorker, UnitEnd};
+    use crate::run::{Order, Past, Said, Scouted, Snapshot, Started, ToWorker, UnitEnd};
     use crate::verdict::{Stage, Step, StepName};
 
     fn said() -> Vec<Said> {

@@ -2,17 +2,16 @@
 
 use super::answers::{Asked, Trail};
 use super::examine::Examiner;
-use super::keys::Known;
 use super::scouted::{Grounds, Scouted};
 use super::unit_end::UnitEnd;
 use super::{Crew, Listener, Order, StartError, Started};
 use crate::base::RunError;
+use crate::dedup::{Checks, Draft, Known};
 use crate::devices::Lab;
 use crate::explain::probe::{Probe, Probed};
 use crate::explain::{Talk, run_probe};
 use crate::run::plan::Plan;
 use crate::run::registry::Registry;
-use crate::run::seen::{Checks, Draft};
 use crate::run::unit::Runner;
 use crate::verdict::Death;
 

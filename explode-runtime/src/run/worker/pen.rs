@@ -1,8 +1,8 @@
 //! Writing the [`Book`] of a unit that is run ahead, while it runs.
 
 use super::book::{Book, Entry, Request, Spot};
-use super::keys::Keys;
 use crate::base::Count;
+use crate::dedup::Keys;
 
 /// Writes a book.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use super::account::account;
 use super::answers::Answers;
 use super::book::Book;
 use super::unit_end::UnitEnd;
-use crate::run::seen::Notes;
+use crate::dedup::Notes;
 
 /// A unit that was run ahead.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

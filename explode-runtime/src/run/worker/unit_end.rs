@@ -3,9 +3,9 @@
 use explode_ramdisk::Event;
 use serde::{Deserialize, Serialize};
 
-use super::keys::Known;
 use crate::base::{Count, as_json};
 use crate::choose::Choice;
+use crate::dedup::Known;
 use crate::run::{ErrorFound, Way};
 
 /// What a unit came to, as far as it went.

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::keys::Known;
 use super::scouted::Scouted;
 use super::unit_end::{Snapshot, UnitEnd};
 use super::{Order, Started};
 use crate::base::{RunError, UsageError, as_json};
 use crate::choose::{Kind, Label, Point};
+use crate::dedup::Known;
 use crate::explain::probe::{Next, Probe, ProbeSaid};
 use crate::explore::Arrival;
 use crate::run::plan::Plan;

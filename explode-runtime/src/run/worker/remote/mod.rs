@@ -17,12 +17,12 @@ mod worker;
 
 use std::time::Duration;
 
-use super::keys::Known;
 use super::scouted::Scouted;
 use super::unit_end::UnitEnd;
 use super::wire::{Said, ToWorker};
 use super::{Crew, Listener, Order, StartError, Started};
 use crate::base::{Mode, RunError};
+use crate::dedup::Known;
 use crate::run::plan::Plan;
 use crate::trace::{Replay, Trace};
 use crate::verdict::{Death, Step};

@@ -1,16 +1,18 @@
 //! What was seen before: states, and checks.
 
 mod key_set;
+mod keys;
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
-use super::worker::Known;
 use key_set::KeySet;
+
+pub use keys::{Keys, Known};
 
 /// The seen set of states: by signature, with the depth at which each was reached.
 #[derive(Debug, Default)]
-pub(super) struct States(HashMap<u128, u32, ByKey>);
+pub(crate) struct States(HashMap<u128, u32, ByKey>);
 
 impl States {
     /// Notes a state; is it new, or was it only seen deeper than now?
@@ -65,13 +67,13 @@ pub trait Notes {
 
 /// What a check after a crash during recovery is noted by, if so many further crashes are looked at. A disk that was met so deep
 /// that nothing further was looked at does not stand for the same disk met before that.
-pub(super) fn noted_as(key: u128, further: u32) -> u128 {
+pub(crate) fn noted_as(key: u128, further: u32) -> u128 {
     key.wrapping_add(u128::from(further) << 64)
 }
 
 /// The seen set of checks, by key, and which of them have shown an error.
 #[derive(Debug, Default)]
-pub(super) struct Checks {
+pub(crate) struct Checks {
     seen: KeySet,
     /// Those of crashes during recovery, which are counted apart, [noted so](noted_as).
     crash_crash: KeySet,
@@ -130,7 +132,7 @@ impl Notes for Checks {
 
 /// Notes that do not count yet, on top of those that do.
 #[derive(Debug)]
-pub(super) struct Draft<'a> {
+pub(crate) struct Draft<'a> {
     checks: &'a Checks,
     seen: HashSet<u128, ByKey>,
     crash_crash: HashSet<u128, ByKey>,
