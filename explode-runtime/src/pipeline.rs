@@ -25,8 +25,8 @@ use crate::check::{Ask, Checker};
 use crate::crash::{Counts, CrashDisk, Epoch, Limits, SampleSeed, When};
 use crate::devices::{Devices, KernelDisks, Lab, Side};
 use crate::events::hash_event;
-use crate::recover::{Recovery, Stack};
 use crate::run::{Plan, Registry};
+use crate::stack::{Recovery, Stack};
 use crate::verdict::{Failure, Stage, Violation};
 use crate::writeset::{EventError, WriteSet};
 
@@ -385,8 +385,9 @@ impl Judge<'_> {
             if self.note_reads {
                 devices.note_reads();
             }
-            let mut stack = Stack::build(stack, self.registry, devices, settings.rules, settings.seed)
-                .map_err(|error| Failure::Broken(error.to_string()))?;
+            let mut stack =
+                Stack::build(stack, &self.registry.components, devices, settings.rules, settings.seed)
+                    .map_err(|error| Failure::Broken(error.to_string()))?;
             let mut look = || {
                 let recovery = stack.recover(&mut announce)?;
                 recovered = stack.devices().take_log()?;

@@ -29,7 +29,7 @@ pub use folder::{Claim, OWN_NAMES, RunFolder, check_owner, fresh_folder, is_tagg
 pub use grid::{Question, System};
 pub use journal::{History, JournalError};
 pub use plan::{MOST_CRASH_DEPTH, Plan, Settings, check_budget, check_deadline, check_samples};
-pub use registry::{Absent, CheckerDef, ComponentDef, Registry, Target};
+pub use registry::{Registry, Target};
 pub use scouts::{Scouts, WithCrew};
 pub use supervise::{Keep, Supervisor};
 pub use tell::{Audience, Local};

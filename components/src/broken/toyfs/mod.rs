@@ -33,8 +33,7 @@ mod whose;
 use std::rc::Rc;
 
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::recover::{Below, Component, Recovery, Surface};
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Surface};
 
 use files::ToyFs;
 use volume::{LEAST_SECTORS, Volume};

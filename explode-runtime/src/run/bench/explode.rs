@@ -9,7 +9,7 @@ use crate::check::Ask;
 use crate::crash::CrashDisk;
 use crate::dedup::{Checks, Notes as _};
 use crate::pipeline::{Candidate, Judge, Judgement, Pipeline, key};
-use crate::recover::Stack;
+use crate::stack::Stack;
 
 /// A request for crash checks, which can be answered as often as one likes.
 pub(super) struct Crashes<'a> {

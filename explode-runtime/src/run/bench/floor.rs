@@ -8,7 +8,7 @@ use explode_ramdisk::{BLOCK_BYTES, Disk, Image, SECTOR_BYTES};
 
 use crate::base::{Blame, Fault};
 use crate::devices::PlainDisk;
-use crate::recover::{Floor, Stack};
+use crate::stack::{Floor, Stack};
 
 /// A plain loop over crash disks.
 pub(super) struct FloorLoop {

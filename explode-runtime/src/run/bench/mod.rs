@@ -26,7 +26,7 @@ use crate::crash::When;
 use crate::devices::Lab;
 use crate::explore::{Arrival, Finished, Reached, Strategy};
 use crate::pipeline::Pipeline;
-use crate::recover::Stack;
+use crate::stack::Stack;
 use crate::verdict::Failure;
 use rounds::Measured;
 

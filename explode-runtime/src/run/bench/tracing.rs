@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use crate::base::{Fault, Options, RunError};
 use crate::devices::{Lab, Machine, Side};
 use crate::failures::Failures;
-use crate::recover::{Stack, StackSpec};
 use crate::run::Registry;
+use crate::stack::{Stack, StackSpec};
 use crate::writeset::Rules;
 
 /// Rounds of each kind.
@@ -57,7 +57,7 @@ pub fn bench_tracing(registry: &Registry, lab: &Lab) -> Result<Option<Tracing>, 
         .plug("ramdisk", Options::none())
         .plug("ext4", Options::none().with("fail", "all"));
     let devices = lab.devices(Side::Live, Image::new(), Recording::On, 0);
-    let mut stack = Stack::build(&spec, registry, devices, Rules::default(), 0)?;
+    let mut stack = Stack::build(&spec, &registry.components, devices, Rules::default(), 0)?;
     let broken = |fault: Fault| RunError::Broken(format!("tracing: {fault}"));
     stack.start_first().map_err(broken)?;
     let measured = measure(&stack, machine);

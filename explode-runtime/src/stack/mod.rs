@@ -5,6 +5,7 @@
 //! component is here, on which all that want files can stand: [`simfiles`].
 
 mod component;
+mod components;
 mod plain;
 mod promised;
 pub mod simfiles;
@@ -12,6 +13,7 @@ mod spec;
 mod stack;
 
 pub use component::{Below, Component, Floor, Paths, Recovery, Surface};
+pub use components::{Absent, ComponentDef, Components};
 pub use plain::{Plain, PlainFileSystem};
 pub(crate) use promised::promised;
 pub use spec::{Layer, StackSpec};

@@ -11,7 +11,7 @@ use self::profile::profile;
 use super::component::{Below, Component, Surface};
 use crate::base::{Fault, Mode, OptionDef, Options, UsageError};
 use crate::media::{MEDIA_OPTIONS, Media, Medium, Site};
-use crate::run::ComponentDef;
+use crate::stack::ComponentDef;
 use crate::verdict::Profile;
 use crate::writeset::{Atom, Rules};
 

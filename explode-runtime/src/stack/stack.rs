@@ -20,7 +20,7 @@ use crate::devices::{Devices, Side};
 use crate::events::CallLog;
 use crate::failures::Failures;
 use crate::media::{Media, Medium, Site};
-use crate::run::Registry;
+use crate::stack::Components;
 use crate::verdict::{Excluded, Failure, Profile, Stage, Verdict, Violation};
 use crate::writeset::Rules;
 
@@ -60,7 +60,7 @@ impl Stack {
     /// A name, an option or a child that is not there.
     pub fn build(
         spec: &StackSpec,
-        registry: &Registry,
+        components: &Components,
         devices: Devices,
         rules: Rules,
         seed: u64,
@@ -69,7 +69,7 @@ impl Stack {
         let mut next_device = 0;
         for (at, layer) in spec.0.iter().enumerate() {
             let children = spec.children_of(at)?;
-            let component = registry.component(&layer.component)?.make(&layer.options)?;
+            let component = components.get(&layer.component)?.make(&layer.options)?;
             let first_device = next_device;
             next_device += component.devices();
             let name = layer.name.clone();
