@@ -2,6 +2,7 @@
 //! that has them. It needs no other crate of ours: [`runtime`] has what components and checkers are made of, [`ramdisk`] the files
 //! and disks that they use. `tests/outside_crate/example` is such a program.
 
+pub mod bench;
 mod cli;
 mod commands;
 mod crew;

@@ -15,6 +15,5 @@ mod stack;
 pub use component::{Below, Component, Floor, Paths, Recovery, Surface};
 pub use components::{Absent, ComponentDef, Components};
 pub use plain::{Plain, PlainFileSystem};
-pub(crate) use promised::promised;
 pub use spec::{Layer, StackSpec};
 pub use stack::{RESERVED, Stack};

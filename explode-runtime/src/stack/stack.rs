@@ -284,7 +284,7 @@ impl Stack {
     }
 
     /// The functions of the kernel that may fail in a mutate.
-    pub(crate) fn failures(&self) -> Failures {
+    pub fn failures(&self) -> Failures {
         let all = self.levels.iter().map(|level| level.component.failures());
         all.fold(Failures::default(), Failures::and)
     }

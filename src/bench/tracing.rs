@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 use explode_ramdisk::{Image, Recording};
 use serde::{Deserialize, Serialize};
 
-use crate::base::{Fault, Options, RunError};
-use crate::devices::{Lab, Machine, Side};
-use crate::failures::Failures;
-use crate::run::Registry;
-use crate::stack::{Stack, StackSpec};
-use crate::writeset::Rules;
+use explode_runtime::base::{Fault, Options, RunError};
+use explode_runtime::devices::{Lab, Machine, Side};
+use explode_runtime::failures::Failures;
+use explode_runtime::run::Registry;
+use explode_runtime::stack::{Stack, StackSpec};
+use explode_runtime::writeset::Rules;
 
 /// Rounds of each kind.
 const ROUNDS: usize = 21;

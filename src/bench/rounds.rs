@@ -7,9 +7,9 @@ use explode_ramdisk::Image;
 use super::BenchReport;
 use super::explode::Crashes;
 use super::floor::FloorLoop;
-use crate::base::Fault;
-use crate::pipeline::Pipeline;
-use crate::run::Plan;
+use explode_runtime::base::Fault;
+use explode_runtime::pipeline::Pipeline;
+use explode_runtime::run::Plan;
 
 /// Rounds of each kind, at least.
 const ROUNDS: usize = 15;

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use explode_ramdisk::{BLOCK_BYTES, Disk, Image, SECTOR_BYTES};
 
-use crate::base::{Blame, Fault};
-use crate::devices::PlainDisk;
-use crate::stack::{Floor, Stack};
+use explode_runtime::base::{Blame, Fault};
+use explode_runtime::devices::PlainDisk;
+use explode_runtime::stack::{Floor, Stack};
 
 /// A plain loop over crash disks.
 pub(super) struct FloorLoop {

@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use explode_ramdisk::{Event, Image, Recording};
 
-use crate::base::{Blame, Fault};
-use crate::check::Ask;
-use crate::crash::CrashDisk;
-use crate::dedup::{Checks, Notes as _};
-use crate::pipeline::{Candidate, Judge, Judgement, Pipeline, key};
-use crate::stack::Stack;
+use explode_runtime::base::{Blame, Fault};
+use explode_runtime::check::Ask;
+use explode_runtime::crash::CrashDisk;
+use explode_runtime::dedup::{Checks, Notes as _};
+use explode_runtime::pipeline::{Candidate, Judge, Judgement, Pipeline, key};
+use explode_runtime::stack::Stack;
 
 /// A request for crash checks, which can be answered as often as one likes.
 pub(super) struct Crashes<'a> {

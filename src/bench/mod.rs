@@ -7,7 +7,6 @@
 
 mod explode;
 mod floor;
-mod keeping;
 mod restore;
 mod rounds;
 mod tracing;
@@ -16,21 +15,20 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::plan::Plan;
-use super::registry::Registry;
-use super::unit::{Early, Runner, SoFar, Work};
-use crate::base::{Fault, Mode, RunError, UsageError};
-use crate::check::Ask;
-use crate::choose::Point;
-use crate::crash::When;
-use crate::devices::Lab;
-use crate::explore::{Arrival, Finished, Reached, Strategy};
-use crate::pipeline::Pipeline;
-use crate::stack::Stack;
-use crate::verdict::Failure;
+use explode_runtime::base::{Fault, Mode, RunError, UsageError};
+use explode_runtime::check::Ask;
+use explode_runtime::choose::Point;
+use explode_runtime::crash::When;
+use explode_runtime::devices::Lab;
+use explode_runtime::explore::{Arrival, Finished, Reached, Strategy};
+use explode_runtime::pipeline::Pipeline;
+use explode_runtime::run::Plan;
+use explode_runtime::run::Registry;
+use explode_runtime::run::{Early, Runner, SoFar, Work};
+use explode_runtime::stack::Stack;
+use explode_runtime::verdict::Failure;
 use rounds::Measured;
 
-pub use keeping::Keeping;
 pub use restore::{RESTORE_MIB, Restore, bench_restore};
 pub use tracing::{Tracing, bench_tracing};
 

@@ -10,8 +10,8 @@ use explode_ramdisk::{BLOCK_BYTES, Disk, Image, Recording, SECTOR_BYTES, SECTORS
 use serde::{Deserialize, Serialize};
 
 use super::rounds::median_us;
-use crate::base::{Fault, RunError};
-use crate::devices::{DiskModel, KernelDisks, Lab, Side};
+use explode_runtime::base::{Fault, RunError};
+use explode_runtime::devices::{DiskModel, KernelDisks, Lab, Side};
 
 /// Sizes of the disks that are restored, in MiB. There is one at a time.
 pub const RESTORE_MIB: [u64; 4] = [16, 64, 256, 1024];
