@@ -2,14 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::base::{Progress, Result};
 use crate::cache::Cache;
-use crate::error::Result;
 use crate::guest::{self, Accelerator};
 use crate::image::Image;
 use crate::kernel::{self, Kernel, KernelSource};
 use crate::modules::{self, Modules};
 use crate::options::BuildOptions;
-use crate::progress::Progress;
 use crate::{drivers, image, tools};
 
 /// Builds what a guest needs, or takes it from the cache.

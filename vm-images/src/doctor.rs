@@ -7,11 +7,12 @@ use std::process::Command;
 use nix::sys::statvfs::statvfs;
 use nix::unistd::{AccessFlags, access, geteuid};
 
+use crate::base::Result;
 use crate::builder::Builder;
-use crate::error::Result;
 use crate::guest::{self, Accelerator};
+use crate::host::{self, command};
 use crate::kernel::{self, Kernel, KernelSource};
-use crate::{command, host, image, modules, packages};
+use crate::{image, modules, packages};
 
 /// Free space that the first build of a kernel needs, in GiB.
 const DISK_GIB: u64 = 4;

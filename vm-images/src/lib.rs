@@ -24,40 +24,30 @@
 //! random numbers take in when interrupts arrive) is the agent's and EKM's to settle. A guest leaves nothing on any disk, and ends with the process that has started it. This crate knows no component and no file system: what is in
 //! the image is written in `image/recipe.txt`, what is in the kernel in `kernel/explode.config`.
 
+mod base;
 mod builder;
 mod cache;
-mod command;
-mod complaints;
 mod doctor;
 mod drivers;
-mod error;
 mod guest;
 mod host;
 mod image;
 mod kernel;
-mod key;
 mod modules;
 mod options;
 mod packages;
-mod progress;
-mod spawn;
 mod tools;
 mod uses;
-mod waiting;
 
+pub use base::{Key, Kind, Progress, Result, Silent, VmError, kept_waiting, spawn};
 pub use builder::Builder;
 pub use cache::Cache;
 pub use doctor::{Check, State, doctor};
-pub use error::{Kind, Result, VmError};
 pub use guest::{
     AGENT_FOLDER, Accelerator, Agent, Guest, GuestFile, GuestReader, GuestSpec, GuestWriter, MemoryFile,
     Wanted, find_program, qemu, shell, this_program,
 };
 pub use image::Image;
 pub use kernel::{Kernel, KernelSource};
-pub use key::Key;
 pub use modules::Modules;
 pub use options::{BuildOptions, PACKAGES_VARIABLE};
-pub use progress::{Progress, Silent};
-pub use spawn::spawn;
-pub use waiting::kept_waiting;

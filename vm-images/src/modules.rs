@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
+use crate::base::{Context, Key, Result, VmError};
 use crate::builder::Builder;
 use crate::cache::Building;
-use crate::command;
-use crate::error::{Context, Result, VmError};
 use crate::host;
+use crate::host::command;
 use crate::kernel::{self, Kernel};
-use crate::key::Key;
 use crate::tools::{self, Tools};
 use crate::uses;
 

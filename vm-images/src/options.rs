@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::env;
 
-use crate::error::{Result, VmError};
+use crate::base::{Result, VmError};
 use crate::packages::Package;
 use crate::{image, tools};
 

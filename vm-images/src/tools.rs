@@ -8,11 +8,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::base::{Context, Key, Result};
 use crate::builder::Builder;
 use crate::cache::Building;
-use crate::error::{Context, Result};
 use crate::host;
-use crate::key::Key;
 use crate::packages::{self, Package};
 
 /// To be raised when the way in which the tools are put together changes.

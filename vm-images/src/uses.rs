@@ -12,11 +12,10 @@ use std::time::SystemTime;
 
 use xxhash_rust::xxh3::xxh3_128;
 
+use crate::base::{Context, Key, Result, VmError};
 use crate::builder::Builder;
 use crate::cache::{Cache, write_whole};
-use crate::error::{Context, Result, VmError};
 use crate::kernel::objects;
-use crate::key::Key;
 
 /// Makefiles of the tree that are part of each build of a module.
 const MAKEFILES: &[&str] = &[

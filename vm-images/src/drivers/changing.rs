@@ -9,12 +9,11 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::{KIND, Part, build_part, overlay};
+use crate::base::{Context, Key, Result, VmError};
 use crate::builder::Builder;
 use crate::cache::Building;
-use crate::error::{Context, Result, VmError};
 use crate::host;
 use crate::kernel::Kernel;
-use crate::key::Key;
 use crate::tools::{self, Tools};
 use crate::uses::{self, Files};
 

@@ -10,11 +10,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::base::{Context, Key, Result, VmError};
 use crate::builder::Builder;
 use crate::cache::Building;
-use crate::error::{Context, Result, VmError};
 use crate::kernel::{self, Kernel};
-use crate::key::Key;
 use crate::modules;
 use crate::tools::{self, Tools};
 use crate::uses::Files;

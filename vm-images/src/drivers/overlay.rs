@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Context, Result};
+use crate::base::{Context, Result};
 use crate::uses::Files;
 
 /// Makes `overlay/below` a copy of the sources in `tree/below`, and everything around it links to what the tree has there. Adds the

@@ -9,11 +9,10 @@ use std::time::Duration;
 use nix::sys::utsname::uname;
 
 use super::{Guest, GuestSpec, qemu};
+use crate::base::{Key, Result};
 use crate::builder::Builder;
 use crate::cache::write_whole;
-use crate::error::Result;
 use crate::kernel::Kernel;
-use crate::key::Key;
 
 /// How long a guest may take to reach its first process if the hardware runs it.
 const DEADLINE: Duration = Duration::from_secs(10);

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::GuestSpec;
-use crate::command;
-use crate::error::{Context, Result, VmError};
+use crate::base::{Context, Result, VmError};
+use crate::host::command;
 use crate::image::cpio::Archive;
 use crate::image::elf;
 

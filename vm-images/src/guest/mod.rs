@@ -22,11 +22,9 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use crate::error::{Context, Result, VmError};
+use crate::base::{Clock, Context, Result, VmError, kept_waiting, spawn};
 use crate::kernel::Kernel;
 use crate::modules::Modules;
-use crate::spawn;
-use crate::waiting::{Clock, kept_waiting};
 pub use accelerator::Accelerator;
 pub(crate) use accelerator::{
     can_open as can_open_kvm, get as accelerator, remembered as accelerator_remembered,
@@ -142,7 +140,7 @@ impl Guest {
         .stdout(Stdio::piped())
         .stderr(messages.writer().try_clone().doing("prepare QEMU's messages")?)
         .process_group(0);
-        let mut qemu = spawn::spawn(qemu, Signal::SIGKILL).doing("start QEMU")?;
+        let mut qemu = spawn(qemu, Signal::SIGKILL).doing("start QEMU")?;
         let stream = qemu.stdout.take().zip(qemu.stdin.take());
         if let Some((reader, writer)) = &stream {
             // A larger pipe is only faster.

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use super::agent::{FOLDER, libraries};
 use super::{GuestFile, GuestSpec};
-use crate::error::{Context, Result, VmError};
+use crate::base::{Context, Result, VmError};
 use crate::image::cpio;
 use crate::image::elf;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::error::{Result, VmError};
+use crate::base::{Result, VmError};
 use crate::host;
 
 use super::{Accelerator, clock};

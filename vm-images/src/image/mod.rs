@@ -13,11 +13,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::base::{Context, Key, Result, VmError};
 use crate::builder::Builder;
 use crate::cache::Building;
-use crate::command;
-use crate::error::{Context, Result, VmError};
-use crate::key::Key;
+use crate::host::command;
 use crate::packages::{self, Package};
 use cpio::Archive;
 use recipe::Line;

@@ -5,10 +5,9 @@ use std::path::Path;
 use std::process::Command;
 
 use super::{BOOT_IMAGE, Kernel, config, symbols};
+use crate::base::{Context, Key, Result, VmError};
 use crate::builder::Builder;
 use crate::cache::Building;
-use crate::error::{Context, Result, VmError};
-use crate::key::Key;
 use crate::tools::{self, Tools};
 use crate::{host, packages};
 

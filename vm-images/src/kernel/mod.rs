@@ -10,8 +10,8 @@ pub(crate) use config::parse as parse_config;
 
 use std::path::{Path, PathBuf};
 
+use crate::base::Result;
 use crate::builder::Builder;
-use crate::error::Result;
 
 /// Where the kernel comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,10 +12,9 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::{BOOT_IMAGE, config, objects};
+use crate::base::{Context, Key, Result, VmError};
 use crate::builder::Builder;
 use crate::cache::write_whole;
-use crate::error::{Context, Result, VmError};
-use crate::key::Key;
 
 /// Folders with sources of the kernel, for trees in which nothing says what was compiled.
 const FOLDERS: &[&str] = &[
@@ -259,7 +258,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::error::Kind;
+    use crate::base::Kind;
     use crate::{BuildOptions, Cache, Silent};
 
     /// A built tree: ext4 is built in, XFS is a module. Make's times are seconds after 2001.

@@ -4,11 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{BOOT_IMAGE, Kernel, config, sources, symbols};
+use crate::base::{Context, Key, Result, VmError};
 use crate::builder::Builder;
 use crate::cache::write_whole;
-use crate::error::{Context, Result, VmError};
 use crate::host;
-use crate::key::Key;
 
 /// What has to be there beside the configuration, and the make target that makes it.
 const PARTS: &[(&str, &str)] = &[
@@ -81,7 +80,7 @@ fn kept(builder: &Builder<'_>, image: &[u8]) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use crate::base::Kind;
     use crate::{BuildOptions, Cache, Silent};
 
     fn tree(config: &str) -> tempfile::TempDir {
