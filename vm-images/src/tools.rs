@@ -12,13 +12,11 @@ use crate::base::{Context, Key, Result};
 use crate::builder::Builder;
 use crate::cache::Building;
 use crate::host;
+use crate::packages::recipes::tools::lines;
 use crate::packages::{self, Package};
 
 /// To be raised when the way in which the tools are put together changes.
 const RECIPE: u32 = 1;
-
-/// The packages and their versions.
-const TOOLS: &str = include_str!("../kernel/tools.txt");
 
 /// About how many lines cargo prints for bindgen.
 const BINDGEN_LINES: u64 = 110;
@@ -145,27 +143,6 @@ pub(crate) fn get(builder: &Builder<'_>) -> Result<Tools> {
         build_bindgen(building, &bindgen)
     })?;
     Ok(Tools { root })
-}
-
-/// All packages of Debian that are named here.
-pub(crate) fn package_names() -> Vec<String> {
-    ["source", "rust", "libraries"].into_iter().flat_map(lines).map(|(name, _)| name).collect()
-}
-
-/// The lines of one section.
-fn lines(section: &str) -> Vec<(String, String)> {
-    let mut current = "";
-    let mut found = Vec::new();
-    for line in TOOLS.lines().filter(|line| !line.starts_with('#')) {
-        if let Some(name) = line.strip_prefix('[') {
-            current = name.trim_end_matches(']');
-        } else if let Some((name, version)) = line.split_once(' ')
-            && current == section
-        {
-            found.push((name.to_owned(), version.trim().to_owned()));
-        }
-    }
-    found
 }
 
 /// The packages of a section in the version of the recipe, or in the one that the caller has asked for.

@@ -6,7 +6,6 @@
 pub(crate) mod cpio;
 pub(crate) mod elf;
 mod libraries;
-mod recipe;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -17,14 +16,12 @@ use crate::base::{Context, Key, Result, VmError};
 use crate::builder::Builder;
 use crate::cache::Building;
 use crate::host::command;
+use crate::packages::recipes::image::{Line, TEXT, lines};
 use crate::packages::{self, Package};
 use cpio::Archive;
-use recipe::Line;
 
 /// To be raised when the way of building changes.
 const RECIPE: u32 = 1;
-
-const TEXT: &str = include_str!("../../image/recipe.txt");
 
 /// The files that come with the recipe.
 const OWN: &[(&str, &str)] = &[("init", include_str!("../../image/init"))];
@@ -41,11 +38,6 @@ pub struct Image {
     pub hash: String,
     /// The programs and other files that were taken out of packages: path, package, version.
     pub programs: Vec<(String, String, String)>,
-}
-
-/// The packages that the image is made from.
-pub(crate) fn package_names() -> Vec<String> {
-    lines().iter().filter_map(package_of).map(str::to_owned).collect()
 }
 
 pub(crate) fn get(builder: &Builder<'_>) -> Result<Image> {
@@ -75,7 +67,7 @@ pub(crate) fn is_cached(builder: &Builder<'_>) -> bool {
 
 fn key(builder: &Builder<'_>) -> Result<(Key, Vec<Package>)> {
     let lines = lines();
-    let names: Vec<_> = lines.iter().filter_map(package_of).collect();
+    let names: Vec<_> = lines.iter().filter_map(Line::package).collect();
     let mut packages = packages::candidates(builder.cache, &names)?;
     builder.options.apply(&mut packages);
     let mut key = Key::new(RECIPE).with_bytes("recipe", TEXT.as_bytes());
@@ -86,17 +78,6 @@ fn key(builder: &Builder<'_>) -> Result<(Key, Vec<Package>)> {
         key = key.with(name, version);
     }
     Ok((key, packages))
-}
-
-fn lines() -> Vec<Line<'static>> {
-    recipe::parse(TEXT).expect("the recipe is part of this library and tested")
-}
-
-fn package_of<'a>(line: &Line<'a>) -> Option<&'a str> {
-    match line {
-        Line::Package { name, .. } | Line::Libraries(name) => Some(name),
-        _ => None,
-    }
 }
 
 fn build(building: &Building<'_>, packages: &[Package]) -> Result<()> {
@@ -186,11 +167,10 @@ mod tests {
 
     #[test]
     fn the_recipe_is_understood_and_its_own_files_are_there() {
-        for line in recipe::parse(TEXT).unwrap() {
+        for line in lines() {
             if let Line::Own { name, .. } = line {
                 assert!(OWN.iter().any(|(known, _)| *known == name), "{name}");
             }
         }
-        assert!(package_names().contains(&"libc6".to_owned()));
     }
 }
