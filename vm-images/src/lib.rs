@@ -25,6 +25,7 @@
 //! the image is written in `image/recipe.txt`, what is in the kernel in `kernel/explode.config`.
 
 mod base;
+mod build;
 mod builder;
 mod cache;
 mod doctor;
@@ -34,15 +35,15 @@ mod host;
 mod image;
 mod kernel;
 mod modules;
-mod options;
 mod packages;
 mod tools;
 mod uses;
 
 pub use base::{Key, Kind, Progress, Result, Silent, VmError, kept_waiting, spawn};
-pub use builder::Builder;
+pub use build::{BuildOptions, PACKAGES_VARIABLE};
+pub use builder::{Builder, doctor};
 pub use cache::Cache;
-pub use doctor::{Check, State, doctor};
+pub use doctor::{Check, State};
 pub use guest::{
     AGENT_FOLDER, Accelerator, Agent, Guest, GuestFile, GuestReader, GuestSpec, GuestWriter, MemoryFile,
     Wanted, find_program, qemu, shell, this_program,
@@ -50,4 +51,3 @@ pub use guest::{
 pub use image::Image;
 pub use kernel::{Kernel, KernelSource};
 pub use modules::Modules;
-pub use options::{BuildOptions, PACKAGES_VARIABLE};

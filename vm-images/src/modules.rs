@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::SystemTime;
 
 use crate::base::{Context, Key, Result, VmError};
-use crate::builder::Builder;
+use crate::build::Build;
 use crate::cache::Building;
 use crate::host;
 use crate::host::command;
@@ -40,54 +40,54 @@ pub struct Modules {
     pub ekm: PathBuf,
 }
 
-pub(crate) fn get(builder: &Builder<'_>, kernel: &Kernel) -> Result<Modules> {
-    let entry = build(builder, kernel, SOURCES, &MODULES)?;
+pub(crate) fn get(build: &Build<'_>, kernel: &Kernel) -> Result<Modules> {
+    let entry = build_modules(build, kernel, SOURCES, &MODULES)?;
     Ok(Modules { rdd: entry.join("rdd.ko"), ekm: entry.join("ekm.ko") })
 }
 
 /// Whether the modules for this kernel are in the cache.
-pub(crate) fn are_cached(builder: &Builder<'_>, kernel: &Kernel) -> bool {
-    find(builder, kernel, &key(builder, kernel, SOURCES, &MODULES)).is_some()
+pub(crate) fn are_cached(build: &Build<'_>, kernel: &Kernel) -> bool {
+    find(build, kernel, &key(build, kernel, SOURCES, &MODULES)).is_some()
 }
 
-fn find(builder: &Builder<'_>, kernel: &Kernel, key: &Key) -> Option<PathBuf> {
+fn find(build: &Build<'_>, kernel: &Kernel, key: &Key) -> Option<PathBuf> {
     if kernel.changes {
-        uses::find(builder.cache, KIND, &kernel.tree, key)
+        uses::find(build.cache, KIND, &kernel.tree, key)
     } else {
-        builder.cache.find(KIND, key)
+        build.cache.find(KIND, key)
     }
 }
 
-fn key(builder: &Builder<'_>, kernel: &Kernel, sources: &[(&str, &[u8])], modules: &[(&str, &str)]) -> Key {
-    let key = Key::new(RECIPE).with("kernel", kernel.key()).with("tools", tools::key(builder).inputs());
+fn key(build: &Build<'_>, kernel: &Kernel, sources: &[(&str, &[u8])], modules: &[(&str, &str)]) -> Key {
+    let key = Key::new(RECIPE).with("kernel", kernel.key()).with("tools", tools::key(build).inputs());
     let key = modules.iter().fold(key, |key, (name, folder)| key.with(&format!("module {name}"), folder));
     sources.iter().fold(key, |key, (name, bytes)| key.with_bytes(name, bytes))
 }
 
 /// Builds modules, each a name and a folder of the sources, and keeps `<name>.ko` of each.
-pub(crate) fn build(
-    builder: &Builder<'_>,
+pub(crate) fn build_modules(
+    build: &Build<'_>,
     kernel: &Kernel,
     sources: &[(&str, &[u8])],
     modules: &[(&str, &str)],
 ) -> Result<PathBuf> {
-    let key = key(builder, kernel, sources, modules);
-    if let Some(entry) = find(builder, kernel, &key) {
+    let key = key(build, kernel, sources, modules);
+    if let Some(entry) = find(build, kernel, &key) {
         return Ok(entry);
     }
     host::check()?;
-    let tools = tools::get(builder)?;
+    let tools = tools::get(build)?;
     same_compiler(&tools, kernel)?;
     if !kernel.changes {
-        return builder.cache.entry(KIND, &key, builder.progress, |building| {
+        return build.cache.entry(KIND, &key, build.progress, |building| {
             compile(building, &tools, kernel, sources, modules)?;
             remove(&building.dir.join(SOURCE))
         });
     }
     // Which of the tree's headers they include shows when they are built.
     let names: Vec<_> = modules.iter().map(|(name, _)| format!("{name}.ko")).collect();
-    builder.cache.work(KIND, &key, builder.progress, |building| {
-        if let Some(entry) = find(builder, kernel, &key) {
+    build.cache.work(KIND, &key, build.progress, |building| {
+        if let Some(entry) = find(build, kernel, &key) {
             return Ok(entry);
         }
         let source = building.dir.join(SOURCE);
@@ -97,7 +97,7 @@ pub(crate) fn build(
         let mut files = uses::of_objects(&kernel.tree, &source)?;
         files.retain(|file| kernel.tree.join(file).exists());
         uses::unchanged_since(&kernel.tree, &files, started)?;
-        let entry = uses::enter(builder, KIND, &kernel.tree, &key, &files, &building.dir, &names)?;
+        let entry = uses::enter(build, KIND, &kernel.tree, &key, &files, &building.dir, &names)?;
         remove(&building.dir)?;
         Ok(entry)
     })

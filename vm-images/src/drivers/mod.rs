@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::base::{Context, Key, Result, VmError};
-use crate::builder::Builder;
+use crate::build::Build;
 use crate::cache::Building;
 use crate::kernel::{self, Kernel};
 use crate::modules;
@@ -44,7 +44,7 @@ impl Part {
 }
 
 /// The modules of a driver for this kernel, in the order in which they have to be loaded; none if they are all built in.
-pub(crate) fn get(builder: &Builder<'_>, kernel: &Kernel, driver: &str) -> Result<Vec<PathBuf>> {
+pub(crate) fn get(build: &Build<'_>, kernel: &Kernel, driver: &str) -> Result<Vec<PathBuf>> {
     let parts = parts_of(driver)?;
     let path = kernel.tree.join(".config");
     let config = fs::read_to_string(&path).at("read", &path)?;
@@ -55,22 +55,22 @@ pub(crate) fn get(builder: &Builder<'_>, kernel: &Kernel, driver: &str) -> Resul
     let line: Vec<_> = parts.iter().map(|part| format!("{}/{}", part.folder, part.name)).collect();
     let key = Key::new(RECIPE)
         .with("kernel", kernel.key())
-        .with("tools", tools::key(builder).inputs())
+        .with("tools", tools::key(build).inputs())
         .with("modules", line.join(" "));
     let entry = if kernel.changes {
-        changing::get(builder, kernel, &parts, &key)?
-    } else if let Some(entry) = builder.cache.find(KIND, &key) {
+        changing::get(build, kernel, &parts, &key)?
+    } else if let Some(entry) = build.cache.find(KIND, &key) {
         entry
     } else {
-        let tools = tools::get(builder)?;
-        builder
+        let tools = tools::get(build)?;
+        build
             .cache
-            .entry(KIND, &key, builder.progress, |building| build(building, &tools, kernel, &parts))?
+            .entry(KIND, &key, build.progress, |building| build_parts(building, &tools, kernel, &parts))?
     };
     Ok(parts.iter().map(|part| entry.join(part.file())).collect())
 }
 
-fn build(building: &Building<'_>, tools: &Tools, kernel: &Kernel, parts: &[Part]) -> Result<()> {
+fn build_parts(building: &Building<'_>, tools: &Tools, kernel: &Kernel, parts: &[Part]) -> Result<()> {
     let overlay = building.dir.join("overlay");
     let mut symbols = Vec::new();
     for part in parts {

@@ -10,7 +10,7 @@ use nix::sys::utsname::uname;
 
 use super::{Guest, GuestSpec, qemu};
 use crate::base::{Key, Result};
-use crate::builder::Builder;
+use crate::build::Build;
 use crate::cache::write_whole;
 use crate::kernel::Kernel;
 
@@ -42,22 +42,22 @@ impl Accelerator {
 }
 
 /// Decides by a boot of this kernel, and remembers the answer.
-pub(crate) fn get(builder: &Builder<'_>, kernel: &Kernel, image: &Path) -> Result<Accelerator> {
-    if let Some(known) = remembered(builder, kernel) {
+pub(crate) fn get(build: &Build<'_>, kernel: &Kernel, image: &Path) -> Result<Accelerator> {
+    if let Some(known) = remembered(build, kernel) {
         return Ok(known);
     }
     let answer =
-        if can_open() && boots(builder, kernel, image)? { Accelerator::Kvm } else { Accelerator::Emulation };
-    write_whole(&memory(builder, kernel), answer.name().as_bytes())?;
+        if can_open() && boots(build, kernel, image)? { Accelerator::Kvm } else { Accelerator::Emulation };
+    write_whole(&memory(build, kernel), answer.name().as_bytes())?;
     Ok(answer)
 }
 
 /// What an earlier probe on this machine has found. Being allowed to open /dev/kvm is asked anew each time.
-pub(crate) fn remembered(builder: &Builder<'_>, kernel: &Kernel) -> Option<Accelerator> {
+pub(crate) fn remembered(build: &Build<'_>, kernel: &Kernel) -> Option<Accelerator> {
     if !can_open() {
         return Some(Accelerator::Emulation);
     }
-    match fs::read_to_string(memory(builder, kernel)).ok()?.as_str() {
+    match fs::read_to_string(memory(build, kernel)).ok()?.as_str() {
         "kvm" => Some(Accelerator::Kvm),
         "tcg" => Some(Accelerator::Emulation),
         _ => None,
@@ -68,8 +68,8 @@ pub(crate) fn can_open() -> bool {
     File::options().read(true).write(true).open("/dev/kvm").is_ok()
 }
 
-fn boots(builder: &Builder<'_>, kernel: &Kernel, image: &Path) -> Result<bool> {
-    builder.progress.step("finding out whether /dev/kvm runs a guest");
+fn boots(build: &Build<'_>, kernel: &Kernel, image: &Path) -> Result<bool> {
+    build.progress.step("finding out whether /dev/kvm runs a guest");
     let mut spec = GuestSpec::new(kernel, image);
     spec.accelerator = Accelerator::Kvm;
     spec.kernel_arguments.push(ARGUMENT.into());
@@ -79,7 +79,7 @@ fn boots(builder: &Builder<'_>, kernel: &Kernel, image: &Path) -> Result<bool> {
 }
 
 /// The file with the answer for this kernel and this QEMU on this machine.
-fn memory(builder: &Builder<'_>, kernel: &Kernel) -> PathBuf {
+fn memory(build: &Build<'_>, kernel: &Kernel) -> PathBuf {
     let release = uname().map(|name| name.release().to_string_lossy().into_owned()).unwrap_or_default();
     let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = processors.lines().find(|line| line.starts_with("model name")).unwrap_or("unknown");
@@ -88,7 +88,7 @@ fn memory(builder: &Builder<'_>, kernel: &Kernel) -> PathBuf {
         .with("host", release)
         .with("processor", model)
         .with("QEMU", qemu::program().map_or_else(|_| "none".to_owned(), |program| identity(&program)));
-    builder.cache.root().join("kvm").join(key.hash())
+    build.cache.root().join("kvm").join(key.hash())
 }
 
 /// Changes when a program is replaced by another version.

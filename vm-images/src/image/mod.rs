@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::base::{Context, Key, Result, VmError};
-use crate::builder::Builder;
+use crate::build::Build;
 use crate::cache::Building;
 use crate::host::command;
 use crate::packages::recipes::image::{Line, TEXT, lines};
@@ -40,10 +40,9 @@ pub struct Image {
     pub programs: Vec<(String, String, String)>,
 }
 
-pub(crate) fn get(builder: &Builder<'_>) -> Result<Image> {
-    let (key, packages) = key(builder)?;
-    let entry =
-        builder.cache.entry("image", &key, builder.progress, |building| build(building, &packages))?;
+pub(crate) fn get(build: &Build<'_>) -> Result<Image> {
+    let (key, packages) = key(build)?;
+    let entry = build.cache.entry("image", &key, build.progress, |building| pack(building, &packages))?;
     Ok(Image { file: entry.join(FILE), hash: key.hash(), programs: programs(&packages) })
 }
 
@@ -61,15 +60,15 @@ fn programs(packages: &[Package]) -> Vec<(String, String, String)> {
 }
 
 /// Whether the image is in the cache.
-pub(crate) fn is_cached(builder: &Builder<'_>) -> bool {
-    key(builder).is_ok_and(|(key, _)| builder.cache.find("image", &key).is_some())
+pub(crate) fn is_cached(build: &Build<'_>) -> bool {
+    key(build).is_ok_and(|(key, _)| build.cache.find("image", &key).is_some())
 }
 
-fn key(builder: &Builder<'_>) -> Result<(Key, Vec<Package>)> {
+fn key(build: &Build<'_>) -> Result<(Key, Vec<Package>)> {
     let lines = lines();
     let names: Vec<_> = lines.iter().filter_map(Line::package).collect();
-    let mut packages = packages::candidates(builder.cache, &names)?;
-    builder.options.apply(&mut packages);
+    let mut packages = packages::candidates(build.cache, &names)?;
+    build.options.apply(&mut packages);
     let mut key = Key::new(RECIPE).with_bytes("recipe", TEXT.as_bytes());
     for (name, text) in OWN {
         key = key.with_bytes(name, text.as_bytes());
@@ -80,7 +79,7 @@ fn key(builder: &Builder<'_>) -> Result<(Key, Vec<Package>)> {
     Ok((key, packages))
 }
 
-fn build(building: &Building<'_>, packages: &[Package]) -> Result<()> {
+fn pack(building: &Building<'_>, packages: &[Package]) -> Result<()> {
     let root = building.dir.join("packages");
     packages::unpack(building, packages, &root)?;
     building.progress.step("packing the guest's image");

@@ -11,7 +11,7 @@ pub(crate) use config::parse as parse_config;
 use std::path::{Path, PathBuf};
 
 use crate::base::Result;
-use crate::builder::Builder;
+use crate::build::Build;
 
 /// Where the kernel comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,20 +59,20 @@ const BOOT_IMAGE: &str = "arch/x86/boot/bzImage";
 /// The symbols of the kernel itself. A tree gets `Module.symvers` only when its modules are built, and they need not be.
 const SYMBOLS: &str = "vmlinux.symvers";
 
-pub(crate) fn get(builder: &Builder<'_>, source: &KernelSource) -> Result<Kernel> {
+pub(crate) fn get(build: &Build<'_>, source: &KernelSource) -> Result<Kernel> {
     match source {
-        KernelSource::Debian => debian::get(builder),
-        KernelSource::Tree(folder) => tree::open(builder, folder),
+        KernelSource::Debian => debian::get(build),
+        KernelSource::Tree(folder) => tree::open(build, folder),
     }
 }
 
 /// The kernel; none if it has yet to be built.
-pub(crate) fn built(builder: &Builder<'_>, source: &KernelSource) -> Option<Result<Kernel>> {
+pub(crate) fn built(build: &Build<'_>, source: &KernelSource) -> Option<Result<Kernel>> {
     let is_there = match source {
-        KernelSource::Debian => builder.cache.find("kernel", &debian::key(builder)).is_some(),
+        KernelSource::Debian => build.cache.find("kernel", &debian::key(build)).is_some(),
         KernelSource::Tree(_) => true,
     };
-    is_there.then(|| get(builder, source))
+    is_there.then(|| get(build, source))
 }
 
 /// The symbol tables of a built tree.

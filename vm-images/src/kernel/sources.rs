@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::{BOOT_IMAGE, config, objects};
 use crate::base::{Context, Key, Result, VmError};
-use crate::builder::Builder;
+use crate::build::Build;
 use crate::cache::write_whole;
 
 /// Folders with sources of the kernel, for trees in which nothing says what was compiled.
@@ -29,20 +29,20 @@ const NAMED: usize = 3;
 ///
 /// # Errors
 /// [`VmError::Missing`] names what was changed since the image was built.
-pub(super) fn check(builder: &Builder<'_>, tree: &Path, image: &[u8], config: &str) -> Result<()> {
+pub(super) fn check(build: &Build<'_>, tree: &Path, image: &[u8], config: &str) -> Result<()> {
     same_configuration(tree, config)?;
     let data = tree.join(BOOT_IMAGE).metadata().at("read", &tree.join(BOOT_IMAGE))?;
     let key = Key::new(1)
         .with("tree", tree.display())
         .with_bytes("bzImage", image)
         .with("built", Times::of(&data).modified);
-    let file = builder.cache.root().join("sources").join(key.hash());
+    let file = build.cache.root().join("sources").join(key.hash());
     let known = fs::read_to_string(&file).ok().and_then(|text| Record::parse(&text));
     let built = Times::of(&data).modified;
     let (record, stale) = match known {
         Some(known) => known.changed(tree),
         None => {
-            builder.progress.step("comparing the kernel with its sources");
+            build.progress.step("comparing the kernel with its sources");
             let first = first_look(tree, built)?;
             let record =
                 if first.stale.is_empty() { Record::of(tree, &first.files) } else { Record::default() };
@@ -314,9 +314,9 @@ mod tests {
 
         fn check(&self) -> Result<()> {
             let (cache, options) = (Cache::at(self.0.path().join("cache")), BuildOptions::default());
-            let builder = Builder { cache: &cache, options: &options, progress: &Silent };
+            let build = Build { cache: &cache, options: &options, progress: &Silent };
             let tree = self.0.path().join("tree");
-            check(&builder, &tree, &fs::read(tree.join(BOOT_IMAGE)).unwrap(), "CONFIG_EXT4_FS=y\n")
+            check(&build, &tree, &fs::read(tree.join(BOOT_IMAGE)).unwrap(), "CONFIG_EXT4_FS=y\n")
         }
 
         #[track_caller]
