@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::{BOOT_IMAGE, Kernel, config, symbols};
+use super::built::{BOOT_IMAGE, Kernel, symbols};
+use super::config;
 use crate::base::{Context, Key, Result, VmError};
 use crate::build::Build;
 use crate::cache::Building;

@@ -11,7 +11,8 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::{BOOT_IMAGE, config, objects};
+use super::built::BOOT_IMAGE;
+use super::{config, objects};
 use crate::base::{Context, Key, Result, VmError};
 use crate::build::Build;
 use crate::cache::write_whole;

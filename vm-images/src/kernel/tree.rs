@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{BOOT_IMAGE, Kernel, config, sources, symbols};
+use super::built::{BOOT_IMAGE, Kernel, symbols};
+use super::{config, sources};
 use crate::base::{Context, Key, Result, VmError};
 use crate::build::Build;
 use crate::cache::write_whole;
