@@ -6,11 +6,10 @@ use crate::base::{Progress, Result};
 use crate::build::{Build, BuildOptions};
 use crate::cache::Cache;
 use crate::doctor::{self, Check};
-use crate::drivers;
 use crate::guest::{self, Accelerator};
 use crate::image::{self, Image};
 use crate::kernel::{self, Kernel, KernelSource};
-use crate::modules::{self, Modules};
+use crate::modules::{self, Modules, drivers};
 use crate::tools::{self, Tools};
 
 /// Builds what a guest needs, or takes it from the cache.

@@ -29,7 +29,6 @@ mod build;
 mod builder;
 mod cache;
 mod doctor;
-mod drivers;
 mod guest;
 mod host;
 mod image;
@@ -37,7 +36,6 @@ mod kernel;
 mod modules;
 mod packages;
 mod tools;
-mod uses;
 
 pub use base::{Key, Kind, Progress, Result, Silent, VmError, kept_waiting, spawn};
 pub use build::{BuildOptions, PACKAGES_VARIABLE};

@@ -8,14 +8,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::{KIND, Part, build_part, overlay};
+use super::overlay;
+use super::part::{KIND, Part, build_part};
 use crate::base::{Context, Key, Result, VmError};
 use crate::build::Build;
 use crate::cache::Building;
 use crate::host;
 use crate::kernel::Kernel;
+use crate::modules::uses::{self, Files};
 use crate::tools::{self, Tools};
-use crate::uses::{self, Files};
 
 /// The entry with the modules of these parts; `base` is what is known of it.
 pub(super) fn get(build: &Build<'_>, kernel: &Kernel, parts: &[Part], base: &Key) -> Result<PathBuf> {
