@@ -1,9 +1,9 @@
 //! Runs guests: QEMU as a child process that lives no longer than this one, with a stream to the agent in it.
 
-mod accelerator;
 mod agent;
 mod clock;
 mod memory;
+mod probe;
 mod programs;
 mod qemu;
 mod shell;
@@ -25,12 +25,10 @@ use nix::unistd::Pid;
 use crate::base::{Clock, Context, Result, VmError, kept_waiting, spawn};
 use crate::kernel::Kernel;
 use crate::modules::Modules;
-pub use accelerator::Accelerator;
-pub(crate) use accelerator::{
-    can_open as can_open_kvm, get as accelerator, remembered as accelerator_remembered,
-};
 pub use agent::{Agent, FOLDER as AGENT_FOLDER, GuestFile, this_program};
 pub use memory::MemoryFile;
+pub use probe::Accelerator;
+pub(crate) use probe::{can_open as can_open_kvm, get as accelerator, remembered as accelerator_remembered};
 pub use programs::{Wanted, find_program};
 pub use qemu::program as qemu;
 pub use shell::shell;
