@@ -8,7 +8,10 @@ use std::time::Duration;
 
 use nix::sys::utsname::uname;
 
-use super::{Guest, GuestSpec, qemu};
+use super::accelerator::Accelerator;
+use super::qemu;
+use super::running::Guest;
+use super::spec::GuestSpec;
 use crate::base::{Key, Result};
 use crate::build::Build;
 use crate::cache::write_whole;
@@ -20,26 +23,6 @@ const DEADLINE: Duration = Duration::from_secs(10);
 /// What the image's /init prints when it is asked to by [`ARGUMENT`].
 const ANSWER: &str = "explode: the guest is up";
 const ARGUMENT: &str = "explode.probe";
-
-/// What runs the guest's instructions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Accelerator {
-    /// The processor, through /dev/kvm.
-    Kvm,
-    /// QEMU's translation.
-    Emulation,
-}
-
-impl Accelerator {
-    /// QEMU's name for it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Kvm => "kvm",
-            Self::Emulation => "tcg",
-        }
-    }
-}
 
 /// Decides by a boot of this kernel, and remembers the answer.
 pub(crate) fn get(build: &Build<'_>, kernel: &Kernel, image: &Path) -> Result<Accelerator> {

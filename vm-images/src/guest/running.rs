@@ -1,19 +1,8 @@
-//! Runs guests: QEMU as a child process that lives no longer than this one, with a stream to the agent in it.
+//! A running guest: QEMU as a child process that lives no longer than this one, with a stream to the agent in it.
 
-mod agent;
-mod clock;
-mod memory;
-mod probe;
-mod programs;
-mod qemu;
-mod shell;
-
-use std::fs::File;
-use std::io::{self, BufWriter};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -22,16 +11,10 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
+use super::memory::{self, MemoryFile};
+use super::spec::GuestSpec;
+use super::{initrd, qemu};
 use crate::base::{Clock, Context, Result, VmError, kept_waiting, spawn};
-use crate::kernel::Kernel;
-use crate::modules::Modules;
-pub use agent::{Agent, FOLDER as AGENT_FOLDER, GuestFile, this_program};
-pub use memory::MemoryFile;
-pub use probe::Accelerator;
-pub(crate) use probe::{can_open as can_open_kvm, get as accelerator, remembered as accelerator_remembered};
-pub use programs::{Wanted, find_program};
-pub use qemu::program as qemu;
-pub use shell::shell;
 
 /// So many lines of the console go into an error.
 const TAIL_LINES: usize = 40;
@@ -41,50 +24,6 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// The pipes of the stream take so much; the system may allow less.
 const PIPE_BYTES: i32 = 1 << 20;
-
-/// What a guest is made of.
-#[derive(Clone, Debug)]
-pub struct GuestSpec {
-    /// The kernel.
-    pub kernel: Kernel,
-    /// The base image.
-    pub image: PathBuf,
-    /// Our modules, loaded before the agent starts.
-    pub modules: Option<Modules>,
-    /// Modules of the kernel, loaded before ours, in this order.
-    pub drivers: Vec<PathBuf>,
-    /// The guest's first process; without one the guest ends when it has started.
-    pub agent: Option<Agent>,
-    /// Files that are put into the guest.
-    pub files: Vec<GuestFile>,
-    /// The guest's memory in MiB. Image and agent are in it too.
-    pub memory_mib: u32,
-    /// Hardware or emulation.
-    pub accelerator: Accelerator,
-    /// How long the guest may take until the agent has written its first byte, but for the time in which others keep it from running.
-    pub boot_deadline: Duration,
-    /// Added to the kernel's command line.
-    pub kernel_arguments: Vec<String>,
-}
-
-impl GuestSpec {
-    /// A guest of this kernel and image, and of nothing else: 1 GiB of memory, emulated, with a minute to boot.
-    #[must_use]
-    pub fn new(kernel: &Kernel, image: &Path) -> Self {
-        Self {
-            kernel: kernel.clone(),
-            image: image.to_owned(),
-            modules: None,
-            drivers: Vec::new(),
-            agent: None,
-            files: Vec::new(),
-            memory_mib: 1024,
-            accelerator: Accelerator::Emulation,
-            boot_deadline: Duration::from_secs(60),
-            kernel_arguments: Vec::new(),
-        }
-    }
-}
 
 /// What the agent writes to the port `/dev/virtio-ports/explode`.
 pub type GuestReader = ChildStdout;
@@ -120,11 +59,12 @@ impl Guest {
         Ok(guest)
     }
 
-    fn start(spec: &GuestSpec) -> Result<Self> {
-        let initrd = initrd(spec)?;
+    /// Starts a guest, and waits for nothing.
+    pub(super) fn start(spec: &GuestSpec) -> Result<Self> {
+        let initrd = initrd::pack(spec)?;
         let console = MemoryFile::new("console").doing("make a file in memory")?;
         let messages = MemoryFile::new("qemu").doing("make a file in memory")?;
-        let mut qemu = command(spec, &initrd)?;
+        let mut qemu = qemu::command(spec, &initrd)?;
         console.give(&mut qemu);
         qemu.args([
             "-chardev",
@@ -254,34 +194,4 @@ impl Drop for Guest {
     fn drop(&mut self) {
         self.kill();
     }
-}
-
-/// The base image and the second archive, one after the other.
-fn initrd(spec: &GuestSpec) -> Result<MemoryFile> {
-    let archive = agent::archive(spec)?;
-    let file = MemoryFile::new("initrd").doing("make a file in memory")?;
-    let mut image = File::open(&spec.image).at("open", &spec.image)?;
-    io::copy(&mut image, &mut file.writer()).at("read", &spec.image)?;
-    archive
-        .write(&mut BufWriter::with_capacity(1 << 20, file.writer()))
-        .doing("pack the agent for the guest")?;
-    Ok(file)
-}
-
-/// Memory that the kernel hands out is zeroed: file systems write bytes to the disk that they have never set (inodes in the log of
-/// btrfs). Those that every kernel has built in were not seen to.
-const ZEROED: &str = "init_on_alloc=1";
-
-fn command(spec: &GuestSpec, initrd: &MemoryFile) -> Result<Command> {
-    let mut kernel_arguments = spec.kernel_arguments.clone();
-    kernel_arguments.extend((!spec.drivers.is_empty()).then(|| ZEROED.to_owned()));
-    let mut qemu = qemu::command(&qemu::Machine {
-        kernel: &spec.kernel.boot_image(),
-        initrd: &initrd.path(),
-        memory_mib: spec.memory_mib,
-        accelerator: spec.accelerator,
-        kernel_arguments: &kernel_arguments,
-    })?;
-    initrd.give(&mut qemu);
-    Ok(qemu)
 }

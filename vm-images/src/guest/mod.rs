@@ -1,0 +1,23 @@
+//! Guests: what they are made of, how they are started in QEMU, and what runs their instructions.
+
+mod accelerator;
+mod agent;
+mod clock;
+mod initrd;
+mod memory;
+mod probe;
+mod programs;
+mod qemu;
+mod running;
+mod shell;
+mod spec;
+
+pub use accelerator::Accelerator;
+pub use agent::{Agent, FOLDER as AGENT_FOLDER, this_program};
+pub use memory::MemoryFile;
+pub(crate) use probe::{can_open as can_open_kvm, get as accelerator, remembered as accelerator_remembered};
+pub use programs::{Wanted, find_program};
+pub use qemu::program as qemu;
+pub use running::{Guest, GuestReader, GuestWriter};
+pub use shell::shell;
+pub use spec::{GuestFile, GuestSpec};
