@@ -156,7 +156,7 @@ impl Guest {
         !matches!(self.qemu.try_wait(), Ok(None))
     }
 
-    /// How long others have kept the guest from running ([`kept_waiting`](crate::kept_waiting)).
+    /// How long others have kept the guest from running ([`kept_waiting`]).
     #[must_use]
     pub fn kept_waiting(&self) -> Duration {
         kept_waiting(self.qemu.id())
