@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn a_child_dies_with_a_killed_parent() {
         let mut parent = Command::new("/proc/self/exe")
-            .args(["--exact", "spawn::tests::parent", "--nocapture"])
+            .args(["--exact", "base::spawn::tests::parent", "--nocapture"])
             .env(ROLE, "parent")
             .stdout(Stdio::piped())
             .spawn()

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-use crate::builder::Builder;
+use super::make::make;
+use super::uses;
+use crate::base::{Context, Key, Result, VmError};
+use crate::build::Build;
 use crate::cache::Building;
-use crate::command;
-use crate::error::{Context, Result, VmError};
 use crate::host;
-use crate::kernel::{self, Kernel};
-use crate::key::Key;
+use crate::host::command;
+use crate::kernel::Kernel;
 use crate::tools::{self, Tools};
-use crate::uses;
 
 include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
@@ -25,9 +25,6 @@ const KIND: &str = "modules";
 
 /// The folder of the sources while they are built.
 const SOURCE: &str = "source";
-
-/// About how many lines make prints for both.
-const MAKE_LINES: u64 = 20;
 
 /// The modules in the order in which they are built and loaded: their name and their folder.
 const MODULES: [(&str, &str); 2] = [("rdd", "ramdisk/kmod"), ("ekm", "ekm-kmod")];
@@ -41,54 +38,54 @@ pub struct Modules {
     pub ekm: PathBuf,
 }
 
-pub(crate) fn get(builder: &Builder<'_>, kernel: &Kernel) -> Result<Modules> {
-    let entry = build(builder, kernel, SOURCES, &MODULES)?;
+pub(crate) fn get(build: &Build<'_>, kernel: &Kernel) -> Result<Modules> {
+    let entry = build_modules(build, kernel, SOURCES, &MODULES)?;
     Ok(Modules { rdd: entry.join("rdd.ko"), ekm: entry.join("ekm.ko") })
 }
 
 /// Whether the modules for this kernel are in the cache.
-pub(crate) fn are_cached(builder: &Builder<'_>, kernel: &Kernel) -> bool {
-    find(builder, kernel, &key(builder, kernel, SOURCES, &MODULES)).is_some()
+pub(crate) fn are_cached(build: &Build<'_>, kernel: &Kernel) -> bool {
+    find(build, kernel, &key(build, kernel, SOURCES, &MODULES)).is_some()
 }
 
-fn find(builder: &Builder<'_>, kernel: &Kernel, key: &Key) -> Option<PathBuf> {
+fn find(build: &Build<'_>, kernel: &Kernel, key: &Key) -> Option<PathBuf> {
     if kernel.changes {
-        uses::find(builder.cache, KIND, &kernel.tree, key)
+        uses::find(build.cache, KIND, &kernel.tree, key)
     } else {
-        builder.cache.find(KIND, key)
+        build.cache.find(KIND, key)
     }
 }
 
-fn key(builder: &Builder<'_>, kernel: &Kernel, sources: &[(&str, &[u8])], modules: &[(&str, &str)]) -> Key {
-    let key = Key::new(RECIPE).with("kernel", kernel.key()).with("tools", tools::key(builder).inputs());
+fn key(build: &Build<'_>, kernel: &Kernel, sources: &[(&str, &[u8])], modules: &[(&str, &str)]) -> Key {
+    let key = Key::new(RECIPE).with("kernel", kernel.key()).with("tools", tools::key(build).inputs());
     let key = modules.iter().fold(key, |key, (name, folder)| key.with(&format!("module {name}"), folder));
     sources.iter().fold(key, |key, (name, bytes)| key.with_bytes(name, bytes))
 }
 
 /// Builds modules, each a name and a folder of the sources, and keeps `<name>.ko` of each.
-pub(crate) fn build(
-    builder: &Builder<'_>,
+pub(crate) fn build_modules(
+    build: &Build<'_>,
     kernel: &Kernel,
     sources: &[(&str, &[u8])],
     modules: &[(&str, &str)],
 ) -> Result<PathBuf> {
-    let key = key(builder, kernel, sources, modules);
-    if let Some(entry) = find(builder, kernel, &key) {
+    let key = key(build, kernel, sources, modules);
+    if let Some(entry) = find(build, kernel, &key) {
         return Ok(entry);
     }
     host::check()?;
-    let tools = tools::get(builder)?;
+    let tools = tools::get(build)?;
     same_compiler(&tools, kernel)?;
     if !kernel.changes {
-        return builder.cache.entry(KIND, &key, builder.progress, |building| {
+        return build.cache.entry(KIND, &key, build.progress, |building| {
             compile(building, &tools, kernel, sources, modules)?;
             remove(&building.dir.join(SOURCE))
         });
     }
     // Which of the tree's headers they include shows when they are built.
     let names: Vec<_> = modules.iter().map(|(name, _)| format!("{name}.ko")).collect();
-    builder.cache.work(KIND, &key, builder.progress, |building| {
-        if let Some(entry) = find(builder, kernel, &key) {
+    build.cache.work(KIND, &key, build.progress, |building| {
+        if let Some(entry) = find(build, kernel, &key) {
             return Ok(entry);
         }
         let source = building.dir.join(SOURCE);
@@ -98,7 +95,7 @@ pub(crate) fn build(
         let mut files = uses::of_objects(&kernel.tree, &source)?;
         files.retain(|file| kernel.tree.join(file).exists());
         uses::unchanged_since(&kernel.tree, &files, started)?;
-        let entry = uses::enter(builder, KIND, &kernel.tree, &key, &files, &building.dir, &names)?;
+        let entry = uses::enter(build, KIND, &kernel.tree, &key, &files, &building.dir, &names)?;
         remove(&building.dir)?;
         Ok(entry)
     })
@@ -136,48 +133,6 @@ fn remove(folder: &Path) -> Result<()> {
     if folder.exists() { fs::remove_dir_all(folder).at("remove", folder) } else { Ok(()) }
 }
 
-/// Builds the modules of a folder outside the kernel's tree, and writes nothing into the tree. `symbols` are the tables of modules
-/// that were built before, those in the tree aside.
-pub(crate) fn make(
-    building: &Building<'_>,
-    tools: &Tools,
-    kernel: &Kernel,
-    folder: &Path,
-    symbols: &[PathBuf],
-    targets: &[&str],
-) -> Result<()> {
-    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut make = tools.make();
-    make.arg("-C")
-        .arg(&kernel.tree)
-        .arg(format!("M={}", folder.display()))
-        .arg(format!("KBUILD_EXTRA_SYMBOLS={}", tables(&kernel.tree, symbols)))
-        .arg(format!("-j{jobs}"));
-    if has(&kernel.tree, "CONFIG_CC_IS_CLANG=y")? {
-        make.arg("LLVM=1");
-    }
-    if targets.is_empty() {
-        make.arg("modules")
-    } else {
-        make.args(targets)
-    };
-    building.run_lines(&mut make, MAKE_LINES)
-}
-
-/// Returns true if the tree's configuration has this line.
-fn has(tree: &Path, line: &str) -> Result<bool> {
-    let path = tree.join(".config");
-    Ok(fs::read_to_string(&path).at("read", &path)?.lines().any(|there| there == line))
-}
-
-/// The symbol tables that make does not find by itself. A tree whose own modules are built has a table of all its symbols, which
-/// make finds; each of them twice would be an error.
-fn tables(tree: &Path, built: &[PathBuf]) -> String {
-    let own = (!tree.join("Module.symvers").exists()).then(|| kernel::symbols(tree));
-    let tables: Vec<_> = own.iter().chain(built).map(|path| path.display().to_string()).collect();
-    tables.join(" ")
-}
-
 /// Rust's metadata is read only by the compiler that has written it.
 fn same_compiler(tools: &Tools, kernel: &Kernel) -> Result<()> {
     let config = kernel.tree.join(".config");
@@ -198,19 +153,4 @@ fn same_compiler(tools: &Tools, kernel: &Kernel) -> Result<()> {
         ),
         format!("build the kernel by that compiler: make RUSTC={0} HOSTRUSTC={0}", tools.rustc().display()),
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_symbol_is_named_twice() {
-        let tree = tempfile::tempdir().expect("a temporary folder");
-        let built = [PathBuf::from("rdd/Module.symvers")];
-        let own = tree.path().join("vmlinux.symvers");
-        assert_eq!(tables(tree.path(), &built), format!("{} rdd/Module.symvers", own.display()));
-        fs::write(tree.path().join("Module.symvers"), "").expect("it is ours");
-        assert_eq!(tables(tree.path(), &built), "rdd/Module.symvers");
-    }
 }

@@ -6,10 +6,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::UNIX_EPOCH;
 
+use crate::base::{Context, Key, Result, VmError};
 use crate::cache::{Building, Cache, write_whole};
-use crate::command;
-use crate::error::{Context, Result, VmError};
-use crate::key::Key;
+use crate::host::command;
 
 /// Where apt keeps what the archives offer.
 const LISTS: &str = "/var/lib/apt/lists";

@@ -4,8 +4,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command;
-use crate::error::{Result, VmError};
+use super::command;
+use crate::base::{Result, VmError};
 
 /// A requirement and the package that brings it.
 struct Need {

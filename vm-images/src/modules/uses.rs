@@ -12,11 +12,10 @@ use std::time::SystemTime;
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::builder::Builder;
+use crate::base::{Context, Key, Result, VmError};
+use crate::build::Build;
 use crate::cache::{Cache, write_whole};
-use crate::error::{Context, Result, VmError};
 use crate::kernel::objects;
-use crate::key::Key;
 
 /// Makefiles of the tree that are part of each build of a module.
 const MAKEFILES: &[&str] = &[
@@ -48,7 +47,7 @@ fn key(tree: &Path, base: &Key, files: &Files) -> Key {
 
 /// Makes an entry of the built files with these names, and keeps the list of the tree's files that they were made from.
 pub(crate) fn enter(
-    builder: &Builder<'_>,
+    build: &Build<'_>,
     kind: &str,
     tree: &Path,
     base: &Key,
@@ -57,14 +56,14 @@ pub(crate) fn enter(
     names: &[String],
 ) -> Result<PathBuf> {
     let key = key(tree, base, files);
-    let entry = builder.cache.entry(kind, &key, builder.progress, |building| {
+    let entry = build.cache.entry(kind, &key, build.progress, |building| {
         for name in names {
             let from = built.join(name);
             fs::copy(&from, building.dir.join(name)).at("copy the module", &from)?;
         }
         Ok(())
     })?;
-    keep(builder.cache, base, files)?;
+    keep(build.cache, base, files)?;
     Ok(entry)
 }
 

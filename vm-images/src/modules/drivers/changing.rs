@@ -8,38 +8,38 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::{KIND, Part, build_part, overlay};
-use crate::builder::Builder;
+use super::overlay;
+use super::part::{KIND, Part, build_part};
+use crate::base::{Context, Key, Result, VmError};
+use crate::build::Build;
 use crate::cache::Building;
-use crate::error::{Context, Result, VmError};
 use crate::host;
 use crate::kernel::Kernel;
-use crate::key::Key;
+use crate::modules::uses::{self, Files};
 use crate::tools::{self, Tools};
-use crate::uses::{self, Files};
 
 /// The entry with the modules of these parts; `base` is what is known of it.
-pub(super) fn get(builder: &Builder<'_>, kernel: &Kernel, parts: &[Part], base: &Key) -> Result<PathBuf> {
-    let find = || uses::find(builder.cache, KIND, &kernel.tree, base);
+pub(super) fn get(build: &Build<'_>, kernel: &Kernel, parts: &[Part], base: &Key) -> Result<PathBuf> {
+    let find = || uses::find(build.cache, KIND, &kernel.tree, base);
     if let Some(entry) = find() {
         return Ok(entry);
     }
     host::check()?;
-    let tools = tools::get(builder)?;
+    let tools = tools::get(build)?;
     let names: Vec<_> = parts.iter().map(Part::file).collect();
     let place = Key::new(1).with("tree", kernel.tree.display()).with("modules", names.join(" "));
-    builder.cache.work(KIND, &place, builder.progress, |building| {
+    build.cache.work(KIND, &place, build.progress, |building| {
         // Another one may have been faster.
         if let Some(entry) = find() {
             return Ok(entry);
         }
-        let files = build(building, &tools, kernel, parts, base)?;
-        uses::enter(builder, KIND, &kernel.tree, base, &files, &building.dir, &names)
+        let files = build_parts(building, &tools, kernel, parts, base)?;
+        uses::enter(build, KIND, &kernel.tree, base, &files, &building.dir, &names)
     })
 }
 
 /// Builds the parts, and returns the files of the tree that they were made from.
-fn build(
+fn build_parts(
     building: &Building<'_>,
     tools: &Tools,
     kernel: &Kernel,

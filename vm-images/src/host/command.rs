@@ -3,15 +3,13 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::mem;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use nix::sys::signal::Signal;
 
-use crate::cache::{Building, own_file};
-use crate::complaints::Complaints;
-use crate::error::{Context, MORE_SPACE, Result, VmError};
-use crate::spawn::spawn;
+use super::complaints::Complaints;
+use crate::base::{Context, MORE_SPACE, Progress, Result, VmError, own_file, spawn};
 
 /// The file that takes the output of a build.
 pub(crate) struct Log {
@@ -25,23 +23,12 @@ impl Log {
         Ok(Self { path })
     }
 
-    /// Where the log is.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-impl Building<'_> {
-    /// Runs a command to its end; it ends with this process, however that ends.
-    pub fn run(&self, command: &mut Command) -> Result<()> {
-        self.run_lines(command, 0)
-    }
-
-    /// The same, for a command whose lines of output measure how far it is.
-    pub fn run_lines(&self, command: &mut Command, expected: u64) -> Result<()> {
+    /// Runs a command to its end, and appends its output. The command ends with this process, however that ends. If `expected` is not
+    /// 0, each line of output is progress, and this many lines are estimated.
+    pub fn run(&self, command: &mut Command, expected: u64, progress: &dyn Progress) -> Result<()> {
         // It is given away: once it has run, nothing may hold the writing ends of the pipe below.
         let mut command = mem::replace(command, Command::new(""));
-        let log = self.log.path();
+        let log = &self.path;
         let mut log_file = File::options().append(true).open(log).at("open", log)?;
         writeln!(log_file, "$ {}", shown(&command)).at("write", log)?;
         let (reader, writer) = std::io::pipe().doing("make a pipe")?;
@@ -61,7 +48,7 @@ impl Building<'_> {
             line.clear();
             lines += 1;
             if expected > 0 {
-                self.progress.tick(lines, expected);
+                progress.tick(lines, expected);
             }
         }
         let status = child.wait().doing(format_args!("wait for {name}"))?;
@@ -70,7 +57,7 @@ impl Building<'_> {
             let space = if full { format!("; {MORE_SPACE}") } else { String::new() };
             let (heading, lines) = complaints.into_lines();
             let what = format!("{name} failed ({status}){space}");
-            return Err(VmError::Build { what, heading, lines, log: log.to_owned() });
+            return Err(VmError::Build { what, heading, lines, log: log.clone() });
         }
         logged.at("write", log)
     }

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::env;
 
-use crate::error::{Result, VmError};
-use crate::packages::Package;
-use crate::{image, tools};
+use crate::base::{Result, VmError};
+use crate::packages::{Package, recipes};
 
 /// The variable that names other versions of packages, for the day on which the archive drops one.
 pub const PACKAGES_VARIABLE: &str = "EXPLODE_PACKAGES";
@@ -30,7 +29,7 @@ impl BuildOptions {
     /// # Errors
     /// [`VmError::Usage`] for what is no such list, and for packages that no recipe names.
     pub fn with_packages(mut self, list: &str) -> Result<Self> {
-        let known: Vec<_> = tools::package_names().into_iter().chain(image::package_names()).collect();
+        let known = recipes::package_names();
         for word in list.split([' ', ',', '\n']).filter(|word| !word.is_empty()) {
             let (name, version) = word
                 .split_once('=')

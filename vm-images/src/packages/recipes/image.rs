@@ -1,5 +1,8 @@
 //! The text that says what is in the image; `image/recipe.txt` explains its lines.
 
+/// The recipe.
+pub(crate) const TEXT: &str = include_str!("../../../image/recipe.txt");
+
 /// A line of the recipe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Line<'a> {
@@ -19,8 +22,23 @@ pub(crate) enum Line<'a> {
     Own { path: &'a str, name: &'a str },
 }
 
+impl<'a> Line<'a> {
+    /// The package that the line names.
+    pub(crate) fn package(&self) -> Option<&'a str> {
+        match self {
+            Line::Package { name, .. } | Line::Libraries(name) => Some(name),
+            _ => None,
+        }
+    }
+}
+
+/// The lines of the recipe.
+pub(crate) fn lines() -> Vec<Line<'static>> {
+    parse(TEXT).expect("the recipe is part of this library and tested")
+}
+
 /// Reads a recipe, or says which line is wrong.
-pub(crate) fn parse(text: &str) -> Result<Vec<Line<'_>>, String> {
+fn parse(text: &str) -> Result<Vec<Line<'_>>, String> {
     let mut lines = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let content = line.trim();

@@ -7,8 +7,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Context, Result};
-use crate::uses::Files;
+use crate::base::{Context, Result};
+use crate::modules::uses::Files;
 
 /// Makes `overlay/below` a copy of the sources in `tree/below`, and everything around it links to what the tree has there. Adds the
 /// files that were copied, by their paths below the tree.

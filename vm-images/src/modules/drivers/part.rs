@@ -1,88 +1,41 @@
-//! Drivers that only some stacks need, such as XFS: modules of the kernel's own source, each built when it is first asked for.
-//!
-//! The kernel's tree stays as it is, since it may be the user's, and since what is in the cache does not change. A driver is built in
-//! an overlay. In the user's tree its sources may change, so there an entry is found by what they contain.
-
-mod changing;
-mod overlay;
+//! The modules that a driver consists of, and how one of them is built.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::builder::Builder;
+use crate::base::{Context, Result, VmError};
 use crate::cache::Building;
-use crate::error::{Context, Result, VmError};
-use crate::kernel::{self, Kernel};
-use crate::key::Key;
-use crate::modules;
-use crate::tools::{self, Tools};
-use crate::uses::Files;
-
-/// To be raised when the way of building changes.
-const RECIPE: u32 = 1;
+use crate::kernel::Kernel;
+use crate::modules::make::make;
+use crate::tools::Tools;
 
 /// The kind of the cache's entries.
-const KIND: &str = "drivers";
+pub(super) const KIND: &str = "drivers";
 
-const DRIVERS: &str = include_str!("../../kernel/drivers.txt");
+/// All drivers; the file explains its lines.
+const DRIVERS: &str = include_str!("../../../kernel/drivers.txt");
 
 /// A module that a driver consists of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Part {
+pub(super) struct Part {
     /// The option of the configuration, without `CONFIG_`.
-    option: &'static str,
+    pub option: &'static str,
     /// The module's folder in the tree.
-    folder: &'static str,
+    pub folder: &'static str,
     /// The module's name, without `.ko`.
-    name: &'static str,
+    pub name: &'static str,
 }
 
 impl Part {
-    fn file(&self) -> String {
+    /// The name of the module's file.
+    pub fn file(&self) -> String {
         format!("{}.ko", self.name)
     }
 }
 
-/// The modules of a driver for this kernel, in the order in which they have to be loaded; none if they are all built in.
-pub(crate) fn get(builder: &Builder<'_>, kernel: &Kernel, driver: &str) -> Result<Vec<PathBuf>> {
-    let parts = parts_of(driver)?;
-    let path = kernel.tree.join(".config");
-    let config = fs::read_to_string(&path).at("read", &path)?;
-    let parts = modular(&parts, &kernel::parse_config(&config), &path)?;
-    if parts.is_empty() {
-        return Ok(Vec::new());
-    }
-    let line: Vec<_> = parts.iter().map(|part| format!("{}/{}", part.folder, part.name)).collect();
-    let key = Key::new(RECIPE)
-        .with("kernel", kernel.key())
-        .with("tools", tools::key(builder).inputs())
-        .with("modules", line.join(" "));
-    let entry = if kernel.changes {
-        changing::get(builder, kernel, &parts, &key)?
-    } else if let Some(entry) = builder.cache.find(KIND, &key) {
-        entry
-    } else {
-        let tools = tools::get(builder)?;
-        builder
-            .cache
-            .entry(KIND, &key, builder.progress, |building| build(building, &tools, kernel, &parts))?
-    };
-    Ok(parts.iter().map(|part| entry.join(part.file())).collect())
-}
-
-fn build(building: &Building<'_>, tools: &Tools, kernel: &Kernel, parts: &[Part]) -> Result<()> {
-    let overlay = building.dir.join("overlay");
-    let mut symbols = Vec::new();
-    for part in parts {
-        overlay::update(&kernel.tree, &overlay, Path::new(part.folder), &mut Files::new())?;
-        build_part(building, tools, kernel, part, &overlay, &mut symbols)?;
-    }
-    fs::remove_dir_all(&overlay).at("remove", &overlay)
-}
-
 /// Builds a part in the overlay, and keeps its module and its table of symbols, which is added to those of the parts before.
-fn build_part(
+pub(super) fn build_part(
     building: &Building<'_>,
     tools: &Tools,
     kernel: &Kernel,
@@ -92,7 +45,7 @@ fn build_part(
 ) -> Result<()> {
     building.progress.step(&format!("building the driver {}", part.name));
     let folder = overlay.join(part.folder);
-    modules::make(building, tools, kernel, &folder, symbols, &[&part.file()])?;
+    make(building, tools, kernel, &folder, symbols, &[&part.file()])?;
     fs::copy(folder.join(part.file()), building.dir.join(part.file())).at("copy the module from", &folder)?;
     // Kept under a name of its own: the next part may be of the same folder.
     let table = building.dir.join(format!("{}.symvers", part.name));
@@ -101,7 +54,8 @@ fn build_part(
     Ok(())
 }
 
-fn parts_of(driver: &str) -> Result<Vec<Part>> {
+/// The parts of a driver, as `kernel/drivers.txt` lists them.
+pub(super) fn parts_of(driver: &str) -> Result<Vec<Part>> {
     let lines = || DRIVERS.lines().filter(|line| !line.starts_with('#'));
     let line = lines().find(|line| line.split_whitespace().next() == Some(driver));
     let Some(line) = line else {
@@ -117,7 +71,7 @@ fn parts_of(driver: &str) -> Result<Vec<Part>> {
 }
 
 /// The parts that are modules in this configuration.
-fn modular(parts: &[Part], config: &BTreeMap<&str, &str>, path: &Path) -> Result<Vec<Part>> {
+pub(super) fn modular(parts: &[Part], config: &BTreeMap<&str, &str>, path: &Path) -> Result<Vec<Part>> {
     let mut found = Vec::new();
     for part in parts {
         match config.get(part.option) {
@@ -142,6 +96,7 @@ fn modular(parts: &[Part], config: &BTreeMap<&str, &str>, path: &Path) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::parse_config;
 
     #[test]
     fn every_driver_is_understood() {
@@ -156,10 +111,9 @@ mod tests {
     fn what_is_built_in_is_skipped_and_what_is_not_there_is_named() {
         let parts = parts_of("xfs").unwrap();
         let path = Path::new("x/.config");
-        let config = kernel::parse_config("CONFIG_LIBCRC32C=y\nCONFIG_XFS_FS=m\n");
+        let config = parse_config("CONFIG_LIBCRC32C=y\nCONFIG_XFS_FS=m\n");
         assert_eq!(modular(&parts, &config, path).unwrap(), parts[1..]);
-        let error =
-            modular(&parts, &kernel::parse_config("CONFIG_LIBCRC32C=y\n"), path).unwrap_err().to_string();
+        let error = modular(&parts, &parse_config("CONFIG_LIBCRC32C=y\n"), path).unwrap_err().to_string();
         assert!(error.contains("CONFIG_XFS_FS in x/.config"), "{error}");
     }
 }
