@@ -26,7 +26,6 @@
 
 pub mod base;
 pub mod between;
-pub mod calls;
 pub mod check;
 pub mod choose;
 pub mod crash;

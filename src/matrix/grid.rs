@@ -274,7 +274,7 @@ impl From<&Question> for Column {
 
 #[cfg(test)]
 mod tests {
-    use explode_runtime::devices::{Lab, Side};
+    use explode_runtime::devices::{Backend as _, HostId, InProcess, Side};
     use explode_runtime::stack::Stack;
     use explode_runtime::writeset::Rules;
 
@@ -290,7 +290,7 @@ mod tests {
         std::fs::write(&path, layers.concat()).unwrap();
         let registry = crate::registry();
         let row = Row::named(&registry, path.to_str().unwrap()).unwrap();
-        let devices = Lab::Mem.devices(Side::Live, Image::new(), Recording::Off, 0);
+        let devices = InProcess.disks(HostId::default(), Side::Live, Image::new(), Recording::Off, 0);
         let stack = Stack::build(&row.stack, &registry.components, devices, Rules::default(), 0).unwrap();
         let profile = row.profile(&registry).unwrap().expect("it has one");
         assert_eq!(stack.profile().as_ref(), Some(&profile));

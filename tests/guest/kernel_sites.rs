@@ -247,7 +247,7 @@ fn refusal(cx: Cx<'_>, option: &str, value: &str) -> Option<RunError> {
     let mut plan = cx.plan("fs-failures-ext2");
     let ext2 = &mut plan.stack.0[1];
     ext2.options = Options::none().with(option, value);
-    Runner::start(cx.registry, &plan, cx.lab).err()
+    Runner::start(cx.registry, &plan, cx.backend).err()
 }
 
 fn refused(cx: Cx<'_>) {

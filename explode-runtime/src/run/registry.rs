@@ -104,6 +104,7 @@ impl Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stack::Absent;
 
     #[test]
     fn a_name_of_another_build_says_how_to_get_it() {

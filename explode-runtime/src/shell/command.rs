@@ -11,7 +11,7 @@ use nix::time::{ClockId, clock_settime};
 
 use super::no_sync::run_without_sync;
 use crate::base::{Blame, Fault};
-use crate::devices::{Devices, NOW, Side};
+use crate::devices::{DiskSet, NOW, Side};
 
 /// Where a guest has the programs that came with the agent.
 const GUEST_PROGRAMS: &str = "/agent/bin";
@@ -76,7 +76,7 @@ impl Ended {
 /// There is no shell, or no room for what it prints.
 pub(super) fn run(
     command: &str,
-    devices: &Devices,
+    devices: &dyn DiskSet,
     out: Out,
     variables: &[(&str, &OsStr)],
 ) -> Result<Ended, Fault> {

@@ -9,8 +9,8 @@ use explode_ekm_abi::user;
 use explode_ekm_abi::wire::{BLOCKS_CHANGED, RDD_MMAP_SHIFT, SECTOR};
 use explode_ramdisk::BLOCK_BYTES;
 
-use super::machine::open_control;
 use super::map::Map;
+use super::rdd::open_control;
 
 /// A disk of zeroes that nobody watches; it ends with its owner.
 #[derive(Debug)]

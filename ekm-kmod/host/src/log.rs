@@ -13,14 +13,14 @@ use super::buffers::DirtyBuffers;
 
 /// One record with its data.
 #[derive(Clone, Debug)]
-pub(super) struct Record {
+pub(crate) struct Record {
     pub header: RecordHeader,
     pub data: Bytes,
 }
 
 /// Makes events of the records of one set of devices.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     /// Our number of each request in flight: the kernel's is an address.
     in_flight: BTreeMap<u64, u64>,
     last_id: u64,

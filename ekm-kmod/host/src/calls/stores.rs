@@ -14,7 +14,7 @@ use bytes::Bytes;
 use nix::libc::{O_NOATIME, O_NOFOLLOW};
 
 use super::call::{Call, Change, What};
-use crate::base::{Blame, Fault};
+use explode_runtime::base::{Blame, Fault};
 
 /// The files that are mapped, or were.
 #[derive(Debug, Default)]

@@ -15,17 +15,18 @@ use nix::errno::Errno;
 use super::choices::Choices;
 use super::log::Record;
 use super::map::Map;
+use super::numbers::mask;
 use super::probes;
-use crate::base::{Blame, Fault, RunError};
-use crate::choose::Choice;
-use crate::failures::Failures;
+use explode_runtime::base::{Blame, Fault, RunError};
+use explode_runtime::choose::Choice;
+use explode_runtime::failures::Failures;
 
 /// Where EKM is.
-pub(super) const PATH: &str = "/dev/ekm";
+pub(crate) const PATH: &str = "/dev/ekm";
 
 /// The log, and the switches of EKM.
 #[derive(Debug)]
-pub(super) struct Ekm {
+pub(crate) struct Ekm {
     device: File,
     map: Map,
     /// Once somebody has wanted any.
@@ -141,7 +142,7 @@ impl Ekm {
     pub fn probe(&self, failures: &Failures) -> Result<(), RunError> {
         let mut probed = self.probed.borrow_mut();
         let is_probed =
-            |probed: &Failures| (probed.kinds, &probed.sites) == (failures.kinds, &failures.sites);
+            |probed: &Failures| probed.kinds().eq(failures.kinds()) && probed.sites == failures.sites;
         if failures.is_none() || probed.as_ref().is_some_and(is_probed) {
             return Ok(());
         }
@@ -167,7 +168,7 @@ impl Ekm {
                 self.choices.get_or_init(|| choices)
             }
         };
-        choices.arm(failures.kinds, failures.most, script)
+        choices.arm(mask(failures.kinds()), failures.most, script)
     }
 
     /// Ends that; returns what was chosen.

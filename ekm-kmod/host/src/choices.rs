@@ -13,13 +13,14 @@ use explode_ekm_abi::wire::{
 use nix::unistd::gettid;
 
 use super::map::Map;
-use crate::base::{Blame, Fault};
-use crate::choose::{Choice, Kind};
-use crate::failures::{label, path};
+use crate::frames::{label, path};
+use crate::numbers::{kind, number};
+use explode_runtime::base::{Blame, Fault};
+use explode_runtime::choose::{Choice, Kind};
 
 /// The shared memory, and the names of addresses that were met.
 #[derive(Debug)]
-pub(super) struct Choices {
+pub(crate) struct Choices {
     map: Map,
     names: RefCell<BTreeMap<u64, String>>,
 }
@@ -45,7 +46,7 @@ impl Choices {
             return Err(too_many(script.len()));
         }
         for (index, choice) in script.iter().enumerate() {
-            let number = choice.kind.kernel_number().expect("only choices of the kernel are its own");
+            let number = number(choice.kind).expect("only choices of the kernel are its own");
             self.map.write(slot(index), &number.to_ne_bytes());
             self.map.write(slot(index) + offset_of!(ChoiceSlot, options), &choice.options.to_ne_bytes());
             self.map.write(slot(index) + offset_of!(ChoiceSlot, answer), &choice.value.to_ne_bytes());
@@ -80,9 +81,8 @@ impl Choices {
     fn choice(&self, ekm: &File, index: usize) -> Result<Choice, Fault> {
         let at = |offset: usize| slot(index) + offset;
         let number = self.word(at(offset_of!(ChoiceSlot, kind)));
-        let of_kernel = Kind::of_kernel().find(|(_, known, _)| *known == number);
-        let (kind, _, word) =
-            of_kernel.ok_or_else(|| tool(format!("EKM speaks of failures of kind {number}")))?;
+        let (kind, word) =
+            kind(number).ok_or_else(|| tool(format!("EKM speaks of failures of kind {number}")))?;
         let device = self.word(at(offset_of!(ChoiceSlot, device)));
         let depth = (self.word(at(offset_of!(ChoiceSlot, depth))) as usize).min(FRAMES_MAX);
         let mut frames = Vec::with_capacity(depth);

@@ -1,51 +1,22 @@
 //! The kernel's disks of one stack.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::fs::create_dir_all;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use explode_ekm_abi::wire::Random;
-use explode_ramdisk::{Disk, Event, Flushes, Image, Read, ReadFault, Recording};
+use explode_ramdisk::{Disk, Event, Image, Read, ReadFault, Recording};
 
-use super::Side;
-use super::elsewhere::Handed;
 use super::machine::Machine;
 use super::threads::OwnThreads;
-use crate::base::{Blame, Fault, RunError};
 use crate::calls::Call;
-use crate::failures::Failures;
-
-/// What of a disk's life is believed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DiskModel {
-    /// Does it do what a flush asks for?
-    pub flushes: Flushes,
-    /// Does what is dirty in the buffer cache count as something that may be on disk? Without it only requests do.
-    pub buffers: bool,
-    /// When does a write of the live side end?
-    pub completes: Completes,
-}
-
-/// When a write ends (`docs/fault-model.md`, late completion). Guests only, but for the first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Completes {
-    /// When it is submitted.
-    #[default]
-    AtOnce,
-    /// When nothing else can go on.
-    Late,
-    /// Of each write it is chosen.
-    Choice,
-}
-
-impl Default for DiskModel {
-    fn default() -> DiskModel {
-        DiskModel { flushes: Flushes::Kept, buffers: true, completes: Completes::AtOnce }
-    }
-}
+use crate::disk_model::{Completes, DiskModel};
+use crate::handed::Handed;
+use explode_runtime::base::Fault;
+use explode_runtime::devices::{DiskSet, KernelSide, Side};
 
 /// What is known of what was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,30 +31,30 @@ enum Noting {
 
 /// RAM disks that hold an image, once a component has attached them; clones are the same ones.
 #[derive(Clone, Debug)]
-pub struct KernelDisks(pub(super) Rc<Inner>);
+pub struct KernelDisks(pub(crate) Rc<Inner>);
 
 #[derive(Debug)]
-pub(super) struct Inner {
-    pub(super) machine: Rc<Machine>,
-    pub(super) side: Side,
+pub(crate) struct Inner {
+    pub(crate) machine: Rc<Machine>,
+    pub(crate) side: Side,
     image: Image,
     /// The nodes of the disks that are attached.
     attached: RefCell<BTreeMap<u32, PathBuf>>,
     recording: Cell<Recording>,
     /// Where the file systems on them are whose operations are noted; none that is about to be unmounted.
-    followed: RefCell<Vec<Option<PathBuf>>>,
+    pub(crate) followed: RefCell<Vec<Option<PathBuf>>>,
     /// Is it noted what is read?
     noting: Cell<Noting>,
     /// Where random numbers came from before.
     random: Option<Random>,
     /// The choices that are made below us, while it is not our turn.
-    pub(super) handed: RefCell<Option<Handed>>,
+    pub(crate) handed: RefCell<Option<Handed>>,
     /// The threads that are held back.
-    pub(super) threads: RefCell<OwnThreads>,
+    pub(crate) threads: RefCell<OwnThreads>,
 }
 
 impl KernelDisks {
-    pub(super) fn new(
+    pub(crate) fn new(
         machine: Rc<Machine>,
         side: Side,
         image: Image,
@@ -141,17 +112,9 @@ impl KernelDisks {
         Ok(node)
     }
 
-    /// The folders of a stack's components, which are there from now on.
-    pub(crate) fn make_folders<'p>(&self, mut places: impl Iterator<Item = &'p PathBuf>) {
-        let make = |at: &PathBuf| create_dir_all(at).map_err(|error| format!("{}: {error}", at.display()));
-        let made = self
-            .uncounted(|| places.try_for_each(make).map_err(|error| Fault::new(error).blame(Blame::Tool)));
-        made.unwrap_or_else(|fault| self.give_up(&fault));
-    }
-
     /// Does what only the first stack of a machine has to do: no number of the row is drawn by it, so the row is the same for all. (The
     /// kernel draws one for each inode of a tmpfs, nodes of disks included: `__shmem_get_inode`.)
-    fn uncounted<T>(&self, make: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    pub(crate) fn uncounted<T>(&self, make: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
         let counted = self.0.machine.random(Random::default())?;
         let made = make();
         self.0.machine.random(counted)?;
@@ -163,26 +126,9 @@ impl KernelDisks {
         self.0.recording.get() == Recording::Operations
     }
 
-    /// From here on the operations are noted of the file system that is mounted at this place.
-    pub(crate) fn follow(&self, at: &Path) -> Result<(), Fault> {
-        let Inner { machine, followed, .. } = &*self.0;
-        machine.follow(self.followed(), at)?;
-        followed.borrow_mut().push(Some(at.to_owned()));
-        Ok(())
-    }
-
     /// Of how many file systems they are, or were, noted.
     pub(crate) fn followed(&self) -> u32 {
         self.0.followed.borrow().len() as u32
-    }
-
-    /// Ends that for one of them, which is about to be unmounted.
-    pub(crate) fn unfollow(&self, system: u32) -> Result<(), Fault> {
-        let Inner { machine, followed, .. } = &*self.0;
-        if let Some(place) = followed.borrow_mut().get_mut(system as usize) {
-            place.take();
-        }
-        machine.unfollow(system)
     }
 
     /// The calls that were operations, in their order.
@@ -199,27 +145,10 @@ impl KernelDisks {
     pub fn give_up(&self, why: &Fault) {
         self.0.machine.give_up(why);
     }
+}
 
-    /// Has the kernel probe the functions that may fail.
-    ///
-    /// # Errors
-    /// What this kernel has not, or what must not be probed.
-    pub(crate) fn probe(&self, failures: &Failures) -> Result<(), RunError> {
-        self.0.machine.probe(failures)
-    }
-
-    pub(super) fn spoil(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) -> Result<(), Fault> {
-        let Inner { machine, side, .. } = &*self.0;
-        machine.spoil(*side, dev, sectors, fault)
-    }
-
-    /// No write that has not ended does so, or they go on.
-    pub(super) fn hold_still(&self, still: bool) -> Result<(), Fault> {
-        let Inner { machine, side, attached, .. } = &*self.0;
-        attached.borrow().keys().try_for_each(|dev| machine.hold_still(*side, *dev, still))
-    }
-
-    pub(super) fn image(&self) -> Result<Image, Fault> {
+impl DiskSet for KernelDisks {
+    fn image(&self) -> Result<Image, Fault> {
         let Inner { machine, side, image, attached, noting, .. } = &*self.0;
         if noting.get() == Noting::Yes {
             noting.set(Noting::Lost);
@@ -231,7 +160,7 @@ impl KernelDisks {
         Ok(image)
     }
 
-    pub(super) fn take_log(&self) -> Result<Vec<Event>, Fault> {
+    fn take_log(&self) -> Result<Vec<Event>, Fault> {
         let Inner { machine, side, attached, recording, followed, .. } = &*self.0;
         match recording.get() {
             Recording::Off => Ok(Vec::new()),
@@ -240,17 +169,16 @@ impl KernelDisks {
         }
     }
 
-    pub(super) fn issuers(&self, events: usize) -> Vec<Option<String>> {
+    fn issuers(&self, events: usize) -> Vec<Option<String>> {
         // Of soft crashes the log is made up of what the calls have changed when they were repeated.
         if self.notes_operations() { vec![None; events] } else { self.0.machine.issuers(events) }
     }
 
-    /// Before the first disk is attached.
-    pub(super) fn note_reads(&self) {
+    fn note_reads(&self) {
         self.0.noting.set(Noting::Yes);
     }
 
-    pub(super) fn take_reads(&self) -> Result<Option<Vec<Read>>, Fault> {
+    fn take_reads(&self) -> Result<Option<Vec<Read>>, Fault> {
         let Inner { machine, side, attached, noting, .. } = &*self.0;
         if noting.replace(Noting::No) != Noting::Yes {
             return Ok(None);
@@ -263,14 +191,34 @@ impl KernelDisks {
         Ok(Some(reads))
     }
 
-    pub(super) fn fence(&self) {
+    fn spoil(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) -> Result<(), Fault> {
+        let Inner { machine, side, .. } = &*self.0;
+        machine.spoil(*side, dev, sectors, fault)
+    }
+
+    fn hold_still(&self, still: bool) -> Result<(), Fault> {
+        let Inner { machine, side, attached, .. } = &*self.0;
+        attached.borrow().keys().try_for_each(|dev| machine.hold_still(*side, *dev, still))
+    }
+
+    fn fence(&self) {
         let Inner { machine, side, attached, recording, .. } = &*self.0;
         let ended = match recording.replace(Recording::Off) {
             Recording::Off => Ok(()),
             Recording::On => attached.borrow().keys().try_for_each(|dev| machine.unwatch(*side, *dev)),
-            Recording::Operations => (0..self.followed()).try_for_each(|system| self.unfollow(system)),
+            Recording::Operations => {
+                (0..self.followed()).try_for_each(|system| KernelSide::unfollow(self, system))
+            }
         };
         ended.unwrap_or_else(|fault| machine.give_up(&fault));
+    }
+
+    fn kernel(&self) -> Option<&dyn KernelSide> {
+        Some(self)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 }
 

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use explode_runtime::devices::IMAGE;
+
 /// Where it stands in a guest: a line `image HASH`, then for each program a line `PATH PACKAGE VERSION`.
 pub const IMAGE_FILE: &str = "/agent/image";
-/// The name of the image among the versions of a run.
-pub const IMAGE: &str = "image";
 
 /// What is known of the image; nothing of a machine that is no guest of ours.
 #[derive(Debug, Default)]
-pub(super) struct Packages {
+pub(crate) struct Packages {
     image: Option<String>,
     /// Package and version of each program, by its path.
     programs: BTreeMap<String, (String, String)>,

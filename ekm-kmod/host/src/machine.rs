@@ -4,37 +4,34 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
+use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::path::{Path, PathBuf};
 
-use explode_ekm_abi::user;
 use explode_ekm_abi::wire::{
     FOLLOW_BEGIN, FOLLOW_END, FOLLOWED_MAX, Follow, KIND_BUFFER, KIND_CALL, Random, WATCH_BUFFERS,
     WATCH_REQUESTS, WATCHES_MAX, Watch,
 };
 use explode_ramdisk::{Disk, Event, Flushes, ReadFault, operation_mark};
 
+use super::disk_model::{Completes, DiskModel};
 use super::ekm::{self, Ekm};
 use super::issuers::Issuers;
-use super::kernel::{Completes, DiskModel};
 use super::left::Left;
 use super::log::{Reader, Record};
 use super::packages::{IMAGE_FILE, Packages};
-use super::rdd::RddDisk;
-use super::{Side, write_back};
-use crate::base::{Blame, Fault, RunError};
+use super::rdd::{CONTROL, RddDisk, open_control};
+use super::write_back;
 use crate::calls::{self, Call, Stores};
-use crate::choose::Choice;
-use crate::failures::Failures;
+use explode_runtime::base::{Blame, Fault, RunError};
+use explode_runtime::choose::Choice;
+use explode_runtime::devices::{NOW, Side};
+use explode_runtime::failures::Failures;
 
-const CONTROL: &str = "/dev/rdd-control";
 /// Devices of a side.
 const DEVICES: u32 = WATCHES_MAX as u32 / 2;
-/// Where the file systems' clock stands: the first second of 2026.
-pub const NOW: u64 = 1_767_225_600;
 
 /// The kernel's side of a run. There is one a process: EKM serves one at a time.
 #[derive(Debug)]
@@ -85,7 +82,7 @@ impl Machine {
     ///
     /// # Errors
     /// What is missing, and what to do.
-    pub(super) fn open(turns: bool) -> Result<Machine, RunError> {
+    pub(crate) fn open(turns: bool) -> Result<Machine, RunError> {
         let missing = |path: &str, error: io::Error| {
             RunError::Missing(match error.kind() {
                 io::ErrorKind::NotFound => {
@@ -120,12 +117,12 @@ impl Machine {
     }
 
     /// Do its tasks take turns?
-    pub(super) fn takes_turns(&self) -> bool {
+    pub(crate) fn takes_turns(&self) -> bool {
         self.turns
     }
 
     /// What its programs are from.
-    pub(super) fn packages(&self) -> &Packages {
+    pub(crate) fn packages(&self) -> &Packages {
         &self.packages
     }
 
@@ -135,7 +132,7 @@ impl Machine {
     }
 
     /// Forgets what a side's log said.
-    pub(super) fn begin(&self, side: Side) {
+    pub(crate) fn begin(&self, side: Side) {
         // What is still in the log came before.
         self.pull();
         let mut bench = self.bench(side).borrow_mut();
@@ -145,7 +142,7 @@ impl Machine {
     }
 
     /// Disk `dev` of a side, of this size, holding `wanted`; returns its node.
-    pub(super) fn attach(&self, side: Side, dev: u32, sectors: u64, wanted: &Disk) -> Result<PathBuf, Fault> {
+    pub(crate) fn attach(&self, side: Side, dev: u32, sectors: u64, wanted: &Disk) -> Result<PathBuf, Fault> {
         if let Some(why) = &*self.stuck.borrow() {
             return Err(tool(format!("the machine cannot be used any more: {why}")));
         }
@@ -203,7 +200,7 @@ impl Machine {
     }
 
     /// When the writes of an attached disk end.
-    pub(super) fn end_writes(&self, side: Side, dev: u32, completes: Completes) -> Result<(), Fault> {
+    pub(crate) fn end_writes(&self, side: Side, dev: u32, completes: Completes) -> Result<(), Fault> {
         let late = completes != Completes::AtOnce;
         if late && !self.turns {
             return Err(tool(
@@ -220,7 +217,7 @@ impl Machine {
     }
 
     /// No write of such a disk ends, or they go on.
-    pub(super) fn hold_still(&self, side: Side, dev: u32, still: bool) -> Result<(), Fault> {
+    pub(crate) fn hold_still(&self, side: Side, dev: u32, still: bool) -> Result<(), Fault> {
         self.change_disk(side, dev, |disk| disk.hold_still(&self.control, still))
     }
 
@@ -236,7 +233,7 @@ impl Machine {
     }
 
     /// Sectors of an attached disk go bad.
-    pub(super) fn spoil(
+    pub(crate) fn spoil(
         &self,
         side: Side,
         dev: u32,
@@ -250,7 +247,7 @@ impl Machine {
     }
 
     /// Begins to log a disk's events.
-    pub(super) fn watch(&self, side: Side, dev: u32, model: DiskModel) -> Result<(), Fault> {
+    pub(crate) fn watch(&self, side: Side, dev: u32, model: DiskModel) -> Result<(), Fault> {
         let mut bench = self.bench(side).borrow_mut();
         if model.flushes == Flushes::Dropped {
             bench.reader.drop_flushes(dev);
@@ -266,12 +263,12 @@ impl Machine {
     }
 
     /// Ends that, and forgets what nobody has taken.
-    pub(super) fn unwatch(&self, side: Side, dev: u32) -> Result<(), Fault> {
+    pub(crate) fn unwatch(&self, side: Side, dev: u32) -> Result<(), Fault> {
         self.ekm.watch(Watch { device: number(side, dev), ..Watch::default() })
     }
 
     /// What a disk holds now.
-    pub(super) fn contents(&self, side: Side, dev: u32) -> Result<Disk, Fault> {
+    pub(crate) fn contents(&self, side: Side, dev: u32) -> Result<Disk, Fault> {
         let mut bench = self.bench(side).borrow_mut();
         let disk = bench.disks.get_mut(&dev).expect("only attached disks are asked for");
         let contents = disk.contents(&self.control);
@@ -279,14 +276,14 @@ impl Machine {
     }
 
     /// The blocks of a disk that were read by requests since the last call, in order of first reads.
-    pub(super) fn take_reads(&self, side: Side, dev: u32) -> Result<Vec<u32>, Fault> {
+    pub(crate) fn take_reads(&self, side: Side, dev: u32) -> Result<Vec<u32>, Fault> {
         let bench = self.bench(side).borrow();
         let reads = bench.disks[&dev].take_reads(&self.control);
         reads.map_err(|errno| tool(format!("{CONTROL}: {}", errno.desc())))
     }
 
     /// The events of a side's watched disks since the last call.
-    pub(super) fn take_log(
+    pub(crate) fn take_log(
         &self,
         side: Side,
         watched: impl Iterator<Item = u32>,
@@ -311,7 +308,7 @@ impl Machine {
     }
 
     /// Follows the calls that change the file system that is mounted here, as number `system`.
-    pub(super) fn follow(&self, system: u32, at: &Path) -> Result<(), Fault> {
+    pub(crate) fn follow(&self, system: u32, at: &Path) -> Result<(), Fault> {
         if system as usize >= FOLLOWED_MAX {
             return Err(tool(format!("soft crashes follow at most {FOLLOWED_MAX} file systems of a stack")));
         }
@@ -321,13 +318,13 @@ impl Machine {
     }
 
     /// Ends that. What was logged is still there to be taken.
-    pub(super) fn unfollow(&self, system: u32) -> Result<(), Fault> {
+    pub(crate) fn unfollow(&self, system: u32) -> Result<(), Fault> {
         self.ekm.follow(Follow { system, what: FOLLOW_END, ..Follow::default() })
     }
 
     /// The marks of the operations on the live side since the last call; the calls themselves wait to be taken. File systems are
     /// mounted at `roots`.
-    pub(super) fn take_operations(&self, roots: &[Option<PathBuf>]) -> Result<Vec<Event>, Fault> {
+    pub(crate) fn take_operations(&self, roots: &[Option<PathBuf>]) -> Result<Vec<Event>, Fault> {
         self.pull();
         self.ekm.has_seen_all()?;
         let mut bench = self.live.borrow_mut();
@@ -338,12 +335,12 @@ impl Machine {
     }
 
     /// The calls on the live side since the last call of this.
-    pub(super) fn take_calls(&self) -> Vec<Call> {
+    pub(crate) fn take_calls(&self) -> Vec<Call> {
         std::mem::take(&mut self.live.borrow_mut().calls)
     }
 
     /// Who has caused the last so many events of the live side.
-    pub(super) fn issuers(&self, events: usize) -> Vec<Option<String>> {
+    pub(crate) fn issuers(&self, events: usize) -> Vec<Option<String>> {
         self.bench(Side::Live).borrow().issuers.of_last(events)
     }
 
@@ -360,7 +357,7 @@ impl Machine {
     }
 
     /// Where the kernel's random numbers come from; returns where they came from.
-    pub(super) fn random(&self, random: Random) -> Result<Random, Fault> {
+    pub(crate) fn random(&self, random: Random) -> Result<Random, Fault> {
         self.ekm.random(random)
     }
 
@@ -391,7 +388,7 @@ impl Machine {
     }
 
     /// The file system of this file begins to commit, and is not waited for.
-    pub(super) fn start_commit(&self, file: BorrowedFd<'_>) -> Result<(), Fault> {
+    pub(crate) fn start_commit(&self, file: BorrowedFd<'_>) -> Result<(), Fault> {
         self.ekm.start_commit(file)
     }
 
@@ -434,13 +431,6 @@ impl Machine {
             Side::Crash => &self.crash,
         }
     }
-}
-
-/// The device that makes disks, and removes them.
-pub(super) fn open_control() -> io::Result<File> {
-    let control = OpenOptions::new().read(true).write(true).open(CONTROL)?;
-    user::hello_rdd(control.as_fd()).map_err(io::Error::other)?;
-    Ok(control)
 }
 
 /// Disks would stay in the kernel's memory. One that somebody still has open does, until the next run.

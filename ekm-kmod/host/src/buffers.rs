@@ -12,7 +12,7 @@ use explode_ramdisk::{Event, SECTOR_BYTES};
 
 /// Dirty buffers by first sector.
 #[derive(Debug, Default)]
-pub(super) struct DirtyBuffers(BTreeMap<u64, Bytes>);
+pub(crate) struct DirtyBuffers(BTreeMap<u64, Bytes>);
 
 impl DirtyBuffers {
     /// A buffer has become dirty with these contents.

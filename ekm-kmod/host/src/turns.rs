@@ -13,11 +13,11 @@ use nix::libc::{
 };
 
 /// The priority (`SCHED_FIFO`) of all tasks that take turns.
-pub(super) const TURNS: i32 = 2;
+pub(crate) const TURNS: i32 = 2;
 /// That of threads that are held back: they run when all that take turns wait (EX-57).
-pub(super) const QUIESCED: i32 = 1;
+pub(crate) const QUIESCED: i32 = 1;
 /// That of the one whose run was chosen.
-pub(super) const CHOSEN: i32 = 3;
+pub(crate) const CHOSEN: i32 = 3;
 
 /// Below it the kernel's deadline servers of ordinary tasks, by processor.
 const SERVERS: &str = "/sys/kernel/debug/sched/fair_server";
@@ -26,7 +26,7 @@ const SERVERS: &str = "/sys/kernel/debug/sched/fair_server";
 ///
 /// # Errors
 /// Not root; a kernel that makes exceptions, and does not let them be turned off.
-pub(super) fn take_turns() -> io::Result<()> {
+pub(crate) fn take_turns() -> io::Result<()> {
     // No exception for others after 0.95 s: neither by throttling, nor (Linux 6.12) by a server that lets ordinary tasks, as the
     // threads of work queues are at first, cut in for 50 ms when they have waited for that long.
     fs::write("/proc/sys/kernel/sched_rt_runtime_us", "-1")?;
@@ -56,7 +56,7 @@ fn has_servers() -> io::Result<bool> {
 ///
 /// # Errors
 /// Not root.
-pub(super) fn threads_take_turns() -> io::Result<()> {
+pub(crate) fn threads_take_turns() -> io::Result<()> {
     for entry in fs::read_dir("/proc")? {
         let pid = entry?.file_name().to_str().and_then(|name| name.parse().ok());
         // SAFETY: a plain number.
@@ -82,7 +82,7 @@ fn is_late(pid: i32) -> bool {
 ///
 /// # Errors
 /// What is wrong, for a person.
-pub(super) fn check_thread(pid: u32, takes_turns: bool) -> Result<(), String> {
+pub(crate) fn check_thread(pid: u32, takes_turns: bool) -> Result<(), String> {
     // proc(5): after the name, in brackets, comes the state; Z has ended, and nobody has asked how.
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
@@ -101,7 +101,7 @@ pub(super) fn check_thread(pid: u32, takes_turns: bool) -> Result<(), String> {
 }
 
 /// While `work` goes on, the calling thread runs only when nobody does who takes turns or is held back.
-pub(super) fn behind_all<T>(work: impl FnOnce() -> T) -> io::Result<T> {
+pub(crate) fn behind_all<T>(work: impl FnOnce() -> T) -> io::Result<T> {
     schedule(0, SCHED_OTHER, 0)?;
     let done = work();
     set_priority(0, TURNS)?;
@@ -112,7 +112,7 @@ pub(super) fn behind_all<T>(work: impl FnOnce() -> T) -> io::Result<T> {
 ///
 /// # Errors
 /// Not root, or it has ended (ESRCH).
-pub(super) fn set_priority(pid: i32, priority: i32) -> io::Result<()> {
+pub(crate) fn set_priority(pid: i32, priority: i32) -> io::Result<()> {
     schedule(pid, SCHED_FIFO, priority)
 }
 

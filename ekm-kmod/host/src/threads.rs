@@ -9,14 +9,14 @@ use std::{fs, io};
 use nix::sys::resource::{UsageWho, getrusage};
 
 use super::turns::{self, CHOSEN, QUIESCED};
-use crate::base::{Blame, Fault};
+use explode_runtime::base::{Blame, Fault};
 
 /// The process that is the parent of all threads of the kernel.
 const KTHREADD: &str = "2";
 
 /// The threads of a stack that are held back.
 #[derive(Debug, Default)]
-pub(super) struct OwnThreads {
+pub(crate) struct OwnThreads {
     threads: Vec<Own>,
     /// How often the calling thread had waited when the last stretch began.
     waits: i64,

@@ -10,7 +10,7 @@ const MOST: usize = 4096;
 
 /// The issuers of the last events.
 #[derive(Debug, Default)]
-pub(super) struct Issuers {
+pub(crate) struct Issuers {
     names: BTreeMap<u32, Option<Rc<str>>>,
     last: VecDeque<Option<Rc<str>>>,
 }

@@ -10,9 +10,10 @@ use explode_ekm_abi::wire::{
 };
 use nix::errno::Errno;
 
-use crate::base::{RunError, UsageError};
-use crate::choose::Kind;
-use crate::failures::{Failures, Site};
+use crate::numbers::{mask, number};
+use explode_runtime::base::{RunError, UsageError};
+use explode_runtime::choose::Kind;
+use explode_runtime::failures::{Failures, Site};
 
 /// Where the names of functions are.
 const NAMES: &str = "/proc/kallsyms";
@@ -31,15 +32,16 @@ const NEEDS: [(u32, &str); 6] = [
 ///
 /// # Errors
 /// Kinds that this kernel cannot fail; functions that it has not, or that cannot or must not fail.
-pub(super) fn register(ekm: &File, failures: &Failures) -> Result<(), RunError> {
+pub(crate) fn register(ekm: &File, failures: &Failures) -> Result<(), RunError> {
     are_there(&failures.sites)?;
-    let found = user::choices(ekm.as_fd(), failures.kinds).map_err(|errno| {
+    let kinds = mask(failures.kinds());
+    let found = user::choices(ekm.as_fd(), kinds).map_err(|errno| {
         RunError::Missing(format!(
             "EKM has no choices in this kernel: {}; it needs CONFIG_STACKTRACE, CONFIG_KALLSYMS and CONFIG_KPROBES",
             errno.desc()
         ))
     })?;
-    lacking(failures.kinds, found).map_or(Ok(()), |what| Err(RunError::Missing(what)))?;
+    lacking(kinds, found).map_or(Ok(()), |what| Err(RunError::Missing(what)))?;
     if failures.sites.len() > SITES_MAX {
         let sites = failures.sites.len();
         return Err(
@@ -55,9 +57,10 @@ pub(super) fn register(ekm: &File, failures: &Failures) -> Result<(), RunError> 
 
 /// What this kernel has not of what is wanted.
 fn lacking(wanted: u32, found: Kinds) -> Option<String> {
-    let said = Kind::of_kernel().filter(|(_, number, _)| wanted & !found.kinds & number != 0);
+    let words = Kind::of_kernel().filter_map(|(kind, word)| Some((number(kind)?, word)));
+    let said = words.filter(|(number, _)| wanted & !found.kinds & number != 0);
     let said: Vec<String> = said
-        .map(|(_, number, word)| {
+        .map(|(number, word)| {
             if found.untraced & number != 0 {
                 return format!("'{word}' needs the function tracer (CONFIG_FUNCTION_TRACER)");
             }
@@ -180,9 +183,9 @@ mod tests {
              tracer (CONFIG_FUNCTION_TRACER); name others, or build a kernel with that"
         );
         // The others are asked by modules, at functions that the user names, and by our own disk: any kernel can.
-        let of_functions =
-            Kind::of_kernel().filter(|(_, number, _)| (FAIL_MODULE | FAIL_PROBE | LATE) & number == 0);
-        for (_, number, word) in of_functions {
+        let of_functions = Kind::of_kernel().filter_map(|(kind, word)| Some((number(kind)?, word)));
+        let of_functions = of_functions.filter(|(number, _)| (FAIL_MODULE | FAIL_PROBE | LATE) & number == 0);
+        for (number, word) in of_functions {
             assert!(NEEDS.iter().any(|(kind, _)| *kind == number), "{word}");
         }
     }

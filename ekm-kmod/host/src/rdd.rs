@@ -1,6 +1,6 @@
 //! RAM disks of the kernel: made by `/dev/rdd-control`, read and written by mmap, restored by what has changed.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -15,12 +15,22 @@ use explode_ramdisk::{BLOCK_BYTES, Disk, ReadFault, SECTOR_BYTES};
 use nix::errno::Errno;
 use nix::libc::{EIO, ENOSPC};
 
-use super::kernel::Completes;
+use super::disk_model::Completes;
 use super::map::Map;
+
+/// The device that makes disks.
+pub(crate) const CONTROL: &str = "/dev/rdd-control";
+
+/// The device that makes disks, and removes them.
+pub(crate) fn open_control() -> io::Result<File> {
+    let control = OpenOptions::new().read(true).write(true).open(CONTROL)?;
+    user::hello_rdd(control.as_fd()).map_err(io::Error::other)?;
+    Ok(control)
+}
 
 /// One RAM disk, and what is known to be on it.
 #[derive(Debug)]
-pub(super) struct RddDisk {
+pub(crate) struct RddDisk {
     spec: DiskSpec,
     path: PathBuf,
     map: Map,

@@ -8,13 +8,11 @@
 //! Invariants: what has no effect is no call; a call that cannot be repeated is said, and nothing is checked then.
 
 mod call;
-mod disks;
 mod read;
 mod repeat;
 mod stores;
 
-pub use call::{Call, Change, What};
-pub(crate) use disks::Disks;
+pub(crate) use call::{Call, What};
 pub(crate) use read::read;
 pub(crate) use repeat::{Repeat, Trouble};
 pub(crate) use stores::Stores;

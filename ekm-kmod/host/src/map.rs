@@ -9,7 +9,7 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
 /// A mapping of a device, from `offset` on; it ends with its owner.
 #[derive(Debug)]
-pub(super) struct Map {
+pub(crate) struct Map {
     at: NonNull<u8>,
     len: usize,
 }

@@ -16,7 +16,7 @@ const SHARE: &str = "1";
 ///
 /// # Errors
 /// Not root, or there are too many.
-pub(super) fn keep_share(device: &str) -> io::Result<()> {
+pub(crate) fn keep_share(device: &str) -> io::Result<()> {
     let path = format!("/sys/block/{device}/bdi/min_ratio");
     fs::write(&path, SHARE).map_err(|error| refused(&path, &error))
 }
@@ -37,7 +37,7 @@ fn refused(path: &str, error: &io::Error) -> io::Error {
 ///
 /// # Errors
 /// As [`keep_share`].
-pub(super) fn keep_shares_above() -> io::Result<()> {
+pub(crate) fn keep_shares_above() -> io::Result<()> {
     for entry in fs::read_dir("/sys/block")? {
         let name = entry?.file_name();
         let stands_on_others = |name: &str| {

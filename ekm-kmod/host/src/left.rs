@@ -20,8 +20,8 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 
 use super::ekm::Ekm;
-use super::machine::open_control;
-use crate::base::durable_write;
+use super::rdd::open_control;
+use explode_runtime::base::durable_write;
 
 /// Gone at a reboot, as the disks are.
 const LIST: &str = "/run/explode/disks";
@@ -33,7 +33,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// The disks that were made and are still there: inodes of their nodes, by number.
 #[derive(Debug)]
-pub(super) struct Left {
+pub(crate) struct Left {
     list: PathBuf,
     disks: BTreeMap<u32, u64>,
 }
@@ -128,7 +128,7 @@ pub fn remove_left() {
 ///
 /// # Errors
 /// Not root.
-pub(super) fn mount_apart() -> io::Result<()> {
+pub(crate) fn mount_apart() -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWNS)?;
     let none = None::<&str>;
     Ok(mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?)

@@ -14,7 +14,7 @@ use explode_ekm_abi::wire::{
 };
 
 use super::call::{Call, Change, What};
-use crate::base::{Blame, Fault};
+use explode_runtime::base::{Blame, Fault};
 
 /// The call that a record tells of.
 ///

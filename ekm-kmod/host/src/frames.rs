@@ -2,7 +2,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::choose::Label;
+use explode_runtime::choose::Label;
 
 /// Functions whose callers are meant where one of them asks: those of the allocators.
 const ALLOCATORS: [&str; 19] = [

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
 use super::turns;
-use crate::base::{Blame, Fault};
+use explode_runtime::base::{Blame, Fault};
 
 /// A change of it wakes the flusher of each device (`dirty_writeback_centisecs_handler`).
 const INTERVAL: &str = "/proc/sys/vm/dirty_writeback_centisecs";
@@ -28,7 +28,7 @@ const LONGEST: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_micros(200);
 
 /// The flushers of all devices write back what is dirty (`WB_SYNC_NONE`), while the caller waits behind everybody.
-pub(super) fn write_back() -> Result<(), Fault> {
+pub(crate) fn write_back() -> Result<(), Fault> {
     let began = Instant::now();
     turns::threads_take_turns().map_err(|error| tool("sched_setscheduler", &error))?;
     for _ in 0..ROUNDS {
@@ -78,7 +78,7 @@ fn state(stats: &str) -> Option<u64> {
 }
 
 /// Clean pages, then dentries, inodes and what else can be shrunk.
-pub(super) fn reclaim() -> Result<(), Fault> {
+pub(crate) fn reclaim() -> Result<(), Fault> {
     fs::write(DROP_CACHES, "3").map_err(|error| tool(DROP_CACHES, &error))
 }
 
