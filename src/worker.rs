@@ -13,10 +13,10 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, ExitStatus, Stdi
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use explode_components::command::sweep;
 use explode_kernel::AllBackends;
 use explode_runtime::base::{Exit, RunError};
 use explode_runtime::run::{Body, Page, Registry, WorkerEnded, serve};
-use explode_runtime::shell::sweep;
 use explode_vm::MemoryFile;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, killpg, sigaction};

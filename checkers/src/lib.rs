@@ -1,5 +1,6 @@
 //! Checkers by family: each drives one kind of system and knows what must survive a crash.
 
+pub mod command;
 pub mod db;
 #[cfg(feature = "engines")]
 mod engines;
@@ -13,6 +14,7 @@ use explode_runtime::run::Registry;
 /// Adds all checkers and the targets that they make with our components.
 pub fn register(registry: &mut Registry) {
     registry.checkers.extend([
+        command::DEF,
         db::transactions::DEF,
         fs::atomic::DEF,
         fs::basic::DEF,

@@ -73,14 +73,16 @@ fn registry(flushes: &'static str, looks: &'static str) -> Registry {
             }
             Ok(Box::new(Disk { flushes: options.one_of("flushes", &flushes)?, disk: None }))
         },
+        ..ComponentDef::BASE
     };
     let checker = CheckerDef {
         name: "test",
         about: "a checker for the test",
         options: vec![option("looks", looks)].leak(),
         build: |options| Ok(Box::new(Flushed { looks: options.bool("looks", true)? })),
+        ..CheckerDef::BASE
     };
-    Registry { components: [disk].into(), checkers: vec![checker], ..Registry::default() }
+    Registry { components: [disk].into(), checkers: [checker].into(), ..Registry::default() }
 }
 
 fn plan(registry: &Registry, options: Options) -> Plan {

@@ -56,6 +56,7 @@ const DISK: ComponentDef = ComponentDef {
     on: None,
     options: &[],
     build: |_: &Options| -> Result<Box<dyn Component>, UsageError> { Ok(Box::new(Disk(None))) },
+    ..ComponentDef::BASE
 };
 
 struct Disk(Option<RamDisk>);

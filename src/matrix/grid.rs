@@ -10,8 +10,8 @@ use explode_runtime::base::{
 };
 use explode_runtime::report::Finding;
 use explode_runtime::run::{Question, Registry, check_owner};
-use explode_runtime::shell::{Carried, carried};
 use explode_runtime::stack::StackSpec;
+use explode_runtime::stack::{Carried, carried};
 use explode_runtime::trace::{Secret, Tagged};
 use explode_runtime::verdict::{Profile, Verdict};
 use serde::{Deserialize, Serialize};

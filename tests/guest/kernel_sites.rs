@@ -90,6 +90,7 @@ const CHOOSY: ComponentDef = ComponentDef {
         let (failures, wrong) = (Failures::of(options)?, options.bool("wrong", false)?);
         Ok(Box::new(Choosy { failures, wrong }))
     },
+    ..ComponentDef::BASE
 };
 
 struct Choosy {
@@ -122,6 +123,7 @@ const COUNTS: CheckerDef = CheckerDef {
     build: |options: &Options| -> Result<Box<dyn Checker>, UsageError> {
         Ok(Box::new(Counts { word: options.text("word", "add")? }))
     },
+    ..CheckerDef::BASE
 };
 
 struct Counts {

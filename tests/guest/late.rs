@@ -44,6 +44,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             let (commits, waits) = (options.bool("commits", false)?, options.bool("waits", false)?);
             Ok(Box::new(Hasty { commits, waits }))
         },
+        ..CheckerDef::BASE
     });
     let cx = Cx { registry: &registry, ..cx };
     for (commits, what) in [(false, "a flush"), (true, "a commit")] {

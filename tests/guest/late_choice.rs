@@ -49,6 +49,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         about: "makes two writes to a bare disk, and takes the end of one for the end of both",
         options: &[OptionDef { name: "waits", about: "waits for both", default: "false" }],
         build: |options| Ok(Box::new(InOrder { waits: options.bool("waits", false)? })),
+        ..CheckerDef::BASE
     });
     let cx = Cx { registry: &registry, ..cx };
     report.case("late by choice: whoever takes one write's end for another's is found, and only so", |_| {

@@ -330,12 +330,14 @@ fn found_out(backend: &dyn Backend) {
         on: Some("ext4"),
         options: &[],
         build: |_| Ok(Box::new(Helper { bell: None })),
+        ..ComponentDef::BASE
     });
     registry.checkers.push(CheckerDef {
         name: "wakes",
         about: "wakes the thread of a helper",
         options: &[],
         build: |_| Ok(Box::new(Wakes)),
+        ..CheckerDef::BASE
     });
     let target = Target {
         name: "wakes",

@@ -18,6 +18,7 @@ const PROGRAM: ComponentDef = ComponentDef {
     build: |options: &Options| -> Result<Box<dyn Component>, UsageError> {
         Ok(Box::new(Program { makes: options.text("makes", "")? }))
     },
+    ..ComponentDef::BASE
 };
 
 struct Program {

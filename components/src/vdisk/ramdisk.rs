@@ -36,6 +36,7 @@ pub const DEF: ComponentDef = ComponentDef {
         MEDIA_OPTIONS[1],
     ],
     build,
+    ..ComponentDef::BASE
 };
 
 struct RamDiskComponent {

@@ -63,7 +63,7 @@ pub struct Paths {
 
 impl Paths {
     /// What they are in a script.
-    pub(crate) fn in_script() -> Paths {
+    pub fn in_script() -> Paths {
         Paths { path: Some("$mnt".into()), device: Some("$dev".into()) }
     }
 }

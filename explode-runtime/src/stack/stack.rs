@@ -351,7 +351,7 @@ impl Stack {
     }
 
     /// Where they are written down, if they are.
-    pub(crate) fn log(&self) -> Option<&CallLog> {
+    pub fn log(&self) -> Option<&CallLog> {
         self.log.as_ref()
     }
 

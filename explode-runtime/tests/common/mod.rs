@@ -22,6 +22,7 @@ pub const DISK: ComponentDef = ComponentDef {
     on: None,
     options: &[],
     build: |_: &Options| -> Result<Box<dyn Component>, UsageError> { Ok(Box::new(Disk(None))) },
+    ..ComponentDef::BASE
 };
 
 struct Disk(Option<RamDisk>);
@@ -41,8 +42,9 @@ impl Component for Disk {
 
 /// A registry with the disk and one checker.
 pub fn registry(build: fn(&Options) -> Result<Box<dyn Checker>, UsageError>) -> Registry {
-    let checker = CheckerDef { name: "test", about: "a checker for tests", options: &[], build };
-    Registry { components: [DISK].into(), checkers: vec![checker], ..Registry::default() }
+    let checker =
+        CheckerDef { name: "test", about: "a checker for tests", options: &[], build, ..CheckerDef::BASE };
+    Registry { components: [DISK].into(), checkers: [checker].into(), ..Registry::default() }
 }
 
 /// A plan for the checker on one disk.

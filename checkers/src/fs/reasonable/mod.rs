@@ -107,6 +107,7 @@ pub const DEF: CheckerDef = CheckerDef {
         },
     ],
     build,
+    ..CheckerDef::BASE
 };
 
 /// The tree, and what of its making is stable and volatile.

@@ -80,6 +80,7 @@ pub const DEF: CheckerDef = CheckerDef {
         },
     ],
     build,
+    ..CheckerDef::BASE
 };
 
 /// A call that makes something durable; the stronger one is greater. Those of `fs-ways` are no steps here.

@@ -3,16 +3,15 @@
 use std::ffi::OsStr;
 use std::io::Write as _;
 
-use super::command::{Out, run};
-use super::placeholders::fill_checker;
 use super::steps::{Alternative, Definition, Step};
-use crate::base::{Blame, Fault, OptionDef, Options, UsageError};
-use crate::check::{Checker, CheckerDef, Cx};
-use crate::choose::{Kind, Label, Point};
-use crate::crash::Epoch;
-use crate::events::What;
-use crate::stack::{Paths, Stack};
-use crate::verdict::{Demand, Failure, Verdict, Violation};
+use explode_components::command::{Out, fill_checker, run};
+use explode_runtime::base::{Blame, Fault, OptionDef, Options, UsageError};
+use explode_runtime::check::{Checker, CheckerDef, Cx};
+use explode_runtime::choose::{Kind, Label, Point};
+use explode_runtime::crash::Epoch;
+use explode_runtime::events::What;
+use explode_runtime::stack::{Paths, Stack, is_of_commands};
+use explode_runtime::verdict::{Demand, Failure, Verdict, Violation};
 
 /// What a plan uses whose checker is made of commands; the checker's own name stands in the plan.
 pub const DEF: CheckerDef = CheckerDef {
@@ -27,7 +26,11 @@ pub const DEF: CheckerDef = CheckerDef {
         OptionDef { name: "check", about: "0 for ok, 1 for a broken promise", default: "" },
         OptionDef { name: "sig", about: "prints the signature of the state", default: "" },
     ],
+    listed: false,
+    recognises: Some(is_of_commands),
+    needs_command_host: true,
     build,
+    ..CheckerDef::BASE
 };
 
 #[derive(Clone)]
@@ -40,11 +43,6 @@ struct CommandChecker {
     /// The alternatives completed so far, one a line.
     done: String,
     signature: Option<Vec<u8>>,
-}
-
-/// Are these the options of a checker made of commands?
-pub fn is_of_commands(options: &Options) -> bool {
-    ["mutate", "check"].iter().all(|key| options.contains(key))
 }
 
 fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {

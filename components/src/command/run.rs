@@ -10,15 +10,15 @@ use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_settime};
 
 use super::no_sync::run_without_sync;
-use crate::base::{Blame, Fault};
-use crate::devices::{DiskSet, NOW, Side};
+use explode_runtime::base::{Blame, Fault};
+use explode_runtime::devices::{DiskSet, NOW, Side};
 
 /// Where a guest has the programs that came with the agent.
 const GUEST_PROGRAMS: &str = "/agent/bin";
 
 /// How a command ended.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub struct Ended {
     status: ExitStatus,
     /// Its standard output.
     pub out: Vec<u8>,
@@ -28,7 +28,7 @@ pub(super) struct Ended {
 
 /// Where the standard output goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Out {
+pub enum Out {
     /// To the same place as what is printed on standard error.
     Said,
     /// To a place of its own: it is the result.
@@ -74,7 +74,7 @@ impl Ended {
 ///
 /// # Errors
 /// There is no shell, or no room for what it prints.
-pub(super) fn run(
+pub fn run(
     command: &str,
     devices: &dyn DiskSet,
     out: Out,

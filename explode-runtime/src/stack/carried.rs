@@ -1,8 +1,15 @@
 //! The shell commands that a plan or a trace carries, for a person who decides whether they may run.
 
-use super::component::DEF as COMPONENT;
+use super::spec::StackSpec;
 use crate::base::{OptionValue, Options};
-use crate::stack::StackSpec;
+
+/// The options that only a checker made of shell commands has.
+const COMMAND_CHECKER: [&str; 2] = ["mutate", "check"];
+
+/// Returns true if these are the options of a checker made of shell commands.
+pub fn is_of_commands(options: &Options) -> bool {
+    COMMAND_CHECKER.iter().all(|key| options.contains(key))
+}
 
 /// A shell command, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,14 +25,14 @@ pub struct Carried {
 /// A text of such a layer or checker that is no command counts as one: the list may be too long, and is never too short.
 pub fn carried(stack: &StackSpec, checker: &str, options: &Options) -> Vec<Carried> {
     let mut found = Vec::new();
-    for layer in stack.0.iter().filter(|layer| layer.component == COMPONENT.name) {
+    for layer in stack.0.iter().filter(|layer| layer.has_commands()) {
         let options = layer.options.effective();
         for (key, value) in options.into_iter().filter(|(key, _)| *key != "recover_ok") {
             texts(&format!("{}.{key}", layer.name), value, &mut found);
         }
     }
     let options = options.effective();
-    if ["mutate", "check"].iter().all(|key| options.contains_key(key)) {
+    if COMMAND_CHECKER.iter().all(|key| options.contains_key(key)) {
         for (key, value) in options {
             match value {
                 OptionValue::List(alternatives) if key == "mutate" => {
@@ -65,6 +72,7 @@ fn texts(place: &str, value: &OptionValue, found: &mut Vec<Carried>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stack::COMMANDS;
 
     fn value(json: &str) -> OptionValue {
         serde_json::from_str(json).unwrap()
@@ -86,7 +94,7 @@ mod tests {
         let given = Options::none().with("init", "make").with("recover_ok", value("[0, 1]"));
         let layer = given.with_defaults(Options::none().with("mount", "by default"));
         let stack = StackSpec::default().plug("ramdisk", Options::none().with("size", "1MiB"));
-        let stack = stack.plug(COMPONENT.name, layer);
+        let stack = stack.plug(COMMANDS, layer);
         let expected = [
             pair("commands.init", "make"),
             pair("commands.mount", "by default"),

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::base::UsageError;
+use explode_runtime::base::UsageError;
 
 /// The definition of a command checker.
 #[derive(Clone, Debug, Deserialize)]

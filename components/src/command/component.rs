@@ -5,22 +5,23 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::command::{Out, run};
 use super::placeholders::fill_component;
 use super::private::Private;
-use crate::base::{Blame, Fault, Mode, OptionDef, Options, UsageError, programs};
-use crate::stack::{Below, Component, ComponentDef, Paths, Recovery};
+use super::run::{Out, run};
+use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError, programs};
+use explode_runtime::stack::{Below, COMMANDS, Component, ComponentDef, Paths, Recovery};
 
 /// The keys that are commands.
-pub const COMMANDS: [&str; 5] = ["init", "mount", "unmount", "recover", "threads"];
+pub const KEYS: [&str; 5] = ["init", "mount", "unmount", "recover", "threads"];
 
 /// What the layers of a stack that are made of commands use.
 pub const DEF: ComponentDef = ComponentDef {
-    name: "commands",
+    name: COMMANDS,
     about: "a component made of shell commands, in a stack file",
-    // And in process on a private folder, which the plan knows.
     modes: &[Mode::Vm, Mode::Here],
-    on: None,
+    also_on: &["folder"],
+    listed: false,
+    command_keys: &KEYS,
     options: &[
         OptionDef { name: "init", about: "makes the system", default: "" },
         OptionDef { name: "mount", about: "makes it ready for use", default: "" },
@@ -30,6 +31,7 @@ pub const DEF: ComponentDef = ComponentDef {
         OptionDef { name: "recover_ok", about: "exit codes that count as recovered", default: "[0]" },
     ],
     build,
+    ..ComponentDef::BASE
 };
 
 #[derive(Debug, Default, Deserialize)]

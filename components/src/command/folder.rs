@@ -12,8 +12,8 @@ use std::{fs, io};
 use explode_ramdisk::{BLOCK_BYTES, Flags, RamDisk, SECTORS_PER_BLOCK};
 
 use super::private::Private;
-use crate::base::{Blame, Fault, Mode, Options, UsageError};
-use crate::stack::{Below, Component, ComponentDef};
+use explode_runtime::base::{Blame, Fault, Mode, Options, UsageError};
+use explode_runtime::stack::{Below, Component, ComponentDef};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -22,7 +22,9 @@ pub const DEF: ComponentDef = ComponentDef {
     modes: &[Mode::Mem],
     on: None,
     options: &[],
+    hosts_commands: true,
     build,
+    ..ComponentDef::BASE
 };
 
 /// The simulated disk has room for this much, in bytes; an archive needs a little more than what is in the folder.

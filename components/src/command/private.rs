@@ -10,7 +10,7 @@ use std::sync::Once;
 use nix::libc::{O_DIRECTORY, O_NOFOLLOW};
 use tempfile::TempDir;
 
-use crate::base::foreign_owner;
+use explode_runtime::base::foreign_owner;
 
 /// What the names of all of them begin with; as many random letters and digits as [`RANDOM`] says follow.
 const PREFIX: &str = "explode-folder-";

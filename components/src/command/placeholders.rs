@@ -1,7 +1,7 @@
 //! What stands in braces in a command: `{child}`, `{dev}`, `{path}`, `{n}`. Other braces are the shell's, and stay.
 
-use crate::base::{Blame, Fault, UsageError};
-use crate::stack::Paths;
+use explode_runtime::base::{Blame, Fault, UsageError};
+use explode_runtime::stack::Paths;
 
 /// Whose command it is: what can stand in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ pub(super) fn fill_component(text: &str, children: &[Paths], own: &Paths) -> Res
 }
 
 /// Fills in the paths of the top component, and the number of the mutate.
-pub(super) fn fill_checker(text: &str, top: &Paths, n: u32) -> Result<String, Fault> {
+pub fn fill_checker(text: &str, top: &Paths, n: u32) -> Result<String, Fault> {
     fill(text, |name, _| match name {
         "path" => Some(top.path.as_ref().map(|path| path.display().to_string())),
         "dev" => Some(top.device.as_ref().map(|path| path.display().to_string())),
