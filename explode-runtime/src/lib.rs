@@ -24,7 +24,6 @@
 //! What a crash can leave is written down in `docs/fault-model.md`.
 
 pub mod base;
-pub mod between;
 pub mod check;
 pub mod choose;
 pub mod crash;
@@ -34,8 +33,7 @@ pub mod devices;
 pub mod events;
 pub mod explain;
 pub mod explore;
-pub mod failures;
-pub mod media;
+pub mod faults;
 pub mod minimise;
 pub mod pipeline;
 pub mod report;

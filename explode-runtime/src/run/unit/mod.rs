@@ -9,9 +9,12 @@
 //! | `ended.rs` | how a unit ended, and what leads to an error |
 
 mod ended;
+mod media;
 mod mutate;
+mod quiesce;
 mod start;
 mod steps;
+mod turn;
 mod work;
 
 use std::cell::RefCell;
