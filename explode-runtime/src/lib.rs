@@ -36,6 +36,7 @@ pub mod explore;
 pub mod faults;
 pub mod minimise;
 pub mod pipeline;
+pub mod plan;
 pub mod report;
 pub mod run;
 pub mod script;

@@ -16,7 +16,7 @@ mod trace;
 mod vm;
 
 use explode_runtime::base::Exit;
-use explode_runtime::run::Registry;
+use explode_runtime::plan::Registry;
 use explode_runtime::writeset;
 
 use crate::cli::{As, Atom, Command, Completion, DeviceArgs};

@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser as _};
 use explode_runtime::base::{Options, UsageError, read_at_most};
+use explode_runtime::plan::Registry;
 use explode_runtime::report::escaped;
-use explode_runtime::run::Registry;
 use explode_runtime::stack::StackSpec;
 use toml::de::DeTable;
 

@@ -14,7 +14,8 @@ use crate::crash::{CrashDisk, names};
 use crate::devices::Backend;
 use crate::explore::{Arrival, State, Unit};
 use crate::pipeline::{Candidate, Judge, Judgement, Pipeline, stood_still};
-use crate::run::{Early, Registry, Runner, SoFar, Work};
+use crate::plan::Registry;
+use crate::run::{Early, Runner, SoFar, Work};
 use crate::stack::Stack;
 use crate::verdict::{Death, Failure, Step, StepName, Violation};
 

@@ -34,7 +34,7 @@ use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::devices::Side;
 use explode_runtime::faults::background::{BETWEEN_OPTIONS, Between, Own};
 use explode_runtime::faults::kernel::Failures;
-use explode_runtime::run::System as Row;
+use explode_runtime::plan::System as Row;
 use explode_runtime::stack::{Below, Component, Floor, Plain, PlainFileSystem, Recovery, StackSpec, Surface};
 use explode_runtime::verdict::{Profile, Promise};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};

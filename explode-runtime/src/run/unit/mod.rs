@@ -22,13 +22,11 @@ use std::cell::RefCell;
 use explode_ramdisk::Image;
 
 use super::chops::{Cache, Chops};
-use super::plan::Plan;
-use super::registry::Registry;
 use crate::choose::Chooser;
 use crate::devices::Backend;
 use crate::explore::Unit;
 use crate::pipeline::Pipeline;
-use crate::trace::Origin;
+use crate::plan::{Origin, Plan, Registry};
 use crate::verdict::Profile;
 
 pub use ended::{Early, Ended, ErrorFound, Way};

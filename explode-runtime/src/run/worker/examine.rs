@@ -19,7 +19,7 @@ use crate::crash::{CrashDisk, Kept};
 use crate::dedup::Notes;
 use crate::explore::{Arrival, Sketch};
 use crate::pipeline::{Candidate, Judge, Judged, Judgement, Pipeline, key as key_of};
-use crate::run::plan::Plan;
+use crate::plan::Plan;
 use crate::run::unit::{Early, ErrorFound, Place, Runner, SoFar, Way, Work};
 use crate::skip::Answer;
 use crate::stack::Stack;

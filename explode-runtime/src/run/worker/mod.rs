@@ -41,7 +41,7 @@ use crate::base::{RunError, as_json};
 use crate::choose::{Choice, Point};
 use crate::dedup::Known;
 use crate::explore::{Arrival, State, Unit, Wants};
-use crate::trace::Origin;
+use crate::plan::Origin;
 use crate::verdict::{Death, Step, StepName, Verdict, Violation};
 
 /// What a worker is to do.

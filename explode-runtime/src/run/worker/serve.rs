@@ -19,8 +19,7 @@ use crate::devices::{Backend, Backends};
 use crate::explain::Talk;
 use crate::explain::probe::{Next, ProbeSaid};
 use crate::explore::Arrival;
-use crate::run::plan::Plan;
-use crate::run::registry::Registry;
+use crate::plan::{Plan, Registry};
 use crate::trace::{Trace, replay_heard};
 use crate::verdict::Step;
 
