@@ -27,8 +27,9 @@ pub use keeping::Keeping;
 pub use scouts::{Scouts, WithCrew};
 pub use supervise::{Keep, Supervisor};
 pub use tell::{Audience, Local};
-pub use unit::{Early, Ended, ErrorFound, Place, Runner, SoFar, Way, Work};
+pub use unit::{Early, Ended, Runner, SoFar, Work};
 pub(crate) use worker::OTHER_PATH;
+pub use worker::replay;
 pub use worker::{
     Body, Crew, Failed, FrameReader, InThread, Listener, Order, Outcome, Page, Past, Remote, Said, Scouted,
     Snapshot, Spawn, StartError, Started, ToWorker, UnitEnd, WorkerEnded, encode, serve, spawn_thread,

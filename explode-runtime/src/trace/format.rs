@@ -10,8 +10,8 @@ use crate::base::{MOST_TRACE_BYTES, Mode, Options, read_at_most};
 use crate::choose::Choice;
 use crate::crash::{Epoch, Kept, names};
 use crate::plan::{Origin, Plan, Settings};
-use crate::run::ErrorFound;
 use crate::stack::{Carried, StackSpec};
+use crate::trace::ErrorFound;
 use crate::verdict::{StepName, Verdict};
 
 /// The format that this version writes and reads.

@@ -29,8 +29,8 @@ use crate::pipeline::Pipeline;
 use crate::plan::{Origin, Plan, Registry};
 use crate::verdict::Profile;
 
-pub use ended::{Early, Ended, ErrorFound, Way};
-pub use work::{Place, SoFar, Work};
+pub use ended::{Early, Ended};
+pub use work::{SoFar, Work};
 
 /// Runs units of one plan, each on its own stack, from the pristine disks that it made once.
 #[derive(Debug)]

@@ -11,10 +11,9 @@ use super::ended::Early;
 use super::mutate::mutate;
 use super::start::build;
 use super::turn::HandOver;
-use super::work::{Place, SoFar, Work};
+use super::work::{SoFar, Work};
 use crate::base::RunError;
-use crate::check::Turn;
-use crate::check::{Ask, Checker};
+use crate::check::{Ask, Checker, Turn};
 use crate::choose::{Choice, Chooser, Point};
 use crate::explore::{Arrival, Unit};
 use crate::faults;
@@ -23,6 +22,7 @@ use crate::faults::kernel::diverted;
 use crate::pipeline::Pipeline;
 use crate::run::chops::Chopped;
 use crate::stack::Stack;
+use crate::trace::Place;
 use crate::verdict::{Failure, Step};
 
 /// A unit on its way.
