@@ -43,5 +43,6 @@ pub mod script;
 pub mod skip;
 pub mod stack;
 pub mod trace;
+pub mod unit;
 pub mod verdict;
 pub mod writeset;

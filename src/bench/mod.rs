@@ -23,8 +23,8 @@ use explode_runtime::devices::Backend;
 use explode_runtime::explore::{Arrival, Finished, Reached, Strategy};
 use explode_runtime::pipeline::Pipeline;
 use explode_runtime::plan::{Plan, Registry};
-use explode_runtime::run::{Early, Runner, SoFar, Work};
 use explode_runtime::stack::Stack;
+use explode_runtime::unit::{Early, Runner, SoFar, Work};
 use explode_runtime::verdict::Failure;
 use rounds::Measured;
 

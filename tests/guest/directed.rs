@@ -8,9 +8,9 @@ use explode_runtime::devices::Backend;
 use explode_runtime::explore::{Arrival, State, Unit};
 use explode_runtime::pipeline::{Judgement, Pipeline};
 use explode_runtime::plan::{Plan, Registry};
-use explode_runtime::run::{Early, Runner, SoFar, Work};
 use explode_runtime::stack::Stack;
 use explode_runtime::trace::{ErrorFound, Trace, Way};
+use explode_runtime::unit::{Early, Runner, SoFar, Work};
 use explode_runtime::verdict::{Failure, Violation};
 
 use crate::common::steps;

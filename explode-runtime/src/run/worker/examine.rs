@@ -20,10 +20,10 @@ use crate::dedup::Notes;
 use crate::explore::{Arrival, Sketch};
 use crate::pipeline::{Candidate, Judge, Judged, Judgement, Pipeline, key as key_of};
 use crate::plan::Plan;
-use crate::run::unit::{Early, Runner, SoFar, Work};
 use crate::skip::Answer;
 use crate::stack::Stack;
 use crate::trace::{ErrorFound, Place, Way};
+use crate::unit::{Early, Runner, SoFar, Work};
 use crate::verdict::{Failure, Profile, Stage, Step, StepName, Violation};
 
 /// How a message begins that says that the choices of a state did not lead to it again.

@@ -11,7 +11,7 @@ use crate::devices::Backend;
 use crate::explain::probe::{Probe, Probed};
 use crate::explain::{Talk, run_probe};
 use crate::plan::{Plan, Registry};
-use crate::run::unit::Runner;
+use crate::unit::Runner;
 use crate::verdict::Death;
 
 /// Runs units in the caller's thread.

@@ -12,9 +12,9 @@ use crate::devices::Backend;
 use crate::explore::{Arrival, State, Unit};
 use crate::pipeline::{Candidate, Judge, Judgement, Pipeline, stood_still};
 use crate::plan::Registry;
-use crate::run::{Early, Runner, SoFar, Work};
 use crate::stack::Stack;
 use crate::trace::{CrashDiskRecord, Replay, Trace, came_to_an_end};
+use crate::unit::{Early, Runner, SoFar, Work};
 use crate::verdict::{Failure, Step, Violation};
 
 /// Replays a trace in this process, in this backend. A trace of a step that hangs or ends the process does so.

@@ -8,6 +8,7 @@
 //! | `work.rs` | who makes the crash checks |
 //! | `ended.rs` | how a unit ended, and what leads to an error |
 
+mod chops;
 mod ended;
 mod media;
 mod mutate;
@@ -21,13 +22,13 @@ use std::cell::RefCell;
 
 use explode_ramdisk::Image;
 
-use super::chops::{Cache, Chops};
 use crate::choose::Chooser;
 use crate::devices::Backend;
 use crate::explore::Unit;
 use crate::pipeline::Pipeline;
 use crate::plan::{Origin, Plan, Registry};
 use crate::verdict::Profile;
+use chops::{Cache, Chops};
 
 pub use ended::{Early, Ended};
 pub use work::{SoFar, Work};

@@ -20,9 +20,9 @@ use crate::faults;
 use crate::faults::background::ran;
 use crate::faults::kernel::diverted;
 use crate::pipeline::Pipeline;
-use crate::run::chops::Chopped;
 use crate::stack::Stack;
 use crate::trace::Place;
+use crate::unit::chops::Chopped;
 use crate::verdict::{Failure, Step};
 
 /// A unit on its way.

@@ -10,8 +10,8 @@ use crate::base::{Mode, RunError, UsageError};
 use crate::check::Checker;
 use crate::devices::{Backend, HostId, Side};
 use crate::plan::{Origin, Plan, Registry};
-use crate::run::chops::Chops;
 use crate::stack::Stack;
+use crate::unit::chops::Chops;
 use crate::verdict::NOT_PROMISED;
 
 impl<'a> Runner<'a> {
