@@ -9,9 +9,10 @@ use explode_runtime::explain::{Bounds, Story};
 use explode_runtime::minimise::Minimised;
 use explode_runtime::plan::Plan;
 use explode_runtime::report::Summary;
-use explode_runtime::run::{Audience, Crew, Keep, Remote, Scouts, Spawn, Supervisor};
+use explode_runtime::run::{Audience, Keep, Scouts, Supervisor};
 use explode_runtime::script::{Case, Refused};
 use explode_runtime::trace::{Replay, Trace};
+use explode_runtime::worker::{Crew, Remote, Spawn};
 use explode_vm::GuestSpec;
 
 use crate::guest::host;

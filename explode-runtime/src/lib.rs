@@ -45,4 +45,5 @@ pub mod stack;
 pub mod trace;
 pub mod unit;
 pub mod verdict;
+pub mod worker;
 pub mod writeset;

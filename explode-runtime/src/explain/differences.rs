@@ -7,31 +7,12 @@ use super::bench::{Bench, Bounds};
 use crate::base::RunError;
 use crate::events::in_short;
 use crate::pipeline::{END_MARK, NOW_MARK};
-use crate::run::Remote;
 use crate::trace::Trace;
+use crate::worker::Remote;
 
 /// What usually makes a system take another path in a second run.
 pub const CAUSES: &str = "the clock, random numbers, the order of a hash map, threads, or something outside of the disks that stays from \
                           one run to the next (a static, a file elsewhere)";
-
-/// The most events of a run that are compared.
-const EVENTS: usize = 100_000;
-
-/// An event as one line: what it is, and a hash of its contents.
-fn line(event: &Event) -> String {
-    let short = in_short(event);
-    match event {
-        Event::Dirty { data, .. } | Event::Submit { payload: Payload::Data(data), .. } => {
-            format!("{short}, contents {:08x}", xxh3_64(data) as u32)
-        }
-        _ => short,
-    }
-}
-
-/// The events of a run, a line each.
-pub(super) fn lines(events: &[Event]) -> Vec<String> {
-    events.iter().take(EVENTS).map(line).collect()
-}
 
 /// Runs the choices of a trace up to three times and returns the first differences, one line each: of the choices from the
 /// recorded ones, and of two event logs from each other. Empty if there are none, or if the trace ends its worker.

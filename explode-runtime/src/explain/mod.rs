@@ -7,9 +7,6 @@
 mod bench;
 pub mod critical;
 mod differences;
-mod happened;
-pub mod probe;
-mod prober;
 mod reach;
 mod story;
 mod text;
@@ -18,5 +15,3 @@ pub use bench::{Bench, Bounds, Failing, Outcome, WayEnd};
 pub use differences::{CAUSES, differences, diverged};
 pub use reach::{Failure, Look, Reached, look, reach};
 pub use story::{Retold, Story, story};
-
-pub(crate) use prober::{Talk, probe as run_probe};

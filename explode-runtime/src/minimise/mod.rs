@@ -10,10 +10,10 @@ mod ways;
 pub use ddmin::ddmin;
 
 use crate::base::RunError;
-use crate::explain::probe::Standing;
 use crate::explain::{Bench, Bounds, Failure, Reached, differences, diverged, reach};
-use crate::run::Remote;
 use crate::trace::Trace;
+use crate::worker::Remote;
+use crate::worker::probe::Standing;
 
 /// What came of it.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use super::ddmin::ddmin;
 use crate::base::RunError;
 use crate::crash::Name;
-use crate::explain::probe::{Moment, Pending, Standing, kept_names};
 use crate::explain::{Bench, Outcome};
+use crate::worker::probe::{Moment, Pending, Standing, kept_names};
 
 /// Which version of a range is kept.
 type Digit = Option<u32>;

@@ -7,8 +7,8 @@ use super::ddmin::ddmin;
 use crate::base::RunError;
 use crate::choose::Choice;
 use crate::crash::Name;
-use crate::explain::probe::Answers;
 use crate::explain::{Bench, Failure, Look, look};
+use crate::worker::probe::Answers;
 
 /// The choices of a way, mutate by mutate.
 type Choices = Vec<Vec<Choice>>;

@@ -13,7 +13,6 @@ mod scouts;
 mod supervise;
 mod tell;
 mod time;
-mod worker;
 
 pub use crate::explore::StrategyName;
 
@@ -25,9 +24,3 @@ pub use keeping::Keeping;
 pub use scouts::{Scouts, WithCrew};
 pub use supervise::{Keep, Supervisor};
 pub use tell::{Audience, Local};
-pub(crate) use worker::OTHER_PATH;
-pub use worker::{
-    Body, Crew, Failed, FrameReader, InThread, Listener, Order, Outcome, Page, Past, Remote, Said, Scouted,
-    Snapshot, Spawn, StartError, Started, ToWorker, UnitEnd, WorkerEnded, encode, replay, serve,
-    spawn_thread,
-};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::body::WorkerEnded;
 use super::worker::Worker;
-use crate::run::worker::wire::Said;
 use crate::verdict::{Death, Step, Verdict};
+use crate::worker::wire::Said;
 
 /// A worker whose stream has ended may take so long to end itself.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -80,7 +80,7 @@ mod tests {
     use super::super::body::Body;
     use super::super::worker::Nobody;
     use super::*;
-    use crate::run::worker::page::Page;
+    use crate::worker::page::Page;
 
     /// A worker that says nothing. As often as this it has waited for the processor all the time when it is asked.
     struct Silent {

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::choose::Choice;
 use crate::crash::{Epoch, Name};
 use crate::events::{FailedStep, Happened};
-use crate::script::Evidence;
 use crate::trace::CrashDiskRecord;
 use crate::verdict::Violation;
+use crate::worker::Evidence;
 
 /// A way to run, and where it ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

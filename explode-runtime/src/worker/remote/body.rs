@@ -4,8 +4,8 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use crate::base::RunError;
-use crate::run::worker::page::Page;
 use crate::verdict::Verdict;
+use crate::worker::page::Page;
 
 /// What a worker runs in. When it is dropped, nothing of it is left.
 pub trait Body {

@@ -11,12 +11,14 @@
 mod account;
 mod answers;
 mod book;
+mod evidence;
 mod examine;
 mod frame;
 mod in_thread;
 mod own_thread;
 mod page;
 mod pen;
+pub mod probe;
 mod remote;
 mod replay;
 mod scouted;
@@ -27,6 +29,7 @@ mod wire;
 
 use serde::{Deserialize, Serialize};
 
+pub use evidence::{Block, Disks, Evidence};
 pub(crate) use examine::OTHER_PATH;
 pub use frame::{FrameReader, encode};
 pub use in_thread::InThread;

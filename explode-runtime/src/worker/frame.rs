@@ -96,11 +96,11 @@ mod tests {
     use super::*;
     use crate::choose::{Kind, Label, Point};
     use crate::dedup::Known;
-    use crate::run::worker::pen::Pen;
-    use crate::run::worker::scouted::Grounds;
-    use crate::run::worker::wire::OwnedPoint;
-    use crate::run::{Order, Past, Said, Scouted, Snapshot, Started, ToWorker, UnitEnd};
     use crate::verdict::{Stage, Step, StepName};
+    use crate::worker::pen::Pen;
+    use crate::worker::scouted::Grounds;
+    use crate::worker::wire::OwnedPoint;
+    use crate::worker::{Order, Past, Said, Scouted, Snapshot, Started, ToWorker, UnitEnd};
 
     fn said() -> Vec<Said> {
         let label = Label { site: "here:1".to_owned(), stack: Some(1), object: Some("sda".to_owned()) };
@@ -150,7 +150,7 @@ mod tests {
 
     fn to_worker() -> Vec<ToWorker> {
         let violation = crate::verdict::Violation::new(crate::verdict::Verdict::Hang, "check", "no end");
-        let outcome = crate::run::Outcome::Error(violation, StepName::Check);
+        let outcome = crate::worker::Outcome::Error(violation, StepName::Check);
         let past = vec![Past { key: 3, crashes: 0, outcome }];
         vec![
             ToWorker::Know(Known::default()),

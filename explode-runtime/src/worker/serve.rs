@@ -16,13 +16,13 @@ use super::wire::{OwnedPoint, Said, ToWorker};
 use crate::base::{Mode, RunError};
 use crate::choose::Point;
 use crate::devices::{Backend, Backends};
-use crate::explain::Talk;
-use crate::explain::probe::{Next, ProbeSaid};
 use crate::explore::Arrival;
 use crate::plan::{Plan, Registry};
-use crate::run::worker::replay::replay_heard;
 use crate::trace::Trace;
 use crate::verdict::Step;
+use crate::worker::probe::Talk;
+use crate::worker::probe::{Next, ProbeSaid};
+use crate::worker::replay::replay_heard;
 
 /// Serves a supervisor on two streams, which may be one, on the backends of this program. Steps are announced on the page, or on the
 /// stream if there is none.

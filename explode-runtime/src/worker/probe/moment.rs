@@ -2,9 +2,9 @@
 
 use explode_ramdisk::Event;
 
-use super::probe::{Moment, Pending};
 use crate::crash::{Epoch, Name, Neighbours};
 use crate::events::{Happened, Whose, happened};
+use crate::worker::probe::protocol::{Moment, Pending};
 
 /// The moment of a disk that keeps these pieces: `first` is the instant before the events,
 /// `issuers` who has caused them, as far as it is known.

@@ -8,16 +8,16 @@ use std::time::Instant;
 
 use explode_ramdisk::Image;
 
-use super::differences::lines;
-use super::probe::{Answers, End, Next, Probe, ProbeSaid, Probed, PromiseLine, Until};
 use crate::check::Ask;
 use crate::choose::{Choice, Divergence, Point};
+use crate::events::event_lines;
 use crate::events::{CallLog, What};
 use crate::explore::{Arrival, State, Unit};
 use crate::pipeline::{Pipeline, stood_still};
 use crate::stack::Stack;
 use crate::unit::{Early, Runner, SoFar, Work};
 use crate::verdict::{Failure, Step, Violation};
+use crate::worker::probe::protocol::{Answers, End, Next, Probe, ProbeSaid, Probed, PromiseLine, Until};
 use disks::Here;
 
 /// Who asks.
@@ -87,7 +87,7 @@ pub(crate) fn probe(runner: &Runner<'_>, order: &Probe, talk: &mut dyn Talk) -> 
         end,
         looked: prober.looked,
         promise,
-        events: lines(&ended.events),
+        events: event_lines(&ended.events),
     }
 }
 

@@ -9,10 +9,10 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::body::Body;
 use crate::choose::Point;
 use crate::explore::Arrival;
-use crate::run::worker::frame::{FrameReader, encode};
-use crate::run::worker::wire::{Said, ToWorker};
-use crate::run::worker::{Listener, Snapshot};
 use crate::verdict::{Death, Step};
+use crate::worker::frame::{FrameReader, encode};
+use crate::worker::wire::{Said, ToWorker};
+use crate::worker::{Listener, Snapshot};
 
 /// The supervisor looks around at least so often.
 const LOOK: Duration = Duration::from_millis(250);

@@ -8,11 +8,11 @@ use super::{Crew, Listener, Order, StartError, Started};
 use crate::base::RunError;
 use crate::dedup::{Checks, Draft, Known};
 use crate::devices::Backend;
-use crate::explain::probe::{Probe, Probed};
-use crate::explain::{Talk, run_probe};
 use crate::plan::{Plan, Registry};
 use crate::unit::Runner;
 use crate::verdict::Death;
+use crate::worker::probe::{Probe, Probed};
+use crate::worker::probe::{Talk, run_probe};
 
 /// Runs units in the caller's thread.
 #[derive(Debug)]

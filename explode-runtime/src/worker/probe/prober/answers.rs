@@ -2,7 +2,7 @@
 
 use super::Prober;
 use crate::choose::{Choice, Divergence, Point};
-use crate::explain::probe::Answers;
+use crate::worker::probe::protocol::Answers;
 
 impl Prober<'_> {
     /// The answers that are not used yet, of this mutate where only what fits is.

@@ -8,11 +8,11 @@ use super::{Order, Started};
 use crate::base::{RunError, UsageError, as_json};
 use crate::choose::{Kind, Label, Point};
 use crate::dedup::Known;
-use crate::explain::probe::{Next, Probe, ProbeSaid};
 use crate::explore::Arrival;
 use crate::plan::Plan;
 use crate::trace::{Replay, Trace};
 use crate::verdict::Step;
+use crate::worker::probe::{Next, Probe, ProbeSaid};
 
 /// What the supervisor says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

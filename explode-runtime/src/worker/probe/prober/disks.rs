@@ -10,13 +10,13 @@ use crate::base::Fault;
 use crate::check::Ask;
 use crate::choose::Choice;
 use crate::crash::{CrashDisk, Epoch, Name, Neighbours, names};
-use crate::explain::happened::moment;
-use crate::explain::probe::{Looks, Next, ProbeSaid, Spot, Standing, Tried, Until};
 use crate::pipeline::{Asked, Candidate, Judge, Judged, Judgement, NeighboursOf, key};
-use crate::script::{Disks, Evidence};
 use crate::stack::Stack;
 use crate::trace::{CrashDiskRecord, Place};
 use crate::verdict::{Stage, Step};
+use crate::worker::probe::moment::moment;
+use crate::worker::probe::protocol::{Looks, Next, ProbeSaid, Spot, Standing, Tried, Until};
+use crate::worker::{Disks, Evidence};
 
 /// What all disks of a moment have in common.
 #[derive(Clone, Copy)]
