@@ -18,7 +18,6 @@ use crate::explain::{Bounds, differences, diverged as in_lines, story};
 use crate::minimise::{Minimised, minimise};
 use crate::plan::{Plan, Registry, Settings};
 use crate::report::{Finding, Message, Summary, escaped};
-use crate::run;
 use crate::run::{Audience, Confirmation, Supervisor};
 use crate::stack::{StackSpec, simfiles};
 use crate::trace::{Replay, Trace};

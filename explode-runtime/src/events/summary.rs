@@ -104,3 +104,16 @@ fn line(event: &Event) -> String {
 pub(crate) fn event_lines(events: &[Event]) -> Vec<String> {
     events.iter().take(EVENTS).map(line).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_with_equal_contents_have_equal_lines() {
+        let dirty = |byte| Event::Dirty { dev: 1, sector: 8, data: vec![byte; 512].into() };
+        assert_eq!(line(&dirty(1)), line(&dirty(1)));
+        assert_ne!(line(&dirty(1)), line(&dirty(2)));
+        assert!(line(&dirty(1)).starts_with("dirty device 1 sector 8, 512 bytes, contents "));
+    }
+}

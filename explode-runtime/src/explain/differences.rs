@@ -1,11 +1,7 @@
 //! Where two runs of the same choices differ, for a system that is not deterministic.
 
-use explode_ramdisk::{Event, Payload};
-use xxhash_rust::xxh3::xxh3_64;
-
 use super::bench::{Bench, Bounds};
 use crate::base::RunError;
-use crate::events::in_short;
 use crate::pipeline::{END_MARK, NOW_MARK};
 use crate::trace::Trace;
 use crate::worker::Remote;
@@ -86,13 +82,5 @@ mod tests {
                 .unwrap()
                 .ends_with("dirty b; in another run of the same choices: nothing more")
         );
-    }
-
-    #[test]
-    fn events_with_equal_contents_have_equal_lines() {
-        let dirty = |byte| Event::Dirty { dev: 1, sector: 8, data: vec![byte; 512].into() };
-        assert_eq!(line(&dirty(1)), line(&dirty(1)));
-        assert_ne!(line(&dirty(1)), line(&dirty(2)));
-        assert!(line(&dirty(1)).starts_with("dirty device 1 sector 8, 512 bytes, contents "));
     }
 }
