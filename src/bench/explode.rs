@@ -8,7 +8,7 @@ use explode_runtime::base::{Blame, Fault};
 use explode_runtime::check::Ask;
 use explode_runtime::crash::CrashDisk;
 use explode_runtime::dedup::{Checks, Notes as _};
-use explode_runtime::pipeline::{Candidate, Judge, Judgement, Pipeline, key};
+use explode_runtime::judge::{Candidate, Judge, Judgement, Pipeline, key};
 use explode_runtime::stack::Stack;
 
 /// A request for crash checks, which can be answered as often as one likes.

@@ -21,7 +21,7 @@ use explode_runtime::choose::Point;
 use explode_runtime::crash::When;
 use explode_runtime::devices::Backend;
 use explode_runtime::explore::{Arrival, Finished, Reached, Strategy};
-use explode_runtime::pipeline::Pipeline;
+use explode_runtime::judge::Pipeline;
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::stack::Stack;
 use explode_runtime::unit::{Early, Runner, SoFar, Work};

@@ -6,7 +6,7 @@ use explode_runtime::choose::{Choice, Point};
 use explode_runtime::crash::Kept;
 use explode_runtime::devices::Backend;
 use explode_runtime::explore::{Arrival, State, Unit};
-use explode_runtime::pipeline::{Judgement, Pipeline};
+use explode_runtime::judge::{Judgement, Pipeline};
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::stack::Stack;
 use explode_runtime::trace::{ErrorFound, Trace, Way};

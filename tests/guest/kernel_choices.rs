@@ -10,7 +10,7 @@ use std::{fs, io, thread};
 use explode_runtime::check::Ask;
 use explode_runtime::choose::{Choice, Point};
 use explode_runtime::explore::{Arrival, State, Unit};
-use explode_runtime::pipeline::Pipeline;
+use explode_runtime::judge::Pipeline;
 use explode_runtime::plan::Plan;
 use explode_runtime::report::Summary;
 use explode_runtime::stack::Stack;

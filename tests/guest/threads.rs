@@ -16,7 +16,7 @@ use explode_runtime::choose::{Choice, Kind, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::devices::{Backend, HostId, Side};
 use explode_runtime::explore::{Arrival, State, Unit};
-use explode_runtime::pipeline::Pipeline;
+use explode_runtime::judge::Pipeline;
 use explode_runtime::plan::{Plan, Registry, Target};
 use explode_runtime::report::Summary;
 use explode_runtime::stack::{Below, Component, ComponentDef, Stack, StackSpec, Surface};

@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, Bounds};
 use crate::base::RunError;
-use crate::pipeline::{END_MARK, NOW_MARK};
+use crate::judge::{END_MARK, NOW_MARK};
 use crate::trace::Trace;
 use crate::worker::Remote;
 

@@ -5,7 +5,7 @@ use explode_ramdisk::ReadFault;
 use crate::base::Fault;
 use crate::choose::{Chooser, Kind, Label, Point};
 use crate::faults::media::{SITE, Site, faults};
-use crate::pipeline::Pipeline;
+use crate::judge::Pipeline;
 use crate::stack::Stack;
 
 /// Something that may happen now.

@@ -25,7 +25,7 @@ use explode_ramdisk::Image;
 use crate::choose::Chooser;
 use crate::devices::Backend;
 use crate::explore::Unit;
-use crate::pipeline::Pipeline;
+use crate::judge::Pipeline;
 use crate::plan::{Origin, Plan, Registry};
 use crate::verdict::Profile;
 use chops::{Cache, Chops};

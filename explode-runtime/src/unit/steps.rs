@@ -19,7 +19,7 @@ use crate::explore::{Arrival, Unit};
 use crate::faults;
 use crate::faults::background::ran;
 use crate::faults::kernel::diverted;
-use crate::pipeline::Pipeline;
+use crate::judge::Pipeline;
 use crate::stack::Stack;
 use crate::trace::Place;
 use crate::unit::chops::Chopped;

@@ -4,7 +4,7 @@ use crate::check::Ask;
 use crate::choose::{Choice, Point};
 use crate::events::CallLog;
 use crate::explore::Arrival;
-use crate::pipeline::Pipeline;
+use crate::judge::Pipeline;
 use crate::stack::Stack;
 use crate::trace::Place;
 use crate::verdict::{Failure, Step};

@@ -1,5 +1,5 @@
 //! The checks of a unit, where its worker is: every new crash disk of each request is recovered and checked, and so are those
-//! that a crash during its recovery leaves; but for disks whose verdict is [known from another](super::skipping).
+//! that a crash during its recovery leaves; but for disks whose verdict is [known from another](crate::judge::equivalence::unit).
 
 use std::cell::RefCell;
 
@@ -9,7 +9,6 @@ use explode_ramdisk::{Event, Identity, Image, Recording};
 
 use super::book::Book;
 use super::pen::Pen;
-use super::skipping::Skipping;
 use super::unit_end::{Snapshot, UnitEnd};
 use super::{Listener, Order, Outcome};
 use crate::base::Count;
@@ -18,9 +17,10 @@ use crate::choose::{Choice, Point};
 use crate::crash::{CrashDisk, Kept};
 use crate::dedup::Notes;
 use crate::explore::{Arrival, Sketch};
-use crate::pipeline::{Candidate, Judge, Judged, Judgement, Pipeline, key as key_of};
+use crate::judge::equivalence::Answer;
+use crate::judge::equivalence::unit::Skipping;
+use crate::judge::{Candidate, Judge, Judged, Judgement, Pipeline, key as key_of};
 use crate::plan::Plan;
-use crate::skip::Answer;
 use crate::stack::Stack;
 use crate::trace::{ErrorFound, Place, Way};
 use crate::unit::{Early, Runner, SoFar, Work};

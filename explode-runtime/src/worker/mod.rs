@@ -23,7 +23,6 @@ mod remote;
 mod replay;
 mod scouted;
 mod serve;
-mod skipping;
 mod unit_end;
 mod wire;
 

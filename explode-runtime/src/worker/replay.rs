@@ -10,7 +10,7 @@ use crate::choose::{Choice, Divergence, Point};
 use crate::crash::{CrashDisk, names};
 use crate::devices::Backend;
 use crate::explore::{Arrival, State, Unit};
-use crate::pipeline::{Candidate, Judge, Judgement, Pipeline, stood_still};
+use crate::judge::{Candidate, Judge, Judgement, Pipeline, stood_still};
 use crate::plan::Registry;
 use crate::stack::Stack;
 use crate::trace::{CrashDiskRecord, Replay, Trace, came_to_an_end};

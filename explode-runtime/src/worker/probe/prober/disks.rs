@@ -10,7 +10,7 @@ use crate::base::Fault;
 use crate::check::Ask;
 use crate::choose::Choice;
 use crate::crash::{CrashDisk, Epoch, Name, Neighbours, names};
-use crate::pipeline::{Asked, Candidate, Judge, Judged, Judgement, NeighboursOf, key};
+use crate::judge::{Asked, Candidate, Judge, Judged, Judgement, NeighboursOf, key};
 use crate::stack::Stack;
 use crate::trace::{CrashDiskRecord, Place};
 use crate::verdict::{Stage, Step};

@@ -10,10 +10,9 @@ use explode_ramdisk::Image;
 
 use crate::check::Ask;
 use crate::choose::{Choice, Divergence, Point};
-use crate::events::event_lines;
-use crate::events::{CallLog, What};
+use crate::events::{CallLog, What, event_lines};
 use crate::explore::{Arrival, State, Unit};
-use crate::pipeline::{Pipeline, stood_still};
+use crate::judge::{Pipeline, stood_still};
 use crate::stack::Stack;
 use crate::unit::{Early, Runner, SoFar, Work};
 use crate::verdict::{Failure, Step, Violation};

@@ -9,6 +9,7 @@
 
 mod forest;
 mod tree;
+pub(crate) mod unit;
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use explode_ramdisk::{Event, Identity};
 pub use forest::{Forest, MEMORY_BYTES};
 pub use tree::Tree;
 
-use crate::pipeline::{Judged, Judgement};
+use crate::judge::{Judged, Judgement};
 use crate::verdict::Violation;
 
 /// What came of a check that was made; copies share it.

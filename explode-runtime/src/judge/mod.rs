@@ -9,6 +9,7 @@
 //! takes every disk of the interval through the stages. It knows no strategy and no report.
 
 mod asked;
+pub mod equivalence;
 mod recovery;
 mod softly;
 

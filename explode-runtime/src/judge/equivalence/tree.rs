@@ -110,7 +110,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::skip::Outcome;
+    use crate::judge::equivalence::Outcome;
 
     const BLOCKS: u64 = 8;
 

@@ -5,15 +5,15 @@
 use explode_ramdisk::{Identity, Image, Recording};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::pipeline::Judged;
-use crate::skip::{Answer, Forest};
+use crate::judge::Judged;
+use crate::judge::equivalence::{Answer, Forest};
 
 /// One in so many of the skipped disks is checked all the same.
 const SPOT_CHECKS: u64 = 64;
 
 /// What a unit knows of the checks that it has made.
 #[derive(Debug)]
-pub(super) struct Skipping {
+pub(crate) struct Skipping {
     forest: Forest,
     seed: u64,
 }
