@@ -1,6 +1,25 @@
 //! The command line of explode, as a library: a program with components and checkers of its own calls [`main`] with a registry
 //! that has them. It needs no other crate of ours: [`runtime`] has what components and checkers are made of, [`ramdisk`] the files
 //! and disks that they use. `tests/outside_crate/example` is such a program.
+//!
+//! # Rooms, bottom first
+//!
+//! - `output`: results and diagnostics on standard output and standard error
+//! - `progress`: the progress of a long build
+//! - `running`: the progress of a run on a terminal
+//! - `programs`: the programs that shell commands need
+//! - `interrupt`: Ctrl-C
+//! - `outputs`: the output files that options name
+//! - `junit`: the XML file of `--junit`
+//! - `trust`: the user's key, and the files whose commands run without a question
+//! - `worker`: workers in child processes
+//! - `guest`: workers in guests: the host's side and the agent's
+//! - `crew`: the workers of runs and replays
+//! - `cli`: the arguments of the command line
+//! - `stack_file`: stack files
+//! - `matrix`: systems by checks, each cell a run
+//! - `registry`: all components, checkers and targets
+//! - `commands`: the commands, one file each
 
 mod cli;
 mod commands;

@@ -1,4 +1,13 @@
 //! Checkers by family: each drives one kind of system and knows what must survive a crash.
+//!
+//! # Rooms, bottom first
+//!
+//! - `db`: databases
+//! - `fs`: file systems
+//! - `kv`: key-value stores
+//! - `vcs`: programs that keep versions of files
+//! - `vdisk`: block devices, and the targets on them
+//! - `engines`: targets on storage engines of others
 
 pub mod db;
 #[cfg(feature = "engines")]

@@ -23,6 +23,34 @@
 //! ```
 //!
 //! What a crash can leave is written down in `docs/fault-model.md`.
+//!
+//! # Rooms, bottom first
+//!
+//! - `base`: options, errors, exit codes, counts, and the files that explode writes
+//! - `choose`: choice points, choices and the chooser
+//! - `events`: the event log, its file formats, and the log of file-system calls
+//! - `writeset`: the writes that a crash may keep or lose
+//! - `dedup`: the states and checks that are known
+//! - `crash`: the crash disks of an interval: counted, enumerated, sampled
+//! - `explore`: strategies: the choices to try next
+//! - `verdict`: verdicts, violations, promises and demands
+//! - `media`: blocks that go bad, as choices
+//! - `failures`: functions of the kernel that fail, as choices
+//! - `between`: background work of the kernel, as choices
+//! - `calls`: calls of the kernel, repeated on crash disks for soft crashes
+//! - `devices`: the devices below a stack: in process, or the kernel's
+//! - `recover`: components, stacks, and their recovery
+//! - `check`: checkers
+//! - `skip`: verdicts that are known from another crash disk
+//! - `pipeline`: one crash disk, recovered, mounted and checked
+//! - `trace`: traces and their replay
+//! - `report`: the messages of a run and their human form
+//! - `run`: plans, units of work, workers, and the run folder
+//! - `explain`: explanations of a trace
+//! - `minimise`: smaller traces with the same error
+//! - `script`: shell and xfstests scripts of a trace
+//! - `crash_test`: a crash test as a `#[test]`
+//! - `shell`: components and checkers made of shell commands
 
 pub mod base;
 pub mod between;

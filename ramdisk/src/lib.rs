@@ -4,6 +4,18 @@
 //! The way of the data: a system under test writes through a [`RamDisk`] or through [`SimFiles`]; both keep what the system
 //! sees in a [`Storage`], which logs an [`Event`] for each change. What the events mean for a crash is not decided here: the
 //! write set of `explode-runtime` does that, from the log alone. `docs/fault-model.md` is the page for both.
+//!
+//! # Rooms, bottom first
+//!
+//! - `identity`: identities of disk contents
+//! - `disk`: copy-on-write disks
+//! - `image`: the disks of a stack at one moment
+//! - `fault`: faults of the medium
+//! - `event`: the events that a system under test causes
+//! - `reads`: the parts of an image that were read
+//! - `storage`: the storage of a running stack, and its log
+//! - `ramdisk`: block devices
+//! - `files`: the calls on files, and simulated files
 
 mod disk;
 mod event;

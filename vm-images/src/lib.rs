@@ -23,6 +23,29 @@
 //! A guest starts the same way each time: one processor, no address randomisation, the same time of day. What is left (the kernel's
 //! random numbers take in when interrupts arrive) is the agent's and EKM's to settle. A guest leaves nothing on any disk, and ends with the process that has started it. This crate knows no component and no file system: what is in
 //! the image is written in `image/recipe.txt`, what is in the kernel in `kernel/explode.config`.
+//!
+//! # Rooms, bottom first
+//!
+//! - `error`: errors and advice
+//! - `progress`: the receiver of progress
+//! - `key`: keys of cache entries
+//! - `complaints`: the lines of a build's output that explain a failure
+//! - `spawn`: child processes that end with their parent
+//! - `waiting`: time in which a process could run
+//! - `cache`: the cache of what was built
+//! - `command`: the commands of a build
+//! - `host`: the programs and headers that builds need
+//! - `packages`: Debian packages
+//! - `image`: the guest's base image
+//! - `tools`: the compiler, libclang and bindgen
+//! - `options`: what a caller may change about builds
+//! - `builder`: the type that builds every part
+//! - `kernel`: the guest's kernel
+//! - `uses`: cache entries that were built from files of the user's tree
+//! - `modules`: explode's kernel modules
+//! - `drivers`: drivers of the kernel's source
+//! - `guest`: guests in QEMU
+//! - `doctor`: a report on what this machine has and lacks
 
 mod builder;
 mod cache;
