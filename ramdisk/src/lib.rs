@@ -7,10 +7,11 @@
 //!
 //! # Rooms, bottom first
 //!
+//! - `sector`: sectors and blocks: their sizes and their bytes
 //! - `identity`: identities of disk contents
+//! - `fault`: faults of the medium
 //! - `disk`: copy-on-write disks
 //! - `image`: the disks of a stack at one moment
-//! - `fault`: faults of the medium
 //! - `event`: the events that a system under test causes
 //! - `reads`: the parts of an image that were read
 //! - `storage`: the storage of a running stack, and its log
@@ -25,9 +26,10 @@ mod identity;
 mod image;
 mod ramdisk;
 mod reads;
+mod sector;
 mod storage;
 
-pub use disk::{BLOCK_BYTES, Block, Disk, SECTOR_BYTES, SECTORS_PER_BLOCK, ZERO_SECTOR};
+pub use disk::Disk;
 pub use event::{DecodeError, Event, Flags, Payload};
 pub use fault::ReadFault;
 pub use files::{Files, SimFiles};
@@ -35,4 +37,5 @@ pub use identity::{Identity, sector_identity};
 pub use image::Image;
 pub use ramdisk::{Device, Flushes, RamDisk, Request};
 pub use reads::{Read, Values};
+pub use sector::{BLOCK_BYTES, Block, SECTOR_BYTES, SECTORS_PER_BLOCK, ZERO_SECTOR};
 pub use storage::{Recording, Storage, operation_mark, operation_of};
