@@ -42,8 +42,9 @@
 //! - `failures`: kprobes: functions that may fail
 //! - `sites`: kprobes: functions that the user names, which may fail
 //! - `contents`: the bytes that a call has written
-//! - `follow`: the file systems whose calls are logged
+//! - `systems`: the file systems that are followed
 //! - `calls`: kretprobes: CALL
+//! - `follow`: the file systems whose calls are logged, and their probes
 //! - `commit`: file systems that commit without a wait
 //! - `device`: the calls of `/dev/ekm`
 
@@ -75,6 +76,7 @@ mod random;
 mod sites;
 mod stacks;
 mod symbols;
+mod systems;
 mod trace;
 mod unset;
 mod versions;
