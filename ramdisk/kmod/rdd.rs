@@ -21,6 +21,7 @@
 //! - `major`: the disks' major number
 //! - `touched`: lists of blocks
 //! - `fault`: faults of the medium
+//! - `held`: the bios that are held back
 //! - `disk`: one disk: its memory and its gendisk, from creation to removal
 //! - `late`: writes that are completed as late as possible
 //! - `request`: bios, served
@@ -36,6 +37,7 @@ mod common;
 mod control;
 mod disk;
 mod fault;
+mod held;
 mod late;
 mod major;
 mod request;
