@@ -12,6 +12,7 @@
 //! - `outputs`: the output files that options name
 //! - `junit`: the XML file of `--junit`
 //! - `trust`: the user's key, and the files whose commands run without a question
+//! - `bench`: measurements of crash disks, restores and tracing
 //! - `worker`: workers in child processes
 //! - `guest`: workers in guests: the host's side and the agent's
 //! - `crew`: the workers of runs and replays
@@ -21,6 +22,7 @@
 //! - `registry`: all components, checkers and targets
 //! - `commands`: the commands, one file each
 
+pub mod bench;
 mod cli;
 mod commands;
 mod crew;

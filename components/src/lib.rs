@@ -20,9 +20,9 @@ pub mod fs;
 mod noting;
 pub mod vdisk;
 
-#[cfg(not(feature = "engines"))]
-use explode_runtime::run::Absent;
 use explode_runtime::run::Registry;
+#[cfg(not(feature = "engines"))]
+use explode_runtime::stack::Absent;
 
 /// Adds all components.
 pub fn register(registry: &mut Registry) {
@@ -78,5 +78,5 @@ fn register_engines(registry: &mut Registry) {
 /// Their names are known all the same.
 #[cfg(not(feature = "engines"))]
 fn register_engines(registry: &mut Registry) {
-    registry.absent.extend(engine::HEAVY.iter().map(|name| Absent { name, feature: "engines" }));
+    registry.components.absent.extend(engine::HEAVY.iter().map(|name| Absent { name, feature: "engines" }));
 }

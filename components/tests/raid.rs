@@ -6,8 +6,7 @@ use explode_components::broken::raid::{mirror, parity};
 use explode_ramdisk::{Flags, Image, Payload, RamDisk, ReadFault, Recording, Storage};
 use explode_runtime::base::Options;
 use explode_runtime::devices::Devices;
-use explode_runtime::recover::{Below, Component, Paths, Surface};
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Below, Component, ComponentDef, Paths, Surface};
 use explode_runtime::writeset::Rules;
 use nix::errno::Errno;
 

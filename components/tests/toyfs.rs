@@ -7,7 +7,7 @@ use explode_ramdisk::files::{Fd, Files, Granule, OpenFlags};
 use explode_ramdisk::{Image, RamDisk, Recording, SimFiles, Storage};
 use explode_runtime::base::Options;
 use explode_runtime::devices::Devices;
-use explode_runtime::recover::{Below, Component, Paths, Recovery, Surface};
+use explode_runtime::stack::{Below, Component, Paths, Recovery, Surface};
 use explode_runtime::writeset::Rules;
 use proptest::prelude::*;
 

@@ -11,8 +11,8 @@ use explode_runtime::base::{Bounds, Options};
 use explode_runtime::choose::{Choice, Chooser, Kind, Label, Point};
 use explode_runtime::crash::{Limits, When, walk};
 use explode_runtime::explore::{Exhaust, Finished, Reached, State, Strategy as _, Unit};
-use explode_runtime::recover::StackSpec;
 use explode_runtime::run::{Keeping, Plan, Registry, Target};
+use explode_runtime::stack::StackSpec;
 use explode_runtime::writeset::{Rules, WriteSet};
 use xxhash_rust::xxh3::xxh3_128;
 

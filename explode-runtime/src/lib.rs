@@ -39,7 +39,7 @@
 //! - `between`: background work of the kernel, as choices
 //! - `calls`: calls of the kernel, repeated on crash disks for soft crashes
 //! - `devices`: the devices below a stack: in process, or the kernel's
-//! - `recover`: components, stacks, and their recovery
+//! - `stack`: components, stacks, and their recovery
 //! - `check`: checkers
 //! - `skip`: verdicts that are known from another crash disk
 //! - `pipeline`: one crash disk, recovered, mounted and checked
@@ -68,12 +68,12 @@ pub mod failures;
 pub mod media;
 pub mod minimise;
 pub mod pipeline;
-pub mod recover;
 pub mod report;
 pub mod run;
 pub mod script;
 pub mod shell;
 pub mod skip;
+pub mod stack;
 pub mod trace;
 pub mod verdict;
 pub mod writeset;

@@ -25,8 +25,8 @@ use crate::check::{Ask, Checker};
 use crate::crash::{Counts, CrashDisk, Epoch, Limits, SampleSeed, When};
 use crate::devices::{Devices, KernelDisks, Lab, Side};
 use crate::events::hash_event;
-use crate::recover::{Recovery, Stack};
 use crate::run::{Plan, Registry};
+use crate::stack::{Recovery, Stack};
 use crate::verdict::{Failure, Stage, Violation};
 use crate::writeset::{EventError, WriteSet};
 
@@ -258,7 +258,8 @@ impl<'a> Pipeline<'a> {
     }
 
     /// Takes the events that the devices have logged.
-    pub(crate) fn follow(&mut self, devices: &Devices) -> Result<(), Fault> {
+    #[doc(hidden)]
+    pub fn follow(&mut self, devices: &Devices) -> Result<(), Fault> {
         let events = devices.take_log()?;
         for event in &events {
             hash_event(event, &mut self.log_hash);
@@ -297,7 +298,8 @@ fn request_mark(when: When) -> &'static str {
 ///
 /// # Errors
 /// It did not, or the log cannot be read.
-pub(crate) fn stood_still(devices: &Devices) -> Result<(), Fault> {
+#[doc(hidden)]
+pub fn stood_still(devices: &Devices) -> Result<(), Fault> {
     let moved = devices.take_log()?;
     devices.hold_still(false)?;
     let Some(event) = moved.first() else { return Ok(()) };
@@ -385,8 +387,9 @@ impl Judge<'_> {
             if self.note_reads {
                 devices.note_reads();
             }
-            let mut stack = Stack::build(stack, self.registry, devices, settings.rules, settings.seed)
-                .map_err(|error| Failure::Broken(error.to_string()))?;
+            let mut stack =
+                Stack::build(stack, &self.registry.components, devices, settings.rules, settings.seed)
+                    .map_err(|error| Failure::Broken(error.to_string()))?;
             let mut look = || {
                 let recovery = stack.recover(&mut announce)?;
                 recovered = stack.devices().take_log()?;
@@ -415,7 +418,8 @@ impl Judge<'_> {
 }
 
 /// The key of a check (fault-model.md, section 6).
-pub(crate) fn key(image: Identity, epoch: Epoch, args: &[String], rest: &[u8]) -> u128 {
+#[doc(hidden)]
+pub fn key(image: Identity, epoch: Epoch, args: &[String], rest: &[u8]) -> u128 {
     let mut hasher = Xxh3::new();
     hasher.update(&image.0.to_le_bytes());
     hasher.update(epoch.as_str().as_bytes());

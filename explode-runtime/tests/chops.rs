@@ -8,8 +8,8 @@ use explode_ramdisk::Flags;
 use explode_runtime::base::{Fault, Options, UsageError};
 use explode_runtime::check::{Checker, Cx};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::Stack;
 use explode_runtime::run::StrategyName;
+use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 
 use common::Said;

@@ -8,8 +8,8 @@ use explode_ramdisk::{Flags, Payload, RamDisk};
 use explode_runtime::base::Options;
 use explode_runtime::check::{Checker, Cx};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::Stack;
 use explode_runtime::report::Message;
+use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 
 thread_local! {

@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 
 use explode_ramdisk::{Flags, RamDisk};
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, Cx};
+use explode_runtime::check::{Checker, CheckerDef, Cx};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::{Below, Component, Recovery, Stack, StackSpec, Surface};
-use explode_runtime::run::{CheckerDef, ComponentDef, MOST_CRASH_DEPTH, Registry};
+use explode_runtime::run::{MOST_CRASH_DEPTH, Registry};
+use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Stack, StackSpec, Surface};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 
 use common::Said;
@@ -179,7 +179,7 @@ fn run(patience: u8, depth: u32) -> Said {
         build: |_: &Options| Ok(Box::new(Journal)),
     };
     let registry =
-        Registry { components: vec![common::DISK, TOY], checkers: vec![checker], ..Registry::default() };
+        Registry { components: [common::DISK, TOY].into(), checkers: vec![checker], ..Registry::default() };
     let mut plan = common::plan(1);
     plan.stack = StackSpec::default()
         .plug("disk", Options::none())

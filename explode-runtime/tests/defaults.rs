@@ -5,12 +5,12 @@ mod common;
 use common::run;
 use explode_ramdisk::{Flags, Flushes, RamDisk, SECTOR_BYTES};
 use explode_runtime::base::{Bounds, Fault, Mode, OptionDef, Options};
-use explode_runtime::check::{Checker, Cx};
+use explode_runtime::check::{Checker, CheckerDef, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::devices::Lab;
-use explode_runtime::recover::{Below, Component, Stack, StackSpec, Surface};
 use explode_runtime::report::Message;
-use explode_runtime::run::{CheckerDef, ComponentDef, Plan, Registry, Target};
+use explode_runtime::run::{Plan, Registry, Target};
+use explode_runtime::stack::{Below, Component, ComponentDef, Stack, StackSpec, Surface};
 use explode_runtime::trace::{Replay, Trace, replay};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 use serde_json::{Value, json};
@@ -80,7 +80,7 @@ fn registry(flushes: &'static str, looks: &'static str) -> Registry {
         options: vec![option("looks", looks)].leak(),
         build: |options| Ok(Box::new(Flushed { looks: options.bool("looks", true)? })),
     };
-    Registry { components: vec![disk], checkers: vec![checker], ..Registry::default() }
+    Registry { components: [disk].into(), checkers: vec![checker], ..Registry::default() }
 }
 
 fn plan(registry: &Registry, options: Options) -> Plan {

@@ -9,7 +9,7 @@ use explode_ramdisk::{Event, Flags, Image, RamDisk, Recording, SimFiles, Storage
 use explode_runtime::base::Options;
 use explode_runtime::check::{Checker, Cx};
 use explode_runtime::crash::{Epoch, Limits, When, walk};
-use explode_runtime::recover::Stack;
+use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 use explode_runtime::writeset::{Rules, WriteSet};
 use rand_core::Rng as _;

@@ -15,11 +15,11 @@ use explode_runtime::choose::Point;
 use explode_runtime::crash::Epoch;
 use explode_runtime::devices::Lab;
 use explode_runtime::explore::{Exhaust, Finished, Strategy, Unit, Wants};
-use explode_runtime::recover::{Below, Component, Recovery, Stack, Surface};
 use explode_runtime::report::{Finding, Message, Summary};
 use explode_runtime::run::{
-    Audience, ComponentDef, Confirmation, History, InThread, Keep, Plan, Registry, StrategyName, Supervisor,
+    Audience, Confirmation, History, InThread, Keep, Plan, Registry, StrategyName, Supervisor,
 };
+use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Stack, Surface};
 use explode_runtime::trace::{Replay, Trace, replay};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 
@@ -142,7 +142,7 @@ fn pairs(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 }
 
 fn registry() -> Registry {
-    Registry { components: vec![DISK], ..common::registry(pairs) }
+    Registry { components: [DISK].into(), ..common::registry(pairs) }
 }
 
 fn plan(chop: Option<u32>, strategy: StrategyName) -> Plan {

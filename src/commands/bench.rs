@@ -5,10 +5,9 @@ mod say;
 
 use explode_runtime::base::{Exit, Mode, RunError};
 use explode_runtime::devices::Lab;
-use explode_runtime::run::{
-    BenchReport, Registry, Restore, Tracing, bench as measure, bench_restore, bench_tracing,
-};
+use explode_runtime::run::Registry;
 
+use crate::bench::{BenchReport, Restore, Tracing, bench as measure, bench_restore, bench_tracing};
 use crate::cli::{BenchArgs, Format};
 use crate::guest::bench::BenchGuest;
 use crate::output;

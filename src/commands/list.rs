@@ -1,8 +1,9 @@
 //! `explode list`: what can be named, with the default bounds of each target.
 
 use explode_runtime::base::{Exit, Mode, OptionDef, UsageError};
-use explode_runtime::recover::{Layer, StackSpec, simfiles};
-use explode_runtime::run::{CheckerDef, Registry, Target};
+use explode_runtime::check::CheckerDef;
+use explode_runtime::run::{Registry, Target};
+use explode_runtime::stack::{Layer, StackSpec, simfiles};
 use explode_runtime::verdict::{Profile, Promise};
 use serde_json::{Value, json};
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use explode_runtime::base::{Mode, OptionValue, Options, UsageError};
-use explode_runtime::recover::{Layer, StackSpec};
 use explode_runtime::run::{Plan, Registry};
 use explode_runtime::shell::{COMMANDS, COMPONENT};
+use explode_runtime::stack::{Layer, StackSpec};
 
 use crate::cli::{self, StackArgs};
 use crate::stack_file::StackFile;

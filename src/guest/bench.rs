@@ -9,15 +9,14 @@ use std::time::Instant;
 use explode_components::fs::kernel::drivers;
 use explode_runtime::base::{Exit, Mode, RunError};
 use explode_runtime::devices::Lab;
-use explode_runtime::recover::StackSpec;
-use explode_runtime::run::{
-    BenchReport, Failed, Plan, RESTORE_MIB, Registry, Restore, Tracing, bench, bench_restore, bench_tracing,
-};
+use explode_runtime::run::{Failed, Plan, Registry};
+use explode_runtime::stack::StackSpec;
 use explode_vm::{Agent, Guest, GuestReader, GuestWriter};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::host::{CONSOLE_LINES, PORT, kernel, run_error, spec};
+use crate::bench::{BenchReport, RESTORE_MIB, Restore, Tracing, bench, bench_restore, bench_tracing};
 use crate::output;
 
 /// What the host wants measured.

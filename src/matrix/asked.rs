@@ -1,9 +1,9 @@
 //! One cell as a stack file: what the matrix runs, and whoever wants to run it again.
 
 use explode_runtime::base::{Bounds, OptionValue, Options};
-use explode_runtime::recover::{Layer, StackSpec};
 use explode_runtime::run::Registry;
 use explode_runtime::shell::COMPONENT;
+use explode_runtime::stack::{Layer, StackSpec};
 use toml::{Table, Value};
 
 use super::grid::{Column, Grid, Row};

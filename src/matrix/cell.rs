@@ -293,7 +293,7 @@ fn see(cell: &mut Cell, deaf: Option<Heard>, budget: Duration) {
 #[cfg(test)]
 mod tests {
     use explode_runtime::base::{Bounds, Options};
-    use explode_runtime::recover::StackSpec;
+    use explode_runtime::stack::StackSpec;
 
     use super::*;
 

@@ -8,10 +8,10 @@ use explode_runtime::base::{
     Bounds, Mode, OptionValue, Options, RunError, UsageError, check_folder, check_plain, durable_write,
     read_plain_at_most,
 };
-use explode_runtime::recover::StackSpec;
 use explode_runtime::report::Finding;
 use explode_runtime::run::{Question, Registry, check_owner};
 use explode_runtime::shell::{Carried, carried};
+use explode_runtime::stack::StackSpec;
 use explode_runtime::trace::{Secret, Tagged};
 use explode_runtime::verdict::{Profile, Verdict};
 use serde::{Deserialize, Serialize};
@@ -200,7 +200,7 @@ impl Row {
         let components = registry.components.iter().map(|def| def.name).filter(|name| !is_one(name));
         let known = systems.clone().chain(components);
         if !known.clone().any(|known| known == name) {
-            return Err(registry.unknown("system", name, known));
+            return Err(registry.components.unknown("system", name, known));
         }
         let found = registry.systems.iter().find(|system| system.name == name);
         let driver = found.map_or(name, |system| system.driver).to_owned();
@@ -216,7 +216,7 @@ impl Row {
 impl Row {
     /// What it promises.
     pub fn profile(&self, registry: &Registry) -> Result<Option<Profile>, UsageError> {
-        registry.profile_of(&self.stack)
+        registry.components.profile_of(&self.stack)
     }
 }
 
@@ -275,7 +275,7 @@ impl From<&Question> for Column {
 #[cfg(test)]
 mod tests {
     use explode_runtime::devices::{Lab, Side};
-    use explode_runtime::recover::Stack;
+    use explode_runtime::stack::Stack;
     use explode_runtime::writeset::Rules;
 
     use super::*;
@@ -291,7 +291,7 @@ mod tests {
         let registry = crate::registry();
         let row = Row::named(&registry, path.to_str().unwrap()).unwrap();
         let devices = Lab::Mem.devices(Side::Live, Image::new(), Recording::Off, 0);
-        let stack = Stack::build(&row.stack, &registry, devices, Rules::default(), 0).unwrap();
+        let stack = Stack::build(&row.stack, &registry.components, devices, Rules::default(), 0).unwrap();
         let profile = row.profile(&registry).unwrap().expect("it has one");
         assert_eq!(stack.profile().as_ref(), Some(&profile));
         let replaced = profile.excludes("replaced-name").map(|line| profile.cite(line)).unwrap_or_default();

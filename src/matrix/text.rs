@@ -208,7 +208,7 @@ pub fn ways(safe: &Safe) -> String {
 mod tests {
     use std::path::Path;
 
-    use explode_runtime::recover::StackSpec;
+    use explode_runtime::stack::StackSpec;
     use serde_json::json;
 
     use super::*;

@@ -1,9 +1,9 @@
 //! `[[component]]`: the layers of the stack.
 
 use explode_runtime::base::{OptionValue, Options, UsageError};
-use explode_runtime::recover::{Layer, StackSpec};
-use explode_runtime::run::{ComponentDef, Registry};
+use explode_runtime::run::Registry;
 use explode_runtime::shell::{COMMANDS, COMPONENT, Context, check_placeholders};
+use explode_runtime::stack::{ComponentDef, Layer, StackSpec};
 
 use super::document::{Table, Value};
 
@@ -37,7 +37,7 @@ fn layer(registry: &Registry, table: &Table<'_>, below: &StackSpec) -> Result<La
     let known = registry.components.iter().map(|def| def.name);
     let named = used.text()?;
     let found = registry.components.iter().find(|def| def.name == named);
-    let def = found.ok_or_else(|| used.error(registry.unknown("component", named, known)))?;
+    let def = found.ok_or_else(|| used.error(registry.components.unknown("component", named, known)))?;
     if let Some(command) = COMMANDS.iter().chain([&RECOVER_OK]).find(|key| is_strange(table, def, key)) {
         let text = format!("a component has 'use' or shell commands, and this one has 'use' and '{command}'");
         return Err(table.key_error(command, text));

@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser as _};
 use explode_runtime::base::{Options, UsageError, read_at_most};
-use explode_runtime::recover::StackSpec;
 use explode_runtime::report::escaped;
 use explode_runtime::run::Registry;
+use explode_runtime::stack::StackSpec;
 use toml::de::DeTable;
 
 use crate::cli::{Cli, Command};

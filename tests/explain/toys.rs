@@ -3,11 +3,11 @@
 
 use explode::ramdisk::{Flags, RamDisk};
 use explode::runtime::base::{Blame, Bounds, Fault, Mode, OptionDef, Options, UsageError};
-use explode::runtime::check::{Checker, Cx};
+use explode::runtime::check::{Checker, CheckerDef, Cx};
 use explode::runtime::choose::{Kind, Label, Point};
 use explode::runtime::crash::Epoch;
-use explode::runtime::recover::{Below, Component, Recovery, Stack, StackSpec};
-use explode::runtime::run::{CheckerDef, ComponentDef, Registry, Target};
+use explode::runtime::run::{Registry, Target};
+use explode::runtime::stack::{Below, Component, ComponentDef, Recovery, Stack, StackSpec};
 use explode::runtime::verdict::{Failure, Verdict, Violation};
 
 /// Sectors of a block, which is a piece.

@@ -7,8 +7,8 @@ use explode_runtime::crash::Kept;
 use explode_runtime::devices::Lab;
 use explode_runtime::explore::{Arrival, State, Unit};
 use explode_runtime::pipeline::{Judgement, Pipeline};
-use explode_runtime::recover::Stack;
 use explode_runtime::run::{Early, ErrorFound, Plan, Registry, Runner, SoFar, Way, Work};
+use explode_runtime::stack::Stack;
 use explode_runtime::trace::Trace;
 use explode_runtime::verdict::{Failure, Violation};
 

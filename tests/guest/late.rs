@@ -10,11 +10,11 @@ use std::thread::{self, JoinHandle};
 
 use explode_ramdisk::Event;
 use explode_runtime::base::{Bounds, OptionDef, Options};
-use explode_runtime::check::{Checker, Cx as Steps};
+use explode_runtime::check::{Checker, CheckerDef, Cx as Steps};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::{Stack, StackSpec, Surface};
 use explode_runtime::report::Summary;
-use explode_runtime::run::{CheckerDef, Plan, Registry, Target};
+use explode_runtime::run::{Plan, Registry, Target};
+use explode_runtime::stack::{Stack, StackSpec, Surface};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 use nix::libc::{O_DIRECT, O_DSYNC};
 

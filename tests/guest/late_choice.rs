@@ -8,11 +8,11 @@ use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use explode_runtime::base::{Bounds, Mode, OptionDef, Options};
-use explode_runtime::check::{Checker, Cx as Steps};
+use explode_runtime::check::{Checker, CheckerDef, Cx as Steps};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::{Stack, StackSpec, Surface};
 use explode_runtime::report::Summary;
-use explode_runtime::run::{CheckerDef, Plan, Registry, Target};
+use explode_runtime::run::{Plan, Registry, Target};
+use explode_runtime::stack::{Stack, StackSpec, Surface};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 use nix::libc::{
     self, O_DIRECT, SYS_io_destroy, SYS_io_getevents, SYS_io_setup, SYS_io_submit, c_long, syscall,

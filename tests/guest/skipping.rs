@@ -6,9 +6,9 @@ use std::os::unix::fs::FileExt as _;
 
 use explode_ramdisk::{Disk, Image, Read, Recording};
 use explode_runtime::devices::{Devices, DiskModel, Lab, Side};
-use explode_runtime::recover::Stack;
 use explode_runtime::report::{Finding, Summary};
 use explode_runtime::run::Plan;
+use explode_runtime::stack::Stack;
 
 use crate::cases::Cx;
 use crate::report::Report;
@@ -78,7 +78,13 @@ fn recoveries_read_the_same(cx: Cx<'_>, plan: &Plan) {
         if side == Side::Crash {
             devices.note_reads();
         }
-        let stack = Stack::build(&plan.stack, cx.registry, devices, plan.settings.rules, plan.settings.seed);
+        let stack = Stack::build(
+            &plan.stack,
+            &cx.registry.components,
+            devices,
+            plan.settings.rules,
+            plan.settings.seed,
+        );
         stack.expect("its components are there")
     };
     let mut live = stack(Side::Live, Image::new());

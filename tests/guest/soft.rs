@@ -12,10 +12,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
 use explode_runtime::base::Options;
-use explode_runtime::check::{Checker, Cx as Steps};
+use explode_runtime::check::{Checker, CheckerDef, Cx as Steps};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::Stack;
-use explode_runtime::run::CheckerDef;
+use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 use nix::libc::{O_DIRECT, O_TMPFILE};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};

@@ -10,17 +10,15 @@ use std::time::Duration;
 
 use explode_ramdisk::{Event, Image, Payload, Recording};
 use explode_runtime::base::{Bounds, Fault, Mode, Options};
-use explode_runtime::check::{Ask, Checker, Cx as Steps};
+use explode_runtime::check::{Ask, Checker, CheckerDef, Cx as Steps};
 use explode_runtime::choose::{Choice, Kind, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::devices::{DiskModel, Lab, Side};
 use explode_runtime::explore::{Arrival, State, Unit};
 use explode_runtime::pipeline::Pipeline;
-use explode_runtime::recover::{Below, Component, Stack, StackSpec, Surface};
 use explode_runtime::report::Summary;
-use explode_runtime::run::{
-    CheckerDef, ComponentDef, Early, Ended, Plan, Registry, Runner, SoFar, Target, Work,
-};
+use explode_runtime::run::{Early, Ended, Plan, Registry, Runner, SoFar, Target, Work};
+use explode_runtime::stack::{Below, Component, ComponentDef, Stack, StackSpec, Surface};
 use explode_runtime::verdict::{Failure, Verdict};
 use nix::libc::{SCHED_FIFO, sched_param, sched_setscheduler};
 use nix::unistd::gettid;

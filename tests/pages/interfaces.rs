@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use explode::runtime::run::{Restore, Tracing};
+use explode::bench::{Restore, Tracing};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 

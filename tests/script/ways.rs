@@ -12,8 +12,8 @@ use explode_runtime::crash::Epoch;
 use explode_runtime::devices::Lab;
 use explode_runtime::explore::{Arrival, State, Unit};
 use explode_runtime::pipeline::Pipeline;
-use explode_runtime::recover::{Stack, StackSpec};
 use explode_runtime::run::{Plan, Registry, Runner, SoFar, Target, Work};
+use explode_runtime::stack::{Stack, StackSpec};
 use explode_runtime::trace::{CrashDiskRecord, Trace};
 use explode_runtime::verdict::{Failure, Verdict};
 

@@ -1,16 +1,16 @@
-//! What all builds have in common.
+//! Builds the parts of a guest, each by one method.
 
 use std::path::{Path, PathBuf};
 
+use crate::base::{Progress, Result};
+use crate::build::{Build, BuildOptions};
 use crate::cache::Cache;
-use crate::error::Result;
+use crate::doctor::{self, Check};
 use crate::guest::{self, Accelerator};
-use crate::image::Image;
+use crate::image::{self, Image};
 use crate::kernel::{self, Kernel, KernelSource};
-use crate::modules::{self, Modules};
-use crate::options::BuildOptions;
-use crate::progress::Progress;
-use crate::{drivers, image, tools};
+use crate::modules::{self, Modules, drivers};
+use crate::tools::{self, Tools};
 
 /// Builds what a guest needs, or takes it from the cache.
 #[derive(Clone, Copy)]
@@ -24,13 +24,18 @@ pub struct Builder<'a> {
 }
 
 impl Builder<'_> {
+    /// Returns what each part needs.
+    fn build(&self) -> Build<'_> {
+        Build { cache: self.cache, options: self.options, progress: self.progress }
+    }
+
     /// The kernel.
     ///
     /// # Errors
     /// [`Missing`](crate::VmError::Missing) if packages or programs are missing or a tree is not what it must be,
     /// [`Broken`](crate::VmError::Broken) if the build fails.
     pub fn kernel(&self, source: &KernelSource) -> Result<Kernel> {
-        kernel::get(self, source)
+        kernel::get(&self.build(), source)
     }
 
     /// Our modules, built for this kernel.
@@ -38,7 +43,7 @@ impl Builder<'_> {
     /// # Errors
     /// As [`Builder::kernel`].
     pub fn modules(&self, kernel: &Kernel) -> Result<Modules> {
-        modules::get(self, kernel)
+        modules::get(&self.build(), kernel)
     }
 
     /// A module of the caller's own, built for this kernel: `files` are a Kbuild tree, by name and contents, that makes `<name>.ko`.
@@ -46,7 +51,7 @@ impl Builder<'_> {
     /// # Errors
     /// As [`Builder::kernel`].
     pub fn module(&self, kernel: &Kernel, name: &str, files: &[(&str, &[u8])]) -> Result<PathBuf> {
-        let entry = modules::build(self, kernel, files, &[(name, "")])?;
+        let entry = modules::build_modules(&self.build(), kernel, files, &[(name, "")])?;
         Ok(entry.join(format!("{name}.ko")))
     }
 
@@ -58,7 +63,7 @@ impl Builder<'_> {
     /// # Errors
     /// As [`Builder::kernel`], and [`Usage`](crate::VmError::Usage) for an unknown name.
     pub fn driver(&self, kernel: &Kernel, name: &str) -> Result<Vec<PathBuf>> {
-        drivers::get(self, kernel, name)
+        drivers::get(&self.build(), kernel, name)
     }
 
     /// The base image.
@@ -66,15 +71,15 @@ impl Builder<'_> {
     /// # Errors
     /// As [`Builder::kernel`].
     pub fn image(&self) -> Result<Image> {
-        image::get(self)
+        image::get(&self.build())
     }
 
     /// The tools that build kernels; [`Builder::kernel`] and [`Builder::modules`] ask for them when they need them.
     ///
     /// # Errors
     /// As [`Builder::kernel`].
-    pub fn tools(&self) -> Result<tools::Tools> {
-        tools::get(self)
+    pub fn tools(&self) -> Result<Tools> {
+        tools::get(&self.build())
     }
 
     /// What runs guests of this kernel on this machine: the processor if a guest really boots on it. Found out once, by booting one.
@@ -82,6 +87,13 @@ impl Builder<'_> {
     /// # Errors
     /// [`Missing`](crate::VmError::Missing) without QEMU.
     pub fn accelerator(&self, kernel: &Kernel, image: &Path) -> Result<Accelerator> {
-        guest::accelerator(self, kernel, image)
+        guest::accelerator(&self.build(), kernel, image)
     }
+}
+
+/// Looks at everything that a guest of this kernel needs; nothing is built but the probe of /dev/kvm, if the kernel for it is
+/// there.
+#[must_use]
+pub fn doctor(builder: &Builder<'_>, source: &KernelSource) -> Vec<Check> {
+    doctor::look(&builder.build(), source)
 }

@@ -7,17 +7,14 @@
 
 use std::env;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use nix::libc;
 use nix::unistd::syncfs;
 
-use crate::command::Log;
-use crate::error::{Context, Result, VmError};
-use crate::key::Key;
-use crate::progress::Progress;
+use crate::base::{Context, Key, Progress, Result, VmError, own_file};
+use crate::host::command::Log;
 
 /// The name of the file of an entry that lists what it was made from.
 const INPUTS: &str = "inputs";
@@ -37,7 +34,7 @@ pub(crate) struct Building<'a> {
     /// The temporary folder; what is in it when the build ends is the entry.
     pub dir: PathBuf,
     /// Takes the output of the build's commands.
-    pub log: Log,
+    log: Log,
     /// Told about the build's steps.
     pub progress: &'a dyn Progress,
 }
@@ -139,6 +136,18 @@ impl Cache {
     }
 }
 
+impl Building<'_> {
+    /// Runs a command to its end; it ends with this process, however that ends.
+    pub fn run(&self, command: &mut Command) -> Result<()> {
+        self.run_lines(command, 0)
+    }
+
+    /// The same, for a command whose lines of output measure how far it is.
+    pub fn run_lines(&self, command: &mut Command, expected: u64) -> Result<()> {
+        self.log.run(command, expected, self.progress)
+    }
+}
+
 /// Makes a folder of the cache.
 pub(crate) fn make_folder(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).map_err(|error| {
@@ -153,11 +162,6 @@ pub(crate) fn write_whole(file: &Path, contents: &[u8]) -> Result<()> {
     let temporary = file.with_extension(format!("{}.tmp", std::process::id()));
     own_file(&temporary).and_then(|mut file| file.write_all(contents)).at("write", &temporary)?;
     fs::rename(&temporary, file).at("write", file)
-}
-
-/// Makes or empties a file of the cache. Its name can be guessed, so a link in its place is not followed.
-pub(crate) fn own_file(path: &Path) -> io::Result<File> {
-    File::options().write(true).create(true).truncate(true).custom_flags(libc::O_NOFOLLOW).open(path)
 }
 
 /// Takes the lock of an entry, and says so if that means to wait.
@@ -198,7 +202,7 @@ mod tests {
         fs::write(&precious, "precious").unwrap();
         std::os::unix::fs::symlink(&precious, &link).unwrap();
         own_file(&link).unwrap_err();
-        lock(&link, "kind", &crate::progress::Silent).unwrap_err();
+        lock(&link, "kind", &crate::base::Silent).unwrap_err();
         assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
         let written = folder.path().join("written");
         write_whole(&written, b"new").unwrap();

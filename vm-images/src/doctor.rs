@@ -7,17 +7,21 @@ use std::process::Command;
 use nix::sys::statvfs::statvfs;
 use nix::unistd::{AccessFlags, access, geteuid};
 
-use crate::builder::Builder;
-use crate::error::Result;
+use crate::base::Result;
+use crate::build::Build;
 use crate::guest::{self, Accelerator};
+use crate::host::{self, command};
 use crate::kernel::{self, Kernel, KernelSource};
-use crate::{command, host, image, modules, packages};
+use crate::{image, modules, packages};
 
 /// Free space that the first build of a kernel needs, in GiB.
 const DISK_GIB: u64 = 4;
 
 /// Memory that a guest and a build beside it need, in GiB.
 const MEMORY_GIB: u64 = 2;
+
+/// What to do where a part has yet to be built.
+const BUILD_FIRST: &str = "run: explode vm build";
 
 /// How something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,14 +62,12 @@ impl Check {
     }
 }
 
-/// Looks at everything that a guest of this kernel needs; nothing is built but the probe of /dev/kvm, if the kernel for it is
-/// there.
-#[must_use]
-pub fn doctor(builder: &Builder<'_>, source: &KernelSource) -> Vec<Check> {
-    let kernel = kernel::built(builder, source);
-    let mut checks = vec![qemu(), host_tools(), lists(), disk(builder.cache.root()), memory()];
-    checks.extend(cached(builder, kernel.as_ref()));
-    checks.push(kvm(builder, kernel.and_then(Result::ok)));
+/// Looks at everything that a guest of this kernel needs. Builds nothing; boots the probe of /dev/kvm if its kernel and image are there.
+pub(crate) fn look(build: &Build<'_>, source: &KernelSource) -> Vec<Check> {
+    let kernel = kernel::built(build, source);
+    let mut checks = vec![qemu(), host_tools(), lists(), disk(build.cache.root()), memory()];
+    checks.extend(cached(build, kernel.as_ref()));
+    checks.push(kvm(build, kernel.and_then(Result::ok)));
     checks.extend(here());
     checks
 }
@@ -140,16 +142,15 @@ fn memory() -> Check {
     }
 }
 
-fn cached(builder: &Builder<'_>, kernel: Option<&Result<Kernel>>) -> Vec<Check> {
-    let build = "run: explode vm build";
+fn cached(build: &Build<'_>, kernel: Option<&Result<Kernel>>) -> Vec<Check> {
     let entry = |name, there, time: &str| {
         if there {
             Check::new(name, State::Ok, "in the cache")
         } else {
-            Check::new(name, State::Later, format!("not built yet; takes {time}")).remedy(build)
+            Check::new(name, State::Later, format!("not built yet; takes {time}")).remedy(BUILD_FIRST)
         }
     };
-    let modules = matches!(kernel, Some(Ok(kernel)) if modules::are_cached(builder, kernel));
+    let modules = matches!(kernel, Some(Ok(kernel)) if modules::are_cached(build, kernel));
     let kernel = match kernel {
         Some(Ok(kernel)) => Check::new("kernel", State::Ok, format!("{} is built", kernel.release())),
         Some(Err(error)) => Check::new("kernel", State::Missing, error.to_string()),
@@ -158,11 +159,11 @@ fn cached(builder: &Builder<'_>, kernel: Option<&Result<Kernel>>) -> Vec<Check> 
     vec![
         kernel,
         entry("kernel modules", modules, "some seconds"),
-        entry("guest image", image::is_cached(builder), "some seconds"),
+        entry("guest image", image::is_cached(build), "some seconds"),
     ]
 }
 
-fn kvm(builder: &Builder<'_>, kernel: Option<Kernel>) -> Check {
+fn kvm(build: &Build<'_>, kernel: Option<Kernel>) -> Check {
     const EMULATION: &str = "emulation will be used, about ten times slower";
     if !guest::can_open_kvm() {
         return Check::new("KVM", State::Slow, format!("/dev/kvm cannot be opened; {EMULATION}"))
@@ -174,12 +175,12 @@ fn kvm(builder: &Builder<'_>, kernel: Option<Kernel>) -> Check {
             State::Later,
             "/dev/kvm opens; whether it runs a guest shows when the kernel is built",
         )
-        .remedy("run: explode vm build");
+        .remedy(BUILD_FIRST);
     };
-    let known = guest::accelerator_remembered(builder, &kernel).map_or_else(
+    let known = guest::accelerator_remembered(build, &kernel).map_or_else(
         || {
-            if image::is_cached(builder) {
-                builder.accelerator(&kernel, &builder.image()?.file).map(Some)
+            if image::is_cached(build) {
+                guest::accelerator(build, &kernel, &image::get(build)?.file).map(Some)
             } else {
                 Ok(None)
             }
@@ -196,7 +197,7 @@ fn kvm(builder: &Builder<'_>, kernel: Option<Kernel>) -> Check {
             State::Later,
             "/dev/kvm opens; whether it runs a guest shows when the image is built",
         )
-        .remedy("run: explode vm build"),
+        .remedy(BUILD_FIRST),
         Err(error) => Check::new("KVM", State::Slow, format!("{error}; {EMULATION}")),
     }
 }

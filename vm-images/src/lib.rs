@@ -20,67 +20,51 @@
 //! # }
 //! ```
 //!
-//! A guest starts the same way each time: one processor, no address randomisation, the same time of day. What is left (the kernel's
-//! random numbers take in when interrupts arrive) is the agent's and EKM's to settle. A guest leaves nothing on any disk, and ends with the process that has started it. This crate knows no component and no file system: what is in
-//! the image is written in `image/recipe.txt`, what is in the kernel in `kernel/explode.config`.
+//! A guest starts the same way each time: one processor, no address randomisation, the same time of
+//! day. What is left (the kernel's random numbers take in when interrupts arrive) is the agent's and
+//! EKM's to settle. A guest leaves nothing on any disk, and ends with the process that has started it.
+//! This crate knows no component and no file system: what is in the image is written in
+//! `image/recipe.txt`, what is in the kernel in `kernel/explode.config`.
 //!
 //! # Rooms, bottom first
 //!
-//! - `error`: errors and advice
-//! - `progress`: the receiver of progress
-//! - `key`: keys of cache entries
-//! - `complaints`: the lines of a build's output that explain a failure
-//! - `spawn`: child processes that end with their parent
-//! - `waiting`: time in which a process could run
-//! - `cache`: the cache of what was built
-//! - `command`: the commands of a build
-//! - `host`: the programs and headers that builds need
-//! - `packages`: Debian packages
-//! - `image`: the guest's base image
-//! - `tools`: the compiler, libclang and bindgen
-//! - `options`: what a caller may change about builds
-//! - `builder`: the type that builds every part
-//! - `kernel`: the guest's kernel
-//! - `uses`: cache entries that were built from files of the user's tree
-//! - `modules`: explode's kernel modules
-//! - `drivers`: drivers of the kernel's source
-//! - `guest`: guests in QEMU
-//! - `doctor`: a report on what this machine has and lacks
+//! Each module at the top uses only those that stand before it in this list.
+//!
+//! - `base`: errors, progress, keys, files with guessable names, and child processes.
+//! - `host`: the build machine's programs, and commands with their output.
+//! - `cache`: the cache of what was built, and the builds that fill it.
+//! - `packages`: Debian's packages, and the recipes that name them.
+//! - `build`: what every part needs: the cache, the options, and the receiver of progress.
+//! - `tools`: the Rust compiler, libclang and bindgen that build kernels and modules.
+//! - `kernel`: the guest's kernel, explode's own or one of the user's trees.
+//! - `modules`: explode's kernel modules, those of callers, and drivers of the kernel's source.
+//! - `image`: the guest's base image.
+//! - `guest`: guests in QEMU: what they are made of, and how they run.
+//! - `doctor`: a report on what this machine has and lacks.
+//! - `builder`: the type that builds every part.
 
+mod base;
+mod build;
 mod builder;
 mod cache;
-mod command;
-mod complaints;
 mod doctor;
-mod drivers;
-mod error;
 mod guest;
 mod host;
 mod image;
 mod kernel;
-mod key;
 mod modules;
-mod options;
 mod packages;
-mod progress;
-mod spawn;
 mod tools;
-mod uses;
-mod waiting;
 
-pub use builder::Builder;
+pub use base::{Key, Kind, Progress, Result, Silent, VmError, kept_waiting, spawn};
+pub use build::{BuildOptions, PACKAGES_VARIABLE};
+pub use builder::{Builder, doctor};
 pub use cache::Cache;
-pub use doctor::{Check, State, doctor};
-pub use error::{Kind, Result, VmError};
+pub use doctor::{Check, State};
 pub use guest::{
     AGENT_FOLDER, Accelerator, Agent, Guest, GuestFile, GuestReader, GuestSpec, GuestWriter, MemoryFile,
     Wanted, find_program, qemu, shell, this_program,
 };
 pub use image::Image;
 pub use kernel::{Kernel, KernelSource};
-pub use key::Key;
 pub use modules::Modules;
-pub use options::{BuildOptions, PACKAGES_VARIABLE};
-pub use progress::{Progress, Silent};
-pub use spawn::spawn;
-pub use waiting::kept_waiting;

@@ -8,18 +8,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::builder::Builder;
+use crate::base::{Context, Key, Result};
+use crate::build::Build;
 use crate::cache::Building;
-use crate::error::{Context, Result};
 use crate::host;
-use crate::key::Key;
+use crate::packages::recipes::tools::lines;
 use crate::packages::{self, Package};
 
 /// To be raised when the way in which the tools are put together changes.
 const RECIPE: u32 = 1;
-
-/// The packages and their versions.
-const TOOLS: &str = include_str!("../kernel/tools.txt");
 
 /// About how many lines cargo prints for bindgen.
 const BINDGEN_LINES: u64 = 110;
@@ -108,19 +105,19 @@ impl Tools {
 }
 
 /// The version of the kernel's source.
-pub(crate) fn source_package(builder: &Builder<'_>) -> Package {
-    pinned(builder, "source").remove(0)
+pub(crate) fn source_package(build: &Build<'_>) -> Package {
+    pinned(build, "source").remove(0)
 }
 
 /// What the tools are made of, for the keys of what they build.
-pub(crate) fn key(builder: &Builder<'_>) -> Key {
+pub(crate) fn key(build: &Build<'_>) -> Key {
     let mut key = Key::new(RECIPE);
-    for Package { name, version } in pinned(builder, "rust").into_iter().chain(pinned(builder, "cargo")) {
+    for Package { name, version } in pinned(build, "rust").into_iter().chain(pinned(build, "cargo")) {
         key = key.with(&name, version);
     }
     // Whichever version the archive offers will do, but one that was asked for is to be used.
     for (name, recipe) in lines("libraries") {
-        let version = builder.options.version(&name, &recipe);
+        let version = build.options.version(&name, &recipe);
         if version != recipe {
             key = key.with(&name, version);
         }
@@ -129,58 +126,37 @@ pub(crate) fn key(builder: &Builder<'_>) -> Key {
 }
 
 /// The tools, built if they are not there.
-pub(crate) fn get(builder: &Builder<'_>) -> Result<Tools> {
-    let root = builder.cache.entry("tools", &key(builder), builder.progress, |building| {
+pub(crate) fn get(build: &Build<'_>) -> Result<Tools> {
+    let root = build.cache.entry("tools", &key(build), build.progress, |building| {
         host::check()?;
-        let mut wanted = pinned(builder, "rust");
+        let mut wanted = pinned(build, "rust");
         let libraries = lines("libraries");
         let names: Vec<_> = libraries.iter().map(|(name, _)| name.as_str()).collect();
-        let mut libraries = packages::candidates(builder.cache, &names)?;
-        builder.options.apply(&mut libraries);
+        let mut libraries = packages::candidates(build.cache, &names)?;
+        build.options.apply(&mut libraries);
         wanted.append(&mut libraries);
         packages::unpack(building, &wanted, &building.dir)?;
         prune(&building.dir)?;
         wrapper(&building.dir, "rustc", "exec \"$tools/usr/bin/rustc\" \"$@\"\n")?;
         wrapper(&building.dir, "bindgen", "exec \"$tools/cargo/bin/bindgen\" \"$@\"\n")?;
-        let bindgen = pinned(builder, "cargo").remove(0);
+        let bindgen = pinned(build, "cargo").remove(0);
         build_bindgen(building, &bindgen)
     })?;
     Ok(Tools { root })
 }
 
-/// All packages of Debian that are named here.
-pub(crate) fn package_names() -> Vec<String> {
-    ["source", "rust", "libraries"].into_iter().flat_map(lines).map(|(name, _)| name).collect()
-}
-
-/// The lines of one section.
-fn lines(section: &str) -> Vec<(String, String)> {
-    let mut current = "";
-    let mut found = Vec::new();
-    for line in TOOLS.lines().filter(|line| !line.starts_with('#')) {
-        if let Some(name) = line.strip_prefix('[') {
-            current = name.trim_end_matches(']');
-        } else if let Some((name, version)) = line.split_once(' ')
-            && current == section
-        {
-            found.push((name.to_owned(), version.trim().to_owned()));
-        }
-    }
-    found
-}
-
 /// The packages of a section in the version of the recipe, or in the one that the caller has asked for.
-fn pinned(builder: &Builder<'_>, section: &str) -> Vec<Package> {
+fn pinned(build: &Build<'_>, section: &str) -> Vec<Package> {
     let lines = lines(section);
     let version_of = |name: &str| {
         let (_, recipe) = lines.iter().find(|(known, _)| known == name).expect("tools.txt names it");
-        builder.options.version(name, recipe).to_owned()
+        build.options.version(name, recipe).to_owned()
     };
     lines
         .iter()
         .map(|(name, version)| {
             let version = match version.strip_prefix("= ") {
-                Some(other) => builder.options.version(name, &version_of(other)).to_owned(),
+                Some(other) => build.options.version(name, &version_of(other)).to_owned(),
                 None => version_of(name),
             };
             let name = if name.contains("{rust}") {
@@ -256,7 +232,7 @@ mod tests {
         let cache = Cache::at("/nonexistent");
         let inputs = |packages: &str| {
             let options = BuildOptions::default().with_packages(packages).unwrap();
-            key(&Builder { cache: &cache, options: &options, progress: &Silent }).inputs().to_owned()
+            key(&Build { cache: &cache, options: &options, progress: &Silent }).inputs().to_owned()
         };
         assert!(!inputs("").contains("libxml2"));
         assert_eq!(inputs("libxml2=9"), format!("{}libxml2: 9\n", inputs("")));
@@ -274,14 +250,14 @@ mod tests {
     fn the_recipe_names_every_package_in_one_version() {
         let cache = Cache::at("/nonexistent");
         let options = BuildOptions::default().with_packages("rustc-web=1.96.0+dfsg1").unwrap();
-        let builder = Builder { cache: &cache, options: &options, progress: &Silent };
-        let rust = pinned(&builder, "rust");
+        let build = Build { cache: &cache, options: &options, progress: &Silent };
+        let rust = pinned(&build, "rust");
         assert!(
             rust.contains(&Package { name: "libstd-rust-web-1.96".into(), version: "1.96.0+dfsg1".into() })
         );
         assert!(rust.contains(&Package { name: "rust-web-src".into(), version: "1.96.0+dfsg1".into() }));
-        assert_eq!(source_package(&builder).name, "linux-source-6.12");
-        assert_eq!(pinned(&builder, "cargo")[0].name, "bindgen-cli");
+        assert_eq!(source_package(&build).name, "linux-source-6.12");
+        assert_eq!(pinned(&build, "cargo")[0].name, "bindgen-cli");
         assert!(lines("libraries").iter().all(|(_, version)| version == "*"));
     }
 }

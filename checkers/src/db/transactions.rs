@@ -7,10 +7,9 @@ use explode_components::db::sqlite::profile::{ATOMIC, CHECKPOINTED, DURABLE, INT
 use explode_components::db::sqlite::rusqlite::Row;
 use explode_components::db::sqlite::{Database, Error};
 use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, Cx, digest};
+use explode_runtime::check::{Checker, CheckerDef, Cx, digest};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::Stack;
-use explode_runtime::run::CheckerDef;
+use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 
 use super::contents::Contents;

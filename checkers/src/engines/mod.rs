@@ -3,8 +3,8 @@
 mod redb;
 
 use explode_runtime::base::{Bounds, Options};
-use explode_runtime::recover::StackSpec;
 use explode_runtime::run::Target;
+use explode_runtime::stack::StackSpec;
 
 use crate::fs::{atomic, sync};
 use crate::kv::commits;

@@ -9,11 +9,10 @@ use std::collections::BTreeMap;
 
 use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result as FilesResult};
 use explode_runtime::base::{Options, UsageError};
-use explode_runtime::check::{Checker, Cx, digest};
+use explode_runtime::check::{Checker, CheckerDef, Cx, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::Stack;
-use explode_runtime::run::CheckerDef;
+use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 use nix::errno::Errno;
 

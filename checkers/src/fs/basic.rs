@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 
 use explode_ramdisk::files::{Files, OpenFlags};
 use explode_runtime::base::{Bounds, Options, UsageError};
-use explode_runtime::check::{Checker, Cx};
+use explode_runtime::check::{Checker, CheckerDef, Cx};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::{Stack, StackSpec};
-use explode_runtime::run::{CheckerDef, Target};
+use explode_runtime::run::Target;
+use explode_runtime::stack::{Stack, StackSpec};
 use explode_runtime::verdict::{Contents, Demand, Failure, Verdict, Violation};
 
 /// As it stands in the registry.

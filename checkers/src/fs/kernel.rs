@@ -3,8 +3,8 @@
 //! A check costs a mount there, so bounds are small: what they leave out is said by each run.
 
 use explode_runtime::base::{Bounds, Options};
-use explode_runtime::recover::StackSpec;
 use explode_runtime::run::Target;
+use explode_runtime::stack::StackSpec;
 
 use super::{basic, sync, ways};
 

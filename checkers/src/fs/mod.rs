@@ -17,4 +17,4 @@ pub mod ways;
 #[cfg(test)]
 mod words;
 
-use explode_runtime::recover::RESERVED;
+use explode_runtime::stack::RESERVED;

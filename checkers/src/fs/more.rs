@@ -2,8 +2,8 @@
 //! has done.
 
 use explode_runtime::base::{Bounds, Options};
-use explode_runtime::recover::StackSpec;
 use explode_runtime::run::Target;
+use explode_runtime::stack::StackSpec;
 
 use super::{reasonable, ways};
 

@@ -21,11 +21,11 @@
 
 use explode_ramdisk::files::{Files, Kind, OpenFlags, Result as FilesResult};
 use explode_runtime::base::{Bounds, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, Cx, digest};
+use explode_runtime::check::{Checker, CheckerDef, Cx, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::{Stack, StackSpec};
-use explode_runtime::run::{CheckerDef, Target};
+use explode_runtime::run::Target;
+use explode_runtime::stack::{Stack, StackSpec};
 use explode_runtime::verdict::{Contents, Demand, Failure, Verdict, Violation};
 use nix::errno::Errno;
 

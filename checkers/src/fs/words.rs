@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use explode_runtime::base::Options;
-use explode_runtime::recover::StackSpec;
 use explode_runtime::run::Registry;
+use explode_runtime::stack::StackSpec;
 use explode_runtime::verdict::Profile;
 
 use super::reasonable::words::{EXCLUDABLE, STRUCTURE, all};
@@ -67,7 +67,7 @@ fn systems(registry: &Registry) -> Vec<(String, Profile)> {
         [(name, stack)].into_iter().chain(on)
     });
     let profile = |(name, stack): (String, StackSpec)| {
-        let profile = registry.profile_of(&stack).unwrap();
+        let profile = registry.components.profile_of(&stack).unwrap();
         (name, profile.expect("it has a profile"))
     };
     both.map(profile).collect()

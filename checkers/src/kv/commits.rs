@@ -7,10 +7,9 @@ use explode_components::engine::{
     ATOMIC, Change, Contents, DURABLE, Durability, EngineError, INTACT, ISOLATED, Store,
 };
 use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, Cx, digest};
+use explode_runtime::check::{Checker, CheckerDef, Cx, digest};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::Stack;
-use explode_runtime::run::CheckerDef;
+use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 
 /// As it stands in the registry.

@@ -15,10 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use explode_ramdisk::{BLOCK_BYTES, Flags, RamDisk, SECTOR_BYTES, SECTORS_PER_BLOCK, Storage};
 use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, Cx, digest};
+use explode_runtime::check::{Checker, CheckerDef, Cx, digest};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::Stack;
-use explode_runtime::run::CheckerDef;
+use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 
 /// As it stands in the registry.

@@ -4,8 +4,7 @@ use std::rc::Rc;
 
 use explode_ramdisk::files::{Files, Kind, OpenFlags, Result as FilesResult};
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::recover::{Below, Component, Recovery, Surface};
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Surface};
 
 use crate::{Ran, plan, registry, run};
 

@@ -7,8 +7,7 @@ use std::rc::Rc;
 use explode_components::fs::mounted::MountedFiles;
 use explode_ramdisk::files::{Files, Kind};
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::recover::{Below, Component, Recovery, StackSpec, Surface};
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, StackSpec, Surface};
 
 use crate::{plan, registry, run};
 

@@ -3,8 +3,8 @@
 use explode_ramdisk::files::OpenFlags;
 use explode_runtime::base::{Exit, Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::devices::Lab;
-use explode_runtime::recover::{Below, Component, StackSpec};
-use explode_runtime::run::{ComponentDef, Confirmation, Local, Plan, Registry, explore};
+use explode_runtime::run::{Confirmation, Local, Plan, Registry, explore};
+use explode_runtime::stack::{Below, Component, ComponentDef, StackSpec};
 
 use crate::{registry, run};
 

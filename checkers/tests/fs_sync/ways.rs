@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use explode_runtime::base::{Exit, Options};
 use explode_runtime::devices::Lab;
-use explode_runtime::recover::StackSpec;
 use explode_runtime::report::Message;
 use explode_runtime::run::{Confirmation, Local, Plan, explore};
+use explode_runtime::stack::StackSpec;
 
 use crate::{counts, plan, registry, run};
 

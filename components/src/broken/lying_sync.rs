@@ -8,8 +8,7 @@ use explode_ramdisk::files::{
     Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Stat, Synced,
 };
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::recover::{Below, Component, Recovery, Surface};
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Surface};
 use explode_runtime::verdict::{Profile, Promise};
 use nix::errno::Errno;
 

@@ -7,8 +7,7 @@ use std::rc::Rc;
 
 use explode_ramdisk::files::{Files, Kind, OpenFlags, Result};
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::recover::{Below, Component, Surface};
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Below, Component, ComponentDef, Surface};
 use explode_runtime::verdict::{Profile, Promise};
 use nix::errno::Errno;
 

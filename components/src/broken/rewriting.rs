@@ -5,8 +5,7 @@ use std::rc::Rc;
 
 use explode_ramdisk::files::{Fd, Files, Result};
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::recover::{Below, Component, Surface};
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Below, Component, ComponentDef, Surface};
 
 use crate::forward::forward;
 

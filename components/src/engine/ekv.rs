@@ -9,8 +9,7 @@ use ekv::flash::{Flash as EkvFlash, PageID};
 use ekv::{CommitError, Config, CursorError, Database, Error, MountError, WriteError};
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use explode_runtime::base::{Fault, Mode, Options, UsageError};
-use explode_runtime::recover::{Below, Component};
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Below, Component, ComponentDef};
 use explode_runtime::verdict::{Profile, Promise};
 use nix::errno::Errno;
 

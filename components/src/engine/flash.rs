@@ -20,8 +20,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 use explode_ramdisk::{Flags, Payload, RamDisk, SECTOR_BYTES};
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::recover::{Below, Component, Surface};
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Below, Component, ComponentDef, Surface};
 use nix::errno::Errno;
 
 /// As it stands in the registry.

@@ -10,8 +10,7 @@ use embedded_storage_async::nor_flash::{
     ErrorType, MultiwriteNorFlash, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
 };
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::recover::{Below, Component};
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Below, Component, ComponentDef};
 use explode_runtime::verdict::{Profile, Promise};
 use nix::errno::Errno;
 use sequential_storage::Error;

@@ -4,4 +4,4 @@ mod attributes;
 pub mod kernel;
 pub mod mounted;
 
-pub use explode_runtime::recover::simfiles;
+pub use explode_runtime::stack::simfiles;

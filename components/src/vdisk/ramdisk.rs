@@ -5,8 +5,7 @@ use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::devices::{Completes, Devices, DiskModel};
 use explode_runtime::failures::Failures;
 use explode_runtime::media::{MEDIA_OPTIONS, Media, Medium, Site};
-use explode_runtime::recover::{Below, Component, Plain, Surface};
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Below, Component, ComponentDef, Plain, Surface};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {

@@ -7,7 +7,7 @@
 
 use crate::base::{Fault, OptionDef, Options, UsageError};
 use crate::choose::{Choice, Kind};
-use crate::recover::Stack;
+use crate::stack::Stack;
 
 /// Something that the kernel does on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::Cx;
 use crate::base::Fault;
 use crate::crash::Epoch;
-use crate::recover::Stack;
+use crate::stack::Stack;
 use crate::verdict::{Demand, Failure, Violation};
 
 /// What the caller of a crash check wants `check` to know.

@@ -6,7 +6,7 @@ use super::{Args, Checker};
 use crate::choose::{Chooser, Label, Point};
 use crate::crash::When;
 use crate::failures::{Turn, failed};
-use crate::recover::Stack;
+use crate::stack::Stack;
 use crate::verdict::Failure;
 
 /// A request for crash checks, as whoever runs the mutate sees it.

@@ -2,8 +2,10 @@
 
 mod checker;
 mod context;
+mod def;
 mod digest;
 
 pub use checker::{Args, Checker};
 pub use context::{Ask, Cx};
+pub use def::CheckerDef;
 pub use digest::digest;

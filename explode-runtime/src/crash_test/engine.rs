@@ -5,8 +5,7 @@ use std::rc::Rc;
 
 use super::Parts;
 use crate::base::{Fault, Mode, caught};
-use crate::recover::{Below, Component, Surface};
-use crate::run::ComponentDef;
+use crate::stack::{Below, Component, ComponentDef, Surface};
 
 /// The component, as it stands in the registry.
 pub(super) fn def<S: 'static, M: 'static>() -> ComponentDef {

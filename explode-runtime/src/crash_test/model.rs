@@ -6,11 +6,10 @@ use std::panic::Location;
 use super::Parts;
 use super::engine::Open;
 use crate::base::{Fault, caught};
-use crate::check::{Checker, Cx};
+use crate::check::{Checker, CheckerDef, Cx};
 use crate::choose::{Label, Point};
 use crate::crash::Epoch;
-use crate::recover::Stack;
-use crate::run::CheckerDef;
+use crate::stack::Stack;
 use crate::verdict::{Failure, Verdict, Violation};
 
 /// The checker's name.

@@ -16,10 +16,10 @@ use super::{PARTS, Parts, engine, model};
 use crate::base::{Options, RunError};
 use crate::explain::{Bounds, differences, diverged as in_lines, story};
 use crate::minimise::{Minimised, minimise};
-use crate::recover::{StackSpec, simfiles};
 use crate::report::{Finding, Message, Summary, escaped};
 use crate::run;
 use crate::run::{Audience, Confirmation, OTHER_PATH, Plan, Registry, Remote, Settings, Supervisor};
+use crate::stack::{StackSpec, simfiles};
 use crate::trace::{Replay, Trace};
 
 /// What minimising a finding may take, and telling its story: each test of a step that hangs takes its deadline.
@@ -54,7 +54,7 @@ impl CrashTest {
             seeded: false,
             expect: "clean",
         };
-        let components = vec![simfiles::DEF, store];
+        let components = [simfiles::DEF, store].into();
         let registry = Registry { components, checkers: vec![checker], ..Registry::default() };
         let plan = Plan::of(&registry, &target).expect("the registry has what the target needs");
         CrashTest {

@@ -73,7 +73,8 @@ pub(crate) fn noted_as(key: u128, further: u32) -> u128 {
 
 /// The seen set of checks, by key, and which of them have shown an error.
 #[derive(Debug, Default)]
-pub(crate) struct Checks {
+#[doc(hidden)]
+pub struct Checks {
     seen: KeySet,
     /// Those of crashes during recovery, which are counted apart, [noted so](noted_as).
     crash_crash: KeySet,

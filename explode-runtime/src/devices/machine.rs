@@ -365,28 +365,28 @@ impl Machine {
     }
 
     /// Events are logged, or not.
-    pub(crate) fn record(&self, on: bool) -> Result<(), Fault> {
+    pub fn record(&self, on: bool) -> Result<(), Fault> {
         self.ekm.record(on)
     }
 
     /// No function that may fail is probed any more.
-    pub(crate) fn probe_nothing(&self) -> Result<(), Fault> {
+    pub fn probe_nothing(&self) -> Result<(), Fault> {
         self.ekm.probe_nothing()
     }
 
     /// As [`KernelDisks::probe`](super::KernelDisks::probe).
-    pub(crate) fn probe(&self, failures: &Failures) -> Result<(), RunError> {
+    pub fn probe(&self, failures: &Failures) -> Result<(), RunError> {
         self.ekm.probe(failures)
     }
 
     /// Functions of the kernel may fail, as many as it says, in system calls of this thread: first by the answers of a script, all of
     /// them the kernel's, then none.
-    pub(crate) fn arm(&self, failures: &Failures, script: &[Choice]) -> Result<(), Fault> {
+    pub fn arm(&self, failures: &Failures, script: &[Choice]) -> Result<(), Fault> {
         self.ekm.arm(failures, script)
     }
 
     /// Ends that; returns what was chosen.
-    pub(crate) fn disarm(&self) -> Result<Vec<Choice>, Fault> {
+    pub fn disarm(&self) -> Result<Vec<Choice>, Fault> {
         self.ekm.disarm()
     }
 

@@ -5,9 +5,9 @@ use super::probe::{Moment, Pending};
 use super::story::{Retold, Story};
 use crate::choose::Choice;
 use crate::events::{FailedStep, told};
-use crate::recover::Layer;
 use crate::report::{Brief, brief, detail_line, one_line, status_line};
 use crate::shell::Carried;
+use crate::stack::Layer;
 
 /// Of more events the first are left out.
 const EVENTS: usize = 40;

@@ -4,7 +4,7 @@ use super::Failures;
 use crate::base::Fault;
 use crate::between::Between;
 use crate::choose::{Choice, Chooser};
-use crate::recover::Stack;
+use crate::stack::Stack;
 
 /// Who chooses from here on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@ pub use blocks::{Medium, Site};
 use crate::base::{Fault, OptionDef, Options, UsageError};
 use crate::choose::{Choice, Chooser, Kind, Label, Point};
 use crate::pipeline::Pipeline;
-use crate::recover::Stack;
+use crate::stack::Stack;
 
 /// Where the choices are, for their labels.
 const SITE: &str = "media";

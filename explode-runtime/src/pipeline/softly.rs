@@ -6,7 +6,7 @@ use super::{Judge, Pipeline};
 use crate::base::Fault;
 use crate::calls::{Call, Repeat, Trouble, What};
 use crate::devices::{Devices, Side};
-use crate::recover::Stack;
+use crate::stack::Stack;
 
 impl Pipeline<'_> {
     /// Takes the calls behind the operations of the log. The marks do not say what they have written; the hash does.
@@ -50,7 +50,8 @@ impl Judge<'_> {
         };
         let settings = &self.plan.settings;
         let devices = self.lab.devices(Side::Crash, image.clone(), Recording::Off, settings.seed);
-        let stack = Stack::build(&self.plan.stack, self.registry, devices, settings.rules, settings.seed);
+        let stack =
+            Stack::build(&self.plan.stack, &self.registry.components, devices, settings.rules, settings.seed);
         let mut stack = stack.map_err(|error| tool("the stack")(error.to_string()))?;
         let roots = stack.start_file_systems(systems).map_err(|fault| tool("mount")(fault.to_string()))?;
         let mut repeat =

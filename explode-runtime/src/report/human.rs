@@ -7,8 +7,8 @@ use super::layout::{WORD, detail_line, status_line};
 use super::message::{Finding, Message, RunInfo, Summary};
 use super::paste::Paste;
 use super::progress::{Sparse, plural, progress_text};
-use crate::recover::Layer;
 use crate::run::Settings;
+use crate::stack::Layer;
 
 /// Writes messages as text.
 #[derive(Debug)]

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::{Count, Mode, Options};
 use crate::crash::Epoch;
-use crate::recover::StackSpec;
 use crate::run::Settings;
+use crate::stack::StackSpec;
 use crate::verdict::Verdict;
 
 /// One message of a run.

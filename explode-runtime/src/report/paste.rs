@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::base::{Mode, Options, Program, programs_of, quoted};
-use crate::recover::StackSpec;
 use crate::shell::{COMPONENT, is_of_commands};
+use crate::stack::StackSpec;
 
 /// A command of this program about a file or folder, for a shell in any folder.
 #[derive(Clone, Debug)]

@@ -148,7 +148,7 @@ mod tests {
     use crate::check::Cx;
     use crate::choose::{Kind, Label};
     use crate::crash::Epoch;
-    use crate::recover::Stack;
+    use crate::stack::Stack;
     use crate::verdict::Failure;
 
     #[derive(Clone)]

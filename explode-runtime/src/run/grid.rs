@@ -1,9 +1,7 @@
 //! The rows and columns of `explode matrix`: systems by name, and what is asked of each.
 
-use crate::base::Bounds;
-use crate::base::OptionValue;
-use crate::base::Options;
-use crate::recover::StackSpec;
+use crate::base::{Bounds, OptionValue, Options};
+use crate::stack::StackSpec;
 
 /// A row: a system with a name of its own.
 #[derive(Clone, Debug)]

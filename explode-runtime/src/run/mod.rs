@@ -1,7 +1,6 @@
 //! Running: what is to be run (registry, plan), how (units of work, the loop over them), and what stays (run folder, exit code).
 
 mod attempts;
-mod bench;
 mod chops;
 mod confirm;
 mod explore;
@@ -10,6 +9,7 @@ mod folder;
 mod grid;
 mod hearing;
 mod journal;
+mod keeping;
 mod memory;
 mod plan;
 mod registry;
@@ -22,14 +22,14 @@ mod worker;
 
 pub use crate::explore::StrategyName;
 
-pub use bench::{BenchReport, Keeping, RESTORE_MIB, Restore, Tracing, bench, bench_restore, bench_tracing};
 pub use confirm::{Confirm, Confirmation};
 pub use explore::{explore, explore_by};
 pub use folder::{Claim, OWN_NAMES, RunFolder, check_owner, fresh_folder, is_tagged};
 pub use grid::{Question, System};
 pub use journal::{History, JournalError};
+pub use keeping::Keeping;
 pub use plan::{MOST_CRASH_DEPTH, Plan, Settings, check_budget, check_deadline, check_samples};
-pub use registry::{Absent, CheckerDef, ComponentDef, Registry, Target};
+pub use registry::{Registry, Target};
 pub use scouts::{Scouts, WithCrew};
 pub use supervise::{Keep, Supervisor};
 pub use tell::{Audience, Local};

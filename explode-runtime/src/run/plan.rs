@@ -3,12 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::registry::{Registry, Target};
-use crate::base::RunError;
-use crate::base::{Bounds, Mode};
-use crate::base::{Options, UsageError, with_defaults};
+use crate::base::{Bounds, Mode, Options, RunError, UsageError, with_defaults};
 use crate::explore::{Dfs, Exhaust, FromPrefix, Pct, Prefix, Random, Strategy, StrategyName, Weighted};
-use crate::recover::StackSpec;
 use crate::shell::{self, Carried, carried};
+use crate::stack::StackSpec;
 use crate::writeset::Rules;
 
 /// The effective options of a run.

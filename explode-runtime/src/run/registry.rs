@@ -2,41 +2,10 @@
 
 use super::grid::{Question, System};
 use super::plan::Plan;
-use crate::base::{Bounds, Mode, OptionDef, Options, UsageError};
-use crate::check::Checker;
-use crate::recover::{Component, Layer, StackSpec, promised};
+use crate::base::{Bounds, Mode, Options, UsageError};
+use crate::check::{Checker, CheckerDef};
 use crate::shell;
-use crate::verdict::Profile;
-
-/// A component that can be named in a stack.
-#[derive(Clone, Copy, Debug)]
-pub struct ComponentDef {
-    /// Its name.
-    pub name: &'static str,
-    /// One line about it.
-    pub about: &'static str,
-    /// Where it can run.
-    pub modes: &'static [Mode],
-    /// What it stands on when it is named alone; none for a leaf.
-    pub on: Option<&'static str>,
-    /// Its options.
-    pub options: &'static [OptionDef],
-    /// Makes one.
-    pub build: fn(&Options) -> Result<Box<dyn Component>, UsageError>,
-}
-
-/// A checker that can be named.
-#[derive(Clone, Copy, Debug)]
-pub struct CheckerDef {
-    /// Its name.
-    pub name: &'static str,
-    /// One line about it.
-    pub about: &'static str,
-    /// Its options.
-    pub options: &'static [OptionDef],
-    /// Makes one.
-    pub build: fn(&Options) -> Result<Box<dyn Checker>, UsageError>,
-}
+use crate::stack::{Component, ComponentDef, Components, Layer, StackSpec};
 
 /// A named (checker, stack, options).
 #[derive(Clone, Debug)]
@@ -59,33 +28,15 @@ pub struct Target {
     pub expect: &'static str,
 }
 
-/// A system that this build does not have.
-#[derive(Clone, Copy, Debug)]
-pub struct Absent {
-    /// The name of its component; those of its targets are that, or go on with `-` or `+`.
-    pub name: &'static str,
-    /// The cargo feature that has it.
-    pub feature: &'static str,
-}
-
-impl Absent {
-    /// Is this the name of the component, or of a target on it?
-    fn is_named(&self, name: &str) -> bool {
-        name.strip_prefix(self.name).is_some_and(|more| more.is_empty() || more.starts_with(['-', '+']))
-    }
-}
-
 /// Everything that can be named.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     /// In order of registration.
-    pub components: Vec<ComponentDef>,
+    pub components: Components,
     /// In order of registration.
     pub checkers: Vec<CheckerDef>,
     /// In order of registration.
     pub targets: Vec<Target>,
-    /// What other builds have.
-    pub absent: Vec<Absent>,
     /// The rows of the matrix, in order.
     pub systems: Vec<System>,
     /// Its columns, in order.
@@ -93,14 +44,12 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// The component of this name; the one that is made of shell commands has nothing to be named for.
+    /// The component of this name.
+    ///
+    /// # Errors
+    /// There is none.
     pub fn component(&self, name: &str) -> Result<&ComponentDef, UsageError> {
-        if name == shell::COMPONENT.name {
-            return Ok(&shell::COMPONENT);
-        }
-        let known = self.components.iter().map(|def| def.name);
-        let found = self.components.iter().find(|def| def.name == name);
-        found.ok_or_else(|| self.unknown("component", name, known))
+        self.components.get(name)
     }
 
     /// The checker of this name.
@@ -134,20 +83,6 @@ impl Registry {
         Ok(below.plug(component, Options::none()))
     }
 
-    /// What a stack promises, none of it mounted; the same that [`Stack::profile`](crate::recover::Stack::profile) says.
-    ///
-    /// # Errors
-    /// A name, an option or a child that is not there.
-    pub fn profile_of(&self, stack: &StackSpec) -> Result<Option<Profile>, UsageError> {
-        let make = |layer: &Layer| self.component(&layer.component)?.make(&layer.options);
-        let components = stack.0.iter().map(make).collect::<Result<Vec<_>, UsageError>>()?;
-        let children =
-            (0..stack.0.len()).map(|at| stack.children_of(at)).collect::<Result<Vec<_>, UsageError>>()?;
-        let layers = components.iter().zip(&children);
-        let layers = layers.map(|(component, children)| (component.as_ref(), children.as_slice()));
-        Ok(promised(&layers.collect::<Vec<_>>()))
-    }
-
     /// Where a stack can run: in process if every component can, else in a guest.
     pub fn mode_of(&self, stack: &StackSpec) -> Result<Mode, UsageError> {
         if stack.is_on_folder() {
@@ -162,49 +97,7 @@ impl Registry {
     pub fn target(&self, name: &str) -> Result<&Target, UsageError> {
         let known = self.targets.iter().map(|target| target.name);
         let found = self.targets.iter().find(|target| target.name == name);
-        found.ok_or_else(|| self.unknown("target", name, known))
-    }
-
-    /// What is said of a name that is not there; how to get it, if another build has it.
-    pub fn unknown<'a>(
-        &self,
-        what: &str,
-        name: &str,
-        known: impl IntoIterator<Item = &'a str>,
-    ) -> UsageError {
-        match self.absent.iter().find(|absent| absent.is_named(name)) {
-            Some(Absent { feature, .. }) => UsageError(format!(
-                "{what} '{name}' is not in this build; it is in one with the cargo feature '{feature}': cargo run --features \
-                 {feature} -- run ..."
-            )),
-            None => UsageError::unknown(what, name, known),
-        }
-    }
-}
-
-impl ComponentDef {
-    /// Makes one, its options checked.
-    pub fn make(&self, options: &Options) -> Result<Box<dyn Component>, UsageError> {
-        options.check(self.name, self.options)?;
-        (self.build)(options)
-    }
-
-    /// These options, and the effective values of all others.
-    pub fn completed(&self, options: &Options) -> Options {
-        options.completed(self.options, |options| (self.build)(options).is_ok())
-    }
-}
-
-impl CheckerDef {
-    /// Makes one, its options checked.
-    pub fn make(&self, options: &Options) -> Result<Box<dyn Checker>, UsageError> {
-        options.check(self.name, self.options)?;
-        (self.build)(options)
-    }
-
-    /// These options, and the effective values of all others.
-    pub fn completed(&self, options: &Options) -> Options {
-        options.completed(self.options, |options| (self.build)(options).is_ok())
+        found.ok_or_else(|| self.components.unknown("target", name, known))
     }
 }
 
@@ -215,7 +108,8 @@ mod tests {
     #[test]
     fn a_name_of_another_build_says_how_to_get_it() {
         let absent = vec![Absent { name: "redb", feature: "engines" }];
-        let registry = Registry { absent, ..Registry::default() };
+        let mut registry = Registry::default();
+        registry.components.absent = absent;
         let said = |error: UsageError| error.0;
         let getting = "is not in this build; it is in one with the cargo feature 'engines': cargo run --features engines -- run ...";
         assert_eq!(

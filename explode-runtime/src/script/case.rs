@@ -9,8 +9,8 @@ use crate::crash::{Epoch, Name};
 use crate::events::What;
 use crate::explain::probe::{Moment, PromiseLine};
 use crate::explain::{Bench, Bounds, Failure, Outcome, Reached, reach};
-use crate::recover::PlainFileSystem;
 use crate::run::Remote;
+use crate::stack::PlainFileSystem;
 use crate::trace::Trace;
 use crate::verdict::{Demand, Verdict, Violation};
 

@@ -4,7 +4,7 @@ use explode_ramdisk::{BLOCK_BYTES, Disk, Image};
 use serde::{Deserialize, Serialize};
 
 use crate::events::Done;
-use crate::recover::PlainFileSystem;
+use crate::stack::PlainFileSystem;
 use crate::verdict::Demand;
 
 /// Everything that a script needs, besides the trace and its story.

@@ -58,8 +58,8 @@ pub(super) fn runnable(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::events::Done;
-    use crate::recover::PlainFileSystem;
     use crate::script::Disks;
+    use crate::stack::PlainFileSystem;
     use crate::trace::Trace;
     use crate::verdict::{Verdict, Violation};
 

@@ -7,7 +7,7 @@ use super::{demands, printable, steps, word};
 use crate::base::quoted;
 use crate::crash::Epoch;
 use crate::devices::IMAGE;
-use crate::recover::PlainFileSystem;
+use crate::stack::PlainFileSystem;
 
 /// What every script does in the same way.
 pub(super) const LIBRARY: &str = include_str!("library.sh");

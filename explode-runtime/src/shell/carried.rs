@@ -2,7 +2,7 @@
 
 use super::component::DEF as COMPONENT;
 use crate::base::{OptionValue, Options};
-use crate::recover::StackSpec;
+use crate::stack::StackSpec;
 
 /// A shell command, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,12 +7,11 @@ use super::command::{Out, run};
 use super::placeholders::fill_checker;
 use super::steps::{Alternative, Definition, Step};
 use crate::base::{Blame, Fault, OptionDef, Options, UsageError};
-use crate::check::{Checker, Cx};
+use crate::check::{Checker, CheckerDef, Cx};
 use crate::choose::{Kind, Label, Point};
 use crate::crash::Epoch;
 use crate::events::What;
-use crate::recover::{Paths, Stack};
-use crate::run::CheckerDef;
+use crate::stack::{Paths, Stack};
 use crate::verdict::{Demand, Failure, Verdict, Violation};
 
 /// What a plan uses whose checker is made of commands; the checker's own name stands in the plan.

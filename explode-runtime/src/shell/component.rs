@@ -8,10 +8,8 @@ use serde::Deserialize;
 use super::command::{Out, run};
 use super::placeholders::fill_component;
 use super::private::Private;
-use crate::base::programs;
-use crate::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
-use crate::recover::{Below, Component, Paths, Recovery};
-use crate::run::ComponentDef;
+use crate::base::{Blame, Fault, Mode, OptionDef, Options, UsageError, programs};
+use crate::stack::{Below, Component, ComponentDef, Paths, Recovery};
 
 /// The keys that are commands.
 pub const COMMANDS: [&str; 5] = ["init", "mount", "unmount", "recover", "threads"];

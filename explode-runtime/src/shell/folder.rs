@@ -13,8 +13,7 @@ use explode_ramdisk::{BLOCK_BYTES, Flags, RamDisk, SECTORS_PER_BLOCK};
 
 use super::private::Private;
 use crate::base::{Blame, Fault, Mode, Options, UsageError};
-use crate::recover::{Below, Component};
-use crate::run::ComponentDef;
+use crate::stack::{Below, Component, ComponentDef};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {

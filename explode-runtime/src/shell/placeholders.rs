@@ -1,7 +1,7 @@
 //! What stands in braces in a command: `{child}`, `{dev}`, `{path}`, `{n}`. Other braces are the shell's, and stay.
 
 use crate::base::{Blame, Fault, UsageError};
-use crate::recover::Paths;
+use crate::stack::Paths;
 
 /// Whose command it is: what can stand in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,9 +10,9 @@ use super::tag::{Secret, Tagged};
 use crate::base::{MOST_TRACE_BYTES, Mode, Options, read_at_most};
 use crate::choose::Choice;
 use crate::crash::{Epoch, Kept, names};
-use crate::recover::StackSpec;
 use crate::run::{ErrorFound, Plan, Settings};
 use crate::shell::Carried;
+use crate::stack::StackSpec;
 use crate::verdict::{StepName, Verdict};
 
 /// The format that this version writes and reads.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::base::{Options, as_json};
-use crate::recover::StackSpec;
+use crate::stack::StackSpec;
 
 /// What a run began with, as far as its plan does not say it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -14,8 +14,8 @@ use crate::crash::{CrashDisk, names};
 use crate::devices::Lab;
 use crate::explore::{Arrival, State, Unit};
 use crate::pipeline::{Candidate, Judge, Judgement, Pipeline, stood_still};
-use crate::recover::Stack;
 use crate::run::{Early, Registry, Runner, SoFar, Work};
+use crate::stack::Stack;
 use crate::verdict::{Death, Failure, Step, StepName, Violation};
 
 /// What a replay came to.

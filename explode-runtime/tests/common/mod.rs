@@ -6,14 +6,12 @@ use std::path::Path;
 
 use explode_ramdisk::RamDisk;
 use explode_runtime::base::{Bounds, Fault, Mode, Options, RunError, UsageError};
-use explode_runtime::check::Checker;
+use explode_runtime::check::{Checker, CheckerDef};
 use explode_runtime::devices::Lab;
 use explode_runtime::explore::Strategy;
-use explode_runtime::recover::{Below, Component, StackSpec, Surface};
 use explode_runtime::report::{Finding, Message, Summary};
-use explode_runtime::run::{
-    CheckerDef, ComponentDef, Confirmation, Local, Plan, Registry, Target, explore, explore_by,
-};
+use explode_runtime::run::{Confirmation, Local, Plan, Registry, Target, explore, explore_by};
+use explode_runtime::stack::{Below, Component, ComponentDef, StackSpec, Surface};
 use explode_runtime::trace::{Replay, Trace, replay};
 
 /// A disk of 64 sectors.
@@ -44,12 +42,12 @@ impl Component for Disk {
 /// A registry with the disk and one checker.
 pub fn registry(build: fn(&Options) -> Result<Box<dyn Checker>, UsageError>) -> Registry {
     let checker = CheckerDef { name: "test", about: "a checker for tests", options: &[], build };
-    Registry { components: vec![DISK], checkers: vec![checker], ..Registry::default() }
+    Registry { components: [DISK].into(), checkers: vec![checker], ..Registry::default() }
 }
 
 /// A plan for the checker on one disk.
 pub fn plan(depth: u32) -> Plan {
-    let registry = Registry { components: vec![DISK], ..Registry::default() };
+    let registry = Registry { components: [DISK].into(), ..Registry::default() };
     let target = Target {
         name: "test",
         about: "a target for tests",

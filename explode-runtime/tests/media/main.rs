@@ -7,11 +7,11 @@ mod mirror;
 mod write_set;
 
 use explode_runtime::base::{Bounds, Options};
-use explode_runtime::check::{Checker, Cx};
+use explode_runtime::check::{Checker, CheckerDef, Cx};
 use explode_runtime::choose::Kind;
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::{Layer, Stack, StackSpec};
-use explode_runtime::run::{CheckerDef, Plan, Registry, Target};
+use explode_runtime::run::{Plan, Registry, Target};
+use explode_runtime::stack::{Layer, Stack, StackSpec};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 
 use common::Said;
@@ -75,7 +75,7 @@ fn run_to(depth: u32, kind: &str, faults: &str, most: u64) -> Said {
         build: |_: &Options| Ok(Box::new(Holds::default())),
     };
     let registry = Registry {
-        components: vec![mirror::DISK, mirror::MIRROR],
+        components: [mirror::DISK, mirror::MIRROR].into(),
         checkers: vec![checker],
         ..Registry::default()
     };

@@ -3,10 +3,10 @@
 
 use explode_ramdisk::{Flags, RamDisk};
 use explode_runtime::base::{Bounds, Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, Cx};
+use explode_runtime::check::{Checker, CheckerDef, Cx};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::{Below, Component, Recovery, Stack, StackSpec, Surface};
-use explode_runtime::run::{CheckerDef, ComponentDef, Plan, Registry, Target};
+use explode_runtime::run::{Plan, Registry, Target};
+use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Stack, StackSpec, Surface};
 use explode_runtime::verdict::{Failure, Profile, Promise, Verdict, Violation};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -162,7 +162,7 @@ pub fn registry() -> Registry {
             Ok(Box::new(Judge { seed, merge, steps: 0, live: Vec::new() }))
         },
     };
-    Registry { components: vec![component], checkers: vec![checker], ..Registry::default() }
+    Registry { components: [component].into(), checkers: vec![checker], ..Registry::default() }
 }
 
 /// The plan of a world.

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use explode_runtime::base::{Options, UsageError};
 use explode_runtime::check::{Checker, Cx};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::Stack;
 use explode_runtime::run::StrategyName;
+use explode_runtime::stack::Stack;
 use explode_runtime::verdict::Failure;
 
 use crate::common;

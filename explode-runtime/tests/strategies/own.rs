@@ -5,8 +5,8 @@ use explode_runtime::check::{Checker, Cx};
 use explode_runtime::choose::Point;
 use explode_runtime::crash::Epoch;
 use explode_runtime::explore::{Finished, State, Strategy, Unit, Wants};
-use explode_runtime::recover::Stack;
 use explode_runtime::run::StrategyName;
+use explode_runtime::stack::Stack;
 use explode_runtime::verdict::Failure;
 
 use crate::common;

@@ -5,10 +5,10 @@ use std::cell::Cell;
 
 use explode_ramdisk::{Flags, RamDisk, SECTOR_BYTES};
 use explode_runtime::base::{Bounds, Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, Cx};
+use explode_runtime::check::{Checker, CheckerDef, Cx};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::{Below, Component, Recovery, Stack, StackSpec};
-use explode_runtime::run::{CheckerDef, ComponentDef, Plan, Registry, Target};
+use explode_runtime::run::{Plan, Registry, Target};
+use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Stack, StackSpec};
 use explode_runtime::verdict::{Failure, Profile, Promise, Verdict, Violation};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -42,7 +42,7 @@ pub fn options(seed: u64) -> Options {
 }
 
 pub fn registry() -> Registry {
-    Registry { components: vec![DISK, TOY], checkers: vec![CHECKER], ..Registry::default() }
+    Registry { components: [DISK, TOY].into(), checkers: vec![CHECKER], ..Registry::default() }
 }
 
 /// Two steps of it; one if it remembers, which its replays would not.

@@ -1,7 +1,7 @@
 //! How measurements are told.
 
+use crate::bench::{BenchReport, Restore, Tracing};
 use explode_runtime::report::status_line;
-use explode_runtime::run::{BenchReport, Restore, Tracing};
 use serde_json::{Value, json};
 
 use super::Measured;

@@ -3,8 +3,7 @@
 use std::fs::OpenOptions;
 
 use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options};
-use explode_runtime::recover::{Below, Component, Recovery, StackSpec};
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, StackSpec};
 
 use super::damages::{DAMAGES, Damage};
 use super::go;

@@ -1,26 +1,4 @@
-//! Hardware or emulation: decided by a guest that really boots. A /dev/kvm that can be opened proves nothing: on nested virtual
-//! machines it may fail at the first instruction that it cannot emulate.
-
-use std::fs::{self, File};
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use nix::sys::utsname::uname;
-
-use super::{Guest, GuestSpec, qemu};
-use crate::builder::Builder;
-use crate::cache::write_whole;
-use crate::error::Result;
-use crate::kernel::Kernel;
-use crate::key::Key;
-
-/// How long a guest may take to reach its first process if the hardware runs it.
-const DEADLINE: Duration = Duration::from_secs(10);
-
-/// What the image's /init prints when it is asked to by [`ARGUMENT`].
-const ANSWER: &str = "explode: the guest is up";
-const ARGUMENT: &str = "explode.probe";
+//! The two ways in which a guest's instructions are run.
 
 /// What runs the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,81 +17,5 @@ impl Accelerator {
             Self::Kvm => "kvm",
             Self::Emulation => "tcg",
         }
-    }
-}
-
-/// Decides by a boot of this kernel, and remembers the answer.
-pub(crate) fn get(builder: &Builder<'_>, kernel: &Kernel, image: &Path) -> Result<Accelerator> {
-    if let Some(known) = remembered(builder, kernel) {
-        return Ok(known);
-    }
-    let answer =
-        if can_open() && boots(builder, kernel, image)? { Accelerator::Kvm } else { Accelerator::Emulation };
-    write_whole(&memory(builder, kernel), answer.name().as_bytes())?;
-    Ok(answer)
-}
-
-/// What an earlier probe on this machine has found. Being allowed to open /dev/kvm is asked anew each time.
-pub(crate) fn remembered(builder: &Builder<'_>, kernel: &Kernel) -> Option<Accelerator> {
-    if !can_open() {
-        return Some(Accelerator::Emulation);
-    }
-    match fs::read_to_string(memory(builder, kernel)).ok()?.as_str() {
-        "kvm" => Some(Accelerator::Kvm),
-        "tcg" => Some(Accelerator::Emulation),
-        _ => None,
-    }
-}
-
-pub(crate) fn can_open() -> bool {
-    File::options().read(true).write(true).open("/dev/kvm").is_ok()
-}
-
-fn boots(builder: &Builder<'_>, kernel: &Kernel, image: &Path) -> Result<bool> {
-    builder.progress.step("finding out whether /dev/kvm runs a guest");
-    let mut spec = GuestSpec::new(kernel, image);
-    spec.accelerator = Accelerator::Kvm;
-    spec.kernel_arguments.push(ARGUMENT.into());
-    let mut guest = Guest::start(&spec)?;
-    let ended = guest.wait(DEADLINE)?;
-    Ok(ended.is_some() && guest.console().contains(ANSWER))
-}
-
-/// The file with the answer for this kernel and this QEMU on this machine.
-fn memory(builder: &Builder<'_>, kernel: &Kernel) -> PathBuf {
-    let release = uname().map(|name| name.release().to_string_lossy().into_owned()).unwrap_or_default();
-    let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = processors.lines().find(|line| line.starts_with("model name")).unwrap_or("unknown");
-    let key = Key::new(2)
-        .with("kernel", kernel.key())
-        .with("host", release)
-        .with("processor", model)
-        .with("QEMU", qemu::program().map_or_else(|_| "none".to_owned(), |program| identity(&program)));
-    builder.cache.root().join("kvm").join(key.hash())
-}
-
-/// Changes when a program is replaced by another version.
-fn identity(program: &Path) -> String {
-    let program = program.canonicalize().unwrap_or_else(|_| program.to_owned());
-    let data = program.metadata().map(|data| (data.len(), data.mtime(), data.mtime_nsec()));
-    format!("{} {:?}", program.display(), data.unwrap_or_default())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn another_qemu_is_asked_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let program = folder.path().join("qemu");
-        fs::write(&program, "1").unwrap();
-        let one = identity(&program);
-        assert_eq!(identity(&program), one);
-        fs::write(&program, "22").unwrap();
-        assert_ne!(identity(&program), one);
-        fs::rename(&program, folder.path().join("other")).unwrap();
-        std::os::unix::fs::symlink("other", &program).unwrap();
-        assert!(identity(&program).contains("/other "));
     }
 }

@@ -1,14 +1,12 @@
-//! The second archive of a guest: the agent with its own loader and libraries, our modules, and what the caller adds.
-//!
-//! The agent's libraries are this machine's and lie in a folder of their own, so that they never mix with the image's.
+//! The agent with its own loader and libraries. These are this machine's and lie in a folder of their own, so that they never mix with
+//! the image's.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::GuestSpec;
-use crate::command;
-use crate::error::{Context, Result, VmError};
+use crate::base::{Context, Result, VmError};
+use crate::host::command;
 use crate::image::cpio::Archive;
 use crate::image::elf;
 
@@ -50,43 +48,8 @@ pub fn this_program() -> Command {
     command
 }
 
-/// A file that the caller puts into the guest.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GuestFile {
-    /// The absolute path in the guest.
-    pub path: String,
-    /// Its permissions, for example 0o755.
-    pub mode: u32,
-    /// What is in it.
-    pub contents: Vec<u8>,
-}
-
-/// The archive with everything that is not in the base image.
-pub(crate) fn archive(spec: &GuestSpec) -> Result<Archive> {
-    let mut archive = Archive::default();
-    archive.folder(FOLDER);
-    let mut loaded = String::new();
-    let ours = spec.modules.iter().flat_map(|modules| [&modules.rdd, &modules.ekm]);
-    for module in spec.drivers.iter().chain(ours) {
-        let name = module.file_name().unwrap_or_default().to_string_lossy();
-        let path = format!("{FOLDER}/{name}");
-        // Two drivers may share a part.
-        if !archive.contains(&path) {
-            archive.file(&path, 0o644, fs::read(module).at("read", module)?);
-            loaded.push_str(&format!("{path}\n"));
-        }
-    }
-    archive.file(&format!("{FOLDER}/modules"), 0o644, loaded.into_bytes());
-    if let Some(agent) = &spec.agent {
-        add_agent(&mut archive, agent)?;
-    }
-    for file in &spec.files {
-        archive.file(&file.path, file.mode, file.contents.clone());
-    }
-    Ok(archive)
-}
-
-fn add_agent(archive: &mut Archive, agent: &Agent) -> Result<()> {
+/// Adds the agent and what it needs to start.
+pub(super) fn add_agent(archive: &mut Archive, agent: &Agent) -> Result<()> {
     let bytes = fs::read(&agent.program).at("read", &agent.program)?;
     let elf = elf::parse(&bytes)
         .ok_or_else(|| VmError::Usage(format!("{} is no x86-64 program", agent.program.display())))?;
@@ -145,32 +108,11 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::Kernel;
 
     #[test]
     fn the_loaders_list_is_read() {
         let list = "\tlinux-vdso.so.1 (0x7f)\n\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x7f)\n\t/lib64/ld.so (0x7f)\n";
         assert_eq!(parse_list(list).unwrap(), [PathBuf::from("/lib/x86_64-linux-gnu/libc.so.6")]);
         assert_eq!(parse_list("\tliba.so => not found\n").unwrap_err(), "liba.so");
-    }
-
-    #[test]
-    fn this_program_is_packed_with_its_loader_libraries_and_arguments() {
-        let kernel = Kernel {
-            tree: PathBuf::new(),
-            boot_image: PathBuf::new(),
-            changes: false,
-            key: String::new(),
-            release: String::new(),
-        };
-        let mut spec = GuestSpec::new(&kernel, Path::new(""));
-        spec.agent = Some(Agent::this_program(["agent", "it's"]));
-        let archive = archive(&spec).unwrap();
-        for path in ["/agent/explode", "/agent/lib/libc.so.6", "/agent/ld-linux-x86-64.so.2"] {
-            assert!(archive.contains(path), "{path}");
-        }
-        let run = archive.files().find(|data| data.starts_with(b"exec ")).unwrap();
-        let run = String::from_utf8_lossy(run);
-        assert!(run.ends_with(" '/agent/explode' 'agent' 'it'\\''s'\n"), "{run}");
     }
 }

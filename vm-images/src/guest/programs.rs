@@ -11,8 +11,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::agent::{FOLDER, libraries};
-use super::{GuestFile, GuestSpec};
-use crate::error::{Context, Result, VmError};
+use super::spec::{GuestFile, GuestSpec};
+use crate::base::{Context, Result, VmError};
 use crate::image::cpio;
 use crate::image::elf;
 

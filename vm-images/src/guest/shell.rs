@@ -4,9 +4,9 @@ use std::process::ExitStatus;
 
 use nix::sys::signal::Signal;
 
-use super::{GuestSpec, command, initrd};
-use crate::error::{Context, Result};
-use crate::spawn;
+use super::spec::GuestSpec;
+use super::{initrd, qemu};
+use crate::base::{Context, Result, spawn};
 
 /// What makes /init start a shell instead of the agent.
 const ARGUMENT: &str = "explode.shell";
@@ -19,10 +19,10 @@ const ARGUMENT: &str = "explode.shell";
 pub fn shell(spec: &GuestSpec) -> Result<ExitStatus> {
     let mut spec = spec.clone();
     spec.kernel_arguments.push(ARGUMENT.into());
-    let initrd = initrd(&spec)?;
-    let mut qemu = command(&spec, &initrd)?;
+    let initrd = initrd::pack(&spec)?;
+    let mut qemu = qemu::command(&spec, &initrd)?;
     qemu.args(["-chardev", "stdio,id=console,mux=on,signal=off", "-serial", "chardev:console"]);
     // Not in a process group of its own: only the terminal's may read from it.
-    let mut qemu = spawn::spawn(qemu, Signal::SIGKILL).doing("start QEMU")?;
+    let mut qemu = spawn(qemu, Signal::SIGKILL).doing("start QEMU")?;
     qemu.wait().doing("wait for QEMU")
 }

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::{BOOT_IMAGE, Kernel, config, symbols};
-use crate::builder::Builder;
+use super::built::{BOOT_IMAGE, Kernel, symbols};
+use super::config;
+use crate::base::{Context, Key, Result, VmError};
+use crate::build::Build;
 use crate::cache::Building;
-use crate::error::{Context, Result, VmError};
-use crate::key::Key;
 use crate::tools::{self, Tools};
 use crate::{host, packages};
 
@@ -34,25 +34,23 @@ const USELESS: &[&str] = &[
     "tools/testing",
 ];
 
-pub(super) fn key(builder: &Builder<'_>) -> Key {
-    let source = tools::source_package(builder);
+pub(super) fn key(build: &Build<'_>) -> Key {
+    let source = tools::source_package(build);
     Key::new(RECIPE)
         .with(&source.name, &source.version)
         .with("gcc", host::compiler())
-        .with("tools", tools::key(builder).inputs())
+        .with("tools", tools::key(build).inputs())
         .with_bytes("explode.config", config::FRAGMENT.as_bytes())
 }
 
-pub(super) fn get(builder: &Builder<'_>) -> Result<Kernel> {
-    let key = key(builder);
-    let tree = match builder.cache.find("kernel", &key) {
+pub(super) fn get(build: &Build<'_>) -> Result<Kernel> {
+    let key = key(build);
+    let tree = match build.cache.find("kernel", &key) {
         Some(entry) => entry,
         None => {
             host::check()?;
-            let tools = tools::get(builder)?;
-            builder
-                .cache
-                .entry("kernel", &key, builder.progress, |building| build(builder, building, &tools))?
+            let tools = tools::get(build)?;
+            build.cache.entry("kernel", &key, build.progress, |building| compile(build, building, &tools))?
         }
     };
     let tree = tree.join("linux");
@@ -67,9 +65,9 @@ pub(super) fn get(builder: &Builder<'_>) -> Result<Kernel> {
     Ok(Kernel { tree, boot_image, changes: false, key: key.hash(), release })
 }
 
-fn build(builder: &Builder<'_>, building: &Building<'_>, tools: &Tools) -> Result<()> {
+fn compile(build: &Build<'_>, building: &Building<'_>, tools: &Tools) -> Result<()> {
     let (unpacked, tree) = (building.dir.join("package"), building.dir.join("linux"));
-    let source = tools::source_package(builder);
+    let source = tools::source_package(build);
     packages::unpack(building, std::slice::from_ref(&source), &unpacked)?;
     building.progress.step("unpacking the kernel's source");
     fs::create_dir(&tree).at("make the folder", &tree)?;

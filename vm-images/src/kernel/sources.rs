@@ -11,11 +11,11 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::{BOOT_IMAGE, config, objects};
-use crate::builder::Builder;
+use super::built::BOOT_IMAGE;
+use super::{config, objects};
+use crate::base::{Context, Key, Result, VmError};
+use crate::build::Build;
 use crate::cache::write_whole;
-use crate::error::{Context, Result, VmError};
-use crate::key::Key;
 
 /// Folders with sources of the kernel, for trees in which nothing says what was compiled.
 const FOLDERS: &[&str] = &[
@@ -30,20 +30,20 @@ const NAMED: usize = 3;
 ///
 /// # Errors
 /// [`VmError::Missing`] names what was changed since the image was built.
-pub(super) fn check(builder: &Builder<'_>, tree: &Path, image: &[u8], config: &str) -> Result<()> {
+pub(super) fn check(build: &Build<'_>, tree: &Path, image: &[u8], config: &str) -> Result<()> {
     same_configuration(tree, config)?;
     let data = tree.join(BOOT_IMAGE).metadata().at("read", &tree.join(BOOT_IMAGE))?;
     let key = Key::new(1)
         .with("tree", tree.display())
         .with_bytes("bzImage", image)
         .with("built", Times::of(&data).modified);
-    let file = builder.cache.root().join("sources").join(key.hash());
+    let file = build.cache.root().join("sources").join(key.hash());
     let known = fs::read_to_string(&file).ok().and_then(|text| Record::parse(&text));
     let built = Times::of(&data).modified;
     let (record, stale) = match known {
         Some(known) => known.changed(tree),
         None => {
-            builder.progress.step("comparing the kernel with its sources");
+            build.progress.step("comparing the kernel with its sources");
             let first = first_look(tree, built)?;
             let record =
                 if first.stale.is_empty() { Record::of(tree, &first.files) } else { Record::default() };
@@ -259,7 +259,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::error::Kind;
+    use crate::base::Kind;
     use crate::{BuildOptions, Cache, Silent};
 
     /// A built tree: ext4 is built in, XFS is a module. Make's times are seconds after 2001.
@@ -315,9 +315,9 @@ mod tests {
 
         fn check(&self) -> Result<()> {
             let (cache, options) = (Cache::at(self.0.path().join("cache")), BuildOptions::default());
-            let builder = Builder { cache: &cache, options: &options, progress: &Silent };
+            let build = Build { cache: &cache, options: &options, progress: &Silent };
             let tree = self.0.path().join("tree");
-            check(&builder, &tree, &fs::read(tree.join(BOOT_IMAGE)).unwrap(), "CONFIG_EXT4_FS=y\n")
+            check(&build, &tree, &fs::read(tree.join(BOOT_IMAGE)).unwrap(), "CONFIG_EXT4_FS=y\n")
         }
 
         #[track_caller]

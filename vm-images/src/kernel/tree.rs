@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{BOOT_IMAGE, Kernel, config, sources, symbols};
-use crate::builder::Builder;
+use super::built::{BOOT_IMAGE, Kernel, symbols};
+use super::{config, sources};
+use crate::base::{Context, Key, Result, VmError};
+use crate::build::Build;
 use crate::cache::write_whole;
-use crate::error::{Context, Result, VmError};
 use crate::host;
-use crate::key::Key;
 
 /// What has to be there beside the configuration, and the make target that makes it.
 const PARTS: &[(&str, &str)] = &[
@@ -20,7 +20,7 @@ const PARTS: &[(&str, &str)] = &[
 ];
 
 /// Opens a built tree, or says what it lacks, or what has changed since it was built.
-pub(super) fn open(builder: &Builder<'_>, folder: &Path) -> Result<Kernel> {
+pub(super) fn open(build: &Build<'_>, folder: &Path) -> Result<Kernel> {
     let tree = folder.canonicalize().map_err(|error| {
         VmError::Usage(format!("the kernel tree {} cannot be opened: {error}", folder.display()))
     })?;
@@ -53,7 +53,7 @@ pub(super) fn open(builder: &Builder<'_>, folder: &Path) -> Result<Kernel> {
     }
     let read = |path: &Path| fs::read(path).at("read", path);
     let image = read(&tree.join(BOOT_IMAGE))?;
-    sources::check(builder, &tree, &image, &config)?;
+    sources::check(build, &tree, &image, &config)?;
     let key = Key::new(2)
         .with("tree", shown)
         .with("gcc", host::compiler())
@@ -64,13 +64,13 @@ pub(super) fn open(builder: &Builder<'_>, folder: &Path) -> Result<Kernel> {
         .with_bytes("config", config.as_bytes());
     let release =
         String::from_utf8_lossy(&read(&tree.join("include/config/kernel.release"))?).trim().to_owned();
-    let boot_image = kept(builder, &image)?;
+    let boot_image = kept(build, &image)?;
     Ok(Kernel { tree, boot_image, changes: true, key: key.hash(), release })
 }
 
 /// The image in the cache: a make in the tree, while guests of a run are still to be booted, does not give them another kernel.
-fn kept(builder: &Builder<'_>, image: &[u8]) -> Result<PathBuf> {
-    let file = builder.cache.root().join("boot").join(Key::new(1).with_bytes("bzImage", image).hash());
+fn kept(build: &Build<'_>, image: &[u8]) -> Result<PathBuf> {
+    let file = build.cache.root().join("boot").join(Key::new(1).with_bytes("bzImage", image).hash());
     if fs::read(&file).is_ok_and(|there| there == image) {
         return Ok(file);
     }
@@ -81,7 +81,7 @@ fn kept(builder: &Builder<'_>, image: &[u8]) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use crate::base::Kind;
     use crate::{BuildOptions, Cache, Silent};
 
     fn tree(config: &str) -> tempfile::TempDir {
@@ -92,7 +92,7 @@ mod tests {
 
     fn open(folder: &Path) -> Result<Kernel> {
         let (cache, options) = (Cache::at("/nonexistent"), BuildOptions::default());
-        super::open(&Builder { cache: &cache, options: &options, progress: &Silent }, folder)
+        super::open(&Build { cache: &cache, options: &options, progress: &Silent }, folder)
     }
 
     #[test]

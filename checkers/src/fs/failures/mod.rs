@@ -25,11 +25,10 @@ mod tree;
 use explode_ramdisk::files::{Files, Granule, SimFiles};
 use explode_ramdisk::{Image, Recording, Storage};
 use explode_runtime::base::{Fault, Options, UsageError};
-use explode_runtime::check::{Checker, Cx, digest};
+use explode_runtime::check::{Checker, CheckerDef, Cx, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::Stack;
-use explode_runtime::run::CheckerDef;
+use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 use nix::errno::Errno;
 

@@ -65,11 +65,10 @@ pub(in crate::fs) mod words;
 
 use explode_ramdisk::files::Files;
 use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, Cx, digest};
+use explode_runtime::check::{Checker, CheckerDef, Cx, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
-use explode_runtime::recover::Stack;
-use explode_runtime::run::CheckerDef;
+use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Demand, Excluded, Failure, Verdict, Violation};
 
 use super::sync::Call as By;

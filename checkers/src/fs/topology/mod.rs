@@ -24,7 +24,7 @@ mod tests;
 
 use explode_ramdisk::files::Files;
 use explode_runtime::base::{Blame, Fault, OptionDef, Options, UsageError};
-use explode_runtime::recover::Stack;
+use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 
 pub use abstract_fs::{Abstract, Id, Node, split};

@@ -13,8 +13,7 @@ use std::rc::Rc;
 use explode_ramdisk::BLOCK_BYTES;
 use explode_ramdisk::files::{Fd, Files, OpenFlags};
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::recover::{Below, Component};
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Below, Component, ComponentDef};
 use nix::errno::Errno;
 
 use super::{Kind, StoreComponent};

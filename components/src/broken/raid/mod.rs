@@ -22,7 +22,7 @@ use std::rc::Rc;
 
 use explode_ramdisk::{Device, RamDisk, SECTOR_BYTES, SECTORS_PER_BLOCK};
 use explode_runtime::base::Fault;
-use explode_runtime::recover::{Below, Component, Recovery, Surface};
+use explode_runtime::stack::{Below, Component, Recovery, Surface};
 use nix::errno::Errno;
 
 use bug::Bug;

@@ -11,8 +11,7 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use explode_ramdisk::{Device, Flags, Payload, RamDisk, SECTOR_BYTES, SECTORS_PER_BLOCK};
 use explode_runtime::base::{Mode, OptionDef, Options, UsageError};
-use explode_runtime::recover::{Component, Recovery};
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Component, ComponentDef, Recovery};
 use nix::errno::Errno;
 
 use super::intent::Intent;

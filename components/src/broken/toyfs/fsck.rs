@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use explode_ramdisk::files::{self, Kind};
 use explode_runtime::base::Fault;
-use explode_runtime::recover::Recovery;
+use explode_runtime::stack::Recovery;
 use nix::errno::Errno;
 
 use super::directory::{entries, point};

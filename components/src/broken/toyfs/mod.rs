@@ -36,8 +36,7 @@ mod whose;
 use std::rc::Rc;
 
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::recover::{Below, Component, Recovery, Surface};
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Surface};
 
 use design::{Bug, Design, Metadata};
 use files::ToyFs;

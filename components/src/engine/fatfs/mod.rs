@@ -12,8 +12,7 @@ use std::io::Write as _;
 use std::rc::Rc;
 
 use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::recover::{Below, Component, Surface};
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Below, Component, ComponentDef, Surface};
 use explode_runtime::verdict::{Profile, Promise};
 use fatfs::{FileSystem, FormatVolumeOptions, FsOptions, format_volume};
 use nix::errno::Errno;

@@ -14,8 +14,7 @@ use std::rc::Rc;
 
 use explode_littlefs::{Device, Geometry, Volume, format, version};
 use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::recover::{Below, Component, Surface};
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Below, Component, ComponentDef, Surface};
 use explode_runtime::verdict::{Profile, Promise};
 use nix::errno::Errno;
 

@@ -5,8 +5,7 @@
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::devices::let_others_finish;
-use explode_runtime::recover::Component;
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Component, ComponentDef};
 
 use super::common::options;
 use super::tool::Tool;

@@ -1,8 +1,7 @@
 //! F2FS, which mounting recovers: it takes the last checkpoint, and rolls forward over what was synced since.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::recover::Component;
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Component, ComponentDef};
 
 use super::common::options;
 use super::tool::Tool;

@@ -5,8 +5,8 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use explode_runtime::recover::Floor;
 use explode_runtime::shell::forget_sync;
+use explode_runtime::stack::Floor;
 use nix::mount::{MntFlags, mount, umount2};
 
 use super::{FLAGS, System};

@@ -2,8 +2,7 @@
 //! was not unmounted (`hfs_mdb_get` in fs/hfs/mdb.c), and what was there can be read.
 
 use explode_runtime::base::{Options, UsageError};
-use explode_runtime::recover::Component;
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Component, ComponentDef};
 
 use super::common::options;
 use super::tool::Tool;

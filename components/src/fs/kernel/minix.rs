@@ -4,8 +4,7 @@
 //! (`bugs/fsck-minix-version-3`), so version 2 is the default.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::recover::Component;
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Component, ComponentDef};
 
 use super::common::options;
 use super::tool::Tool;

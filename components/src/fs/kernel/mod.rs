@@ -33,10 +33,8 @@ use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::between::{BETWEEN_OPTIONS, Between, Own};
 use explode_runtime::devices::{Side, find_thread, let_others_finish};
 use explode_runtime::failures::Failures;
-use explode_runtime::recover::{
-    Below, Component, Floor, Plain, PlainFileSystem, Recovery, StackSpec, Surface,
-};
 use explode_runtime::run::System as Row;
+use explode_runtime::stack::{Below, Component, Floor, Plain, PlainFileSystem, Recovery, StackSpec, Surface};
 use explode_runtime::verdict::{Profile, Promise};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 

@@ -8,8 +8,7 @@ use std::io;
 use std::path::Path;
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::recover::Component;
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Component, ComponentDef};
 
 use super::common::options;
 use super::tool::Tool;

@@ -2,8 +2,7 @@
 //! crash has left marked as dirty is mounted with `force` only ("not recommended for use", kernel, filesystems/ntfs3.rst).
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::recover::Component;
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Component, ComponentDef};
 
 use super::common::options;
 use super::tool::Tool;

@@ -1,8 +1,7 @@
 //! ReiserFS, whose journal mounting replays. Linux 6.12 is the last series but one of its driver: 6.13 has it no more.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::recover::Component;
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Component, ComponentDef};
 
 use super::common::options;
 use super::tool::Tool;

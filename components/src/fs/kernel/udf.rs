@@ -1,8 +1,7 @@
 //! UDF on a hard disk. Debian has no fsck for it: it is mounted as a crash has left it.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::recover::Component;
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Component, ComponentDef};
 
 use super::common::options;
 use super::tool::Tool;

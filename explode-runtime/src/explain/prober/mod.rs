@@ -15,8 +15,8 @@ use crate::choose::{Choice, Divergence, Point};
 use crate::events::{CallLog, What};
 use crate::explore::{Arrival, State, Unit};
 use crate::pipeline::{Pipeline, stood_still};
-use crate::recover::Stack;
 use crate::run::{Early, Runner, SoFar, Work};
+use crate::stack::Stack;
 use crate::verdict::{Failure, Step, Violation};
 use disks::Here;
 

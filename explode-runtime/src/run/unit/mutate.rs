@@ -9,7 +9,7 @@ use crate::choose::{Chooser, Point};
 use crate::failures::{Turn, failed};
 use crate::media;
 use crate::pipeline::Pipeline;
-use crate::recover::Stack;
+use crate::stack::Stack;
 use crate::verdict::Failure;
 
 /// Calls it.

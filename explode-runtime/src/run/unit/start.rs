@@ -9,10 +9,10 @@ use super::Runner;
 use crate::base::{Mode, RunError, UsageError};
 use crate::check::Checker;
 use crate::devices::{Lab, Side};
-use crate::recover::Stack;
 use crate::run::chops::Chops;
 use crate::run::plan::Plan;
 use crate::run::registry::Registry;
+use crate::stack::Stack;
 use crate::trace::Origin;
 use crate::verdict::NOT_PROMISED;
 
@@ -165,5 +165,5 @@ pub(super) fn build(
 ) -> Result<Stack, RunError> {
     let Plan { stack, settings, .. } = plan;
     let devices = lab.devices(Side::Live, image, recording, settings.seed);
-    Ok(Stack::build(stack, registry, devices, settings.rules, settings.seed)?)
+    Ok(Stack::build(stack, &registry.components, devices, settings.rules, settings.seed)?)
 }

@@ -18,8 +18,8 @@ use crate::explore::{Arrival, Unit};
 use crate::failures::{HandOver, Turn, diverted};
 use crate::media;
 use crate::pipeline::Pipeline;
-use crate::recover::Stack;
 use crate::run::chops::Chopped;
+use crate::stack::Stack;
 use crate::verdict::{Failure, Step};
 
 /// A unit on its way.

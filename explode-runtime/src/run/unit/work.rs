@@ -7,7 +7,7 @@ use crate::choose::{Choice, Point};
 use crate::events::CallLog;
 use crate::explore::Arrival;
 use crate::pipeline::Pipeline;
-use crate::recover::Stack;
+use crate::stack::Stack;
 use crate::verdict::{Failure, Step};
 
 /// Who makes the crash checks of a unit, hears of its states and answers its choices.

@@ -3,9 +3,8 @@
 use std::rc::Rc;
 
 use explode::ramdisk::files::{Files, OpenFlags};
-use explode::runtime::recover::{Below, Component, Recovery, Surface};
+use explode::runtime::stack::{Below, Component, ComponentDef, Recovery, Surface};
 use explode::runtime::base::{Fault, Mode, OptionDef};
-use explode::runtime::run::ComponentDef;
 
 pub const DEF: ComponentDef = ComponentDef {
     name: "line-log",

@@ -3,7 +3,7 @@
 mod checker;
 mod component;
 
-use explode::runtime::recover::StackSpec;
+use explode::runtime::stack::StackSpec;
 use explode::runtime::base::{Bounds, Options};
 use explode::runtime::run::Target;
 

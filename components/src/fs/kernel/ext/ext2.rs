@@ -1,8 +1,7 @@
 //! ext2: the kernel's own driver of it, without a journal. After a crash e2fsck has to repair it.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::recover::Component;
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Component, ComponentDef};
 
 use super::super::common::options;
 use super::super::{BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, STRICT, System, profiles};

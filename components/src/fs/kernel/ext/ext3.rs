@@ -1,6 +1,6 @@
 //! What users have who have made it as ext3: its format, and its way to allocate blocks, by ext4's driver.
 
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::ComponentDef;
 
 use super::super::profiles;
 use super::{ext4, journal};

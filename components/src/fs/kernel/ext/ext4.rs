@@ -1,6 +1,6 @@
 //! ext4 with its journal, which mounting replays.
 
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::ComponentDef;
 
 use super::super::common::options;
 use super::super::{BETWEEN, MODES, MOST_BETWEEN, STRICT, profiles};

@@ -1,7 +1,7 @@
 //! The journal that ext3 and ext4 have, by ext4's driver: which options it has, and what they promise.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::recover::Component;
+use explode_runtime::stack::Component;
 use explode_runtime::verdict::Promise;
 
 use super::super::profiles::{journalled_data, writeback};

@@ -4,7 +4,7 @@ pub mod msdos;
 pub mod vfat;
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::recover::Component;
+use explode_runtime::stack::Component;
 
 use super::tool::Tool;
 use super::{Between, FSCK, KernelFs, OWN, Repair, STRICT, System, profiles};

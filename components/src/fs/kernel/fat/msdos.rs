@@ -1,6 +1,6 @@
 //! MSDOS: FAT with names of 8 and 3 characters.
 
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::ComponentDef;
 
 use super::{fat, vfat};
 

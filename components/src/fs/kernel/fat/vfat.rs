@@ -1,6 +1,6 @@
 //! VFAT: FAT with long names.
 
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::ComponentDef;
 
 use super::super::common::options;
 use super::super::{BETWEEN, FSCK, MODES, MOST_BETWEEN, STRICT};

@@ -4,8 +4,7 @@
 mod log;
 
 use explode_runtime::base::{Options, UsageError};
-use explode_runtime::recover::Component;
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Component, ComponentDef};
 
 use super::common::options;
 use super::tool::Tool;

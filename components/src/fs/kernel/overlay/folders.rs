@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use explode_runtime::base::Fault;
-use explode_runtime::recover::Below;
+use explode_runtime::stack::Below;
 
 use super::lower;
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use explode_runtime::base::Fault;
 use explode_runtime::failures::Failures;
-use explode_runtime::recover::{Below, Component, Surface};
+use explode_runtime::stack::{Below, Component, Surface};
 use explode_runtime::verdict::Profile;
 
 use super::super::super::mounted::MountedFiles;

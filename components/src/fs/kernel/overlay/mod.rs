@@ -7,8 +7,7 @@ mod layer;
 mod lower;
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::recover::Component;
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Component, ComponentDef};
 
 use super::MODES;
 use super::common::{Common, options};
@@ -35,8 +34,8 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
 
 #[cfg(test)]
 mod tests {
-    use explode_runtime::recover::StackSpec;
     use explode_runtime::run::Registry;
+    use explode_runtime::stack::StackSpec;
     use explode_runtime::verdict::{Profile, Promise};
 
     use super::super::profiles;
@@ -45,7 +44,7 @@ mod tests {
     fn profile_of(stack: StackSpec) -> Profile {
         let mut registry = Registry::default();
         crate::register(&mut registry);
-        registry.profile_of(&stack).unwrap().expect("it has a profile")
+        registry.components.profile_of(&stack).unwrap().expect("it has a profile")
     }
 
     /// Overlay on these components, bottom first.

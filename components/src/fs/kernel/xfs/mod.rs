@@ -6,8 +6,7 @@ mod times;
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::devices::NOW;
-use explode_runtime::recover::Component;
-use explode_runtime::run::ComponentDef;
+use explode_runtime::stack::{Component, ComponentDef};
 
 use super::common::options;
 use super::tool::Tool;

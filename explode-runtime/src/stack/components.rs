@@ -1,0 +1,129 @@
+//! Components that can be named.
+
+use super::component::Component;
+use super::promised::promised;
+use super::spec::{Layer, StackSpec};
+use crate::base::{Mode, OptionDef, Options, UsageError};
+use crate::shell;
+use crate::verdict::Profile;
+
+/// A component that can be named in a stack.
+#[derive(Clone, Copy, Debug)]
+pub struct ComponentDef {
+    /// Its name.
+    pub name: &'static str,
+    /// One line about it.
+    pub about: &'static str,
+    /// Where it can run.
+    pub modes: &'static [Mode],
+    /// What it stands on when it is named alone; none for a leaf.
+    pub on: Option<&'static str>,
+    /// Its options.
+    pub options: &'static [OptionDef],
+    /// Makes one.
+    pub build: fn(&Options) -> Result<Box<dyn Component>, UsageError>,
+}
+
+/// A system that this build does not have.
+#[derive(Clone, Copy, Debug)]
+pub struct Absent {
+    /// The name of its component; those of its targets are that, or go on with `-` or `+`.
+    pub name: &'static str,
+    /// The cargo feature that has it.
+    pub feature: &'static str,
+}
+
+impl Absent {
+    /// Is this the name of the component, or of a target on it?
+    fn is_named(&self, name: &str) -> bool {
+        name.strip_prefix(self.name).is_some_and(|more| more.is_empty() || more.starts_with(['-', '+']))
+    }
+}
+
+impl ComponentDef {
+    /// Makes one, its options checked.
+    pub fn make(&self, options: &Options) -> Result<Box<dyn Component>, UsageError> {
+        options.check(self.name, self.options)?;
+        (self.build)(options)
+    }
+
+    /// These options, and the effective values of all others.
+    pub fn completed(&self, options: &Options) -> Options {
+        options.completed(self.options, |options| (self.build)(options).is_ok())
+    }
+}
+
+/// The components by their names, in order of registration.
+#[derive(Clone, Debug, Default)]
+pub struct Components {
+    defs: Vec<ComponentDef>,
+    /// The systems that other builds have.
+    pub absent: Vec<Absent>,
+}
+
+impl Components {
+    /// Adds a component.
+    pub fn push(&mut self, def: ComponentDef) {
+        self.defs.push(def);
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> std::slice::Iter<'_, ComponentDef> {
+        self.defs.iter()
+    }
+
+    /// The component of this name; the one that is made of shell commands has nothing to be named for.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn get(&self, name: &str) -> Result<&ComponentDef, UsageError> {
+        if name == shell::COMPONENT.name {
+            return Ok(&shell::COMPONENT);
+        }
+        let known = self.defs.iter().map(|def| def.name);
+        let found = self.defs.iter().find(|def| def.name == name);
+        found.ok_or_else(|| self.unknown("component", name, known))
+    }
+
+    /// The error about a name that is not there. It says how to get what another build has.
+    pub fn unknown<'a>(
+        &self,
+        what: &str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> UsageError {
+        match self.absent.iter().find(|absent| absent.is_named(name)) {
+            Some(Absent { feature, .. }) => UsageError(format!(
+                "{what} '{name}' is not in this build; it is in one with the cargo feature '{feature}': cargo run --features \
+                 {feature} -- run ..."
+            )),
+            None => UsageError::unknown(what, name, known),
+        }
+    }
+
+    /// What a stack promises, none of it mounted; the same that [`Stack::profile`](super::Stack::profile) says.
+    ///
+    /// # Errors
+    /// A name, an option or a child that is not there.
+    pub fn profile_of(&self, stack: &StackSpec) -> Result<Option<Profile>, UsageError> {
+        let make = |layer: &Layer| self.get(&layer.component)?.make(&layer.options);
+        let components = stack.0.iter().map(make).collect::<Result<Vec<_>, UsageError>>()?;
+        let children =
+            (0..stack.0.len()).map(|at| stack.children_of(at)).collect::<Result<Vec<_>, UsageError>>()?;
+        let layers = components.iter().zip(&children);
+        let layers = layers.map(|(component, children)| (component.as_ref(), children.as_slice()));
+        Ok(promised(&layers.collect::<Vec<_>>()))
+    }
+}
+
+impl Extend<ComponentDef> for Components {
+    fn extend<T: IntoIterator<Item = ComponentDef>>(&mut self, defs: T) {
+        self.defs.extend(defs);
+    }
+}
+
+impl<const N: usize> From<[ComponentDef; N]> for Components {
+    fn from(defs: [ComponentDef; N]) -> Components {
+        Components { defs: defs.into(), ..Components::default() }
+    }
+}

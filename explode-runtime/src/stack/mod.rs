@@ -1,0 +1,19 @@
+//! Stacks of storage components, and bringing one back after a crash.
+//!
+//! A [`Component`] is one layer: it knows how to make, mount, unmount and repair its system over its children. A [`Stack`] is
+//! built from a [`StackSpec`] any number of times, on any image: once for the system under test, once for each crash disk. One
+//! component is here, on which all that want files can stand: [`simfiles`].
+
+mod component;
+mod components;
+mod plain;
+mod promised;
+pub mod simfiles;
+mod spec;
+mod stack;
+
+pub use component::{Below, Component, Floor, Paths, Recovery, Surface};
+pub use components::{Absent, ComponentDef, Components};
+pub use plain::{Plain, PlainFileSystem};
+pub use spec::{Layer, StackSpec};
+pub use stack::{RESERVED, Stack};

@@ -1,0 +1,99 @@
+//! Simulated files under the model `posix` (fault-model.md, section 7): the leaf of stacks that want files.
+
+mod profile;
+
+use std::rc::Rc;
+
+use explode_ramdisk::SimFiles;
+use explode_ramdisk::files::{Files, Granule};
+
+use self::profile::profile;
+use super::component::{Below, Component, Surface};
+use crate::base::{Fault, Mode, OptionDef, Options, UsageError};
+use crate::media::{MEDIA_OPTIONS, Media, Medium, Site};
+use crate::stack::ComponentDef;
+use crate::verdict::Profile;
+use crate::writeset::{Atom, Rules};
+
+/// As it stands in the registry.
+pub const DEF: ComponentDef = ComponentDef {
+    name: "simfiles",
+    about: "simulated files that promise what POSIX does, and no more",
+    modes: &[Mode::Mem],
+    on: None,
+    options: &[MEDIA_OPTIONS[0], MEDIA_OPTIONS[1], SYNC],
+    build,
+};
+
+const SYNC: OptionDef = OptionDef {
+    name: "sync",
+    about: "every change is durable when its call returns: true, false",
+    default: "false",
+};
+
+/// Every inode is a device, so this many numbers are its own.
+const DEVICES: u32 = 1 << 20;
+
+struct SimFilesComponent {
+    media: Media,
+    sync: bool,
+    files: Option<Rc<SimFiles>>,
+    first_device: u32,
+}
+
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let (media, sync) = (Media::of(options)?, options.bool("sync", false)?);
+    Ok(Box::new(SimFilesComponent { media, sync, files: None, first_device: 0 }))
+}
+
+/// What is written as a whole: the block, or the sector where sectors tear.
+fn granule(rules: &Rules) -> Granule {
+    Granule(match rules.atom {
+        Atom::Sector => 512,
+        Atom::Block | Atom::Request => rules.block_bytes,
+    })
+}
+
+impl Component for SimFilesComponent {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        let files =
+            SimFiles::mount(below.devices.storage()?.clone(), below.first_device, granule(&below.rules))?;
+        self.files = Some(Rc::new(if self.sync { files.synchronous() } else { files }));
+        self.first_device = below.first_device;
+        Ok(())
+    }
+
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+        // A clean end leaves nothing unsynced, as umount(2) does.
+        if let Some(files) = self.files.take() {
+            files.sync()?;
+        }
+        Ok(())
+    }
+
+    fn surface(&self) -> Surface {
+        self.files.clone().map_or(Surface::Child, |files| Surface::Files(files))
+    }
+
+    fn devices(&self) -> u32 {
+        DEVICES
+    }
+
+    fn whose(&self, device: u32, sector: u64) -> Option<String> {
+        self.files.as_ref()?.whose(self.first_device + device, sector)
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        Some(profile(self.sync))
+    }
+
+    fn media(&self) -> Media {
+        self.media
+    }
+
+    /// Names and sizes do not go bad.
+    fn media_sites(&self, medium: &Medium<'_>) -> Vec<Site> {
+        let files = self.files.iter().flat_map(|files| files.list());
+        files.flat_map(|(path, dev, bytes)| medium.file(&path, dev, bytes)).collect()
+    }
+}

@@ -1,0 +1,527 @@
+//! Building a stack and calling its layers in order (EX-38).
+//!
+//! First start: per component, bottom up, init then mount. Later starts: mount, bottom up. After a crash: per component, bottom
+//! up, recover then mount. The end: unmount, top down.
+
+use std::any::Any;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use explode_ramdisk::{Files, Image, RamDisk};
+
+use super::component::{Below, Component, Floor, Paths, Recovery, Surface};
+use super::plain::{Plain, PlainFileSystem};
+use super::promised::{Standing, promised};
+use super::spec::StackSpec;
+use crate::base::{Blame, Fault, UsageError};
+use crate::between::Between;
+use crate::devices::{Devices, Side};
+use crate::events::CallLog;
+use crate::failures::Failures;
+use crate::media::{Media, Medium, Site};
+use crate::stack::Components;
+use crate::verdict::{Excluded, Failure, Profile, Stage, Verdict, Violation};
+use crate::writeset::Rules;
+
+/// Paths in the root directory that a file system's mkfs makes for the file system itself: e2fsck and fsck.minix put into
+/// `lost+found` what they find, and `nilfs_cleanerd` holds on to `.nilfs`. Checkers ignore them while they are empty.
+pub const RESERVED: [&str; 2] = ["/lost+found", "/.nilfs"];
+
+/// A stack on some devices.
+pub struct Stack {
+    devices: Devices,
+    rules: Rules,
+    seed: u64,
+    levels: Vec<Level>,
+    /// Where the calls on its files are written down, if they are.
+    log: Option<CallLog>,
+    /// The file system was not empty after the first start.
+    begins_with_files: bool,
+}
+
+struct Level {
+    name: String,
+    children: Vec<usize>,
+    component: Box<dyn Component>,
+    first_device: u32,
+    /// For [`Below::buffers`].
+    buffers: bool,
+    place: PathBuf,
+    mounted: bool,
+    /// The number of its file system, if the calls on that are followed.
+    followed: Option<u32>,
+}
+
+impl Stack {
+    /// Builds a stack from its description; nothing is mounted yet.
+    ///
+    /// # Errors
+    /// A name, an option or a child that is not there.
+    pub fn build(
+        spec: &StackSpec,
+        components: &Components,
+        devices: Devices,
+        rules: Rules,
+        seed: u64,
+    ) -> Result<Stack, UsageError> {
+        let mut levels: Vec<Level> = Vec::new();
+        let mut next_device = 0;
+        for (at, layer) in spec.0.iter().enumerate() {
+            let children = spec.children_of(at)?;
+            let component = components.get(&layer.component)?.make(&layer.options)?;
+            let first_device = next_device;
+            next_device += component.devices();
+            let name = layer.name.clone();
+            let place = places(&devices).join(&name);
+            levels.push(Level {
+                name,
+                children,
+                component,
+                first_device,
+                buffers: true,
+                place,
+                mounted: false,
+                followed: None,
+            });
+        }
+        if let Some(disks) = devices.kernel() {
+            disks.make_folders(levels.iter().map(|level| &level.place));
+        }
+        // Children stand before their parents.
+        for at in (0..levels.len()).rev() {
+            if !(levels[at].buffers && levels[at].component.buffers_are_places()) {
+                let children = levels[at].children.clone();
+                children.into_iter().for_each(|child| levels[child].buffers = false);
+            }
+        }
+        Ok(Stack { devices, rules, seed, levels, log: None, begins_with_files: false })
+    }
+
+    /// The first start: init then mount, bottom up.
+    pub fn start_first(&mut self) -> Result<(), Fault> {
+        self.bottom_up(|component, below| {
+            component.init(below)?;
+            component.mount(below)
+        })
+    }
+
+    /// A later start: mount, bottom up.
+    pub fn start(&mut self) -> Result<(), Fault> {
+        self.bottom_up(|component, below| component.mount(below))
+    }
+
+    /// Mounts, bottom up, no more than it takes to have so many file systems of the kernel; returns where they are.
+    ///
+    /// # Errors
+    /// There are not so many, or one cannot be mounted.
+    pub(crate) fn start_file_systems(&mut self, wanted: u32) -> Result<Vec<PathBuf>, Fault> {
+        let mut found = Vec::new();
+        for level in 0..self.levels.len() {
+            if found.len() as u32 == wanted {
+                break;
+            }
+            let mounted = self.call(level, |component, below| component.mount(below));
+            mounted.map_err(|fault| fault.of(&self.levels[level].name))?;
+            self.levels[level].mounted = true;
+            found.extend(self.levels[level].file_system());
+        }
+        if (found.len() as u32) < wanted {
+            return Err(Fault::new("a file system of the stack is not there any more").blame(Blame::Tool));
+        }
+        Ok(found)
+    }
+
+    /// Has it a file system of the kernel, mounted now?
+    pub(crate) fn has_file_system(&self) -> bool {
+        self.levels.iter().any(|level| level.file_system().is_some())
+    }
+
+    /// After a crash: recover then mount, bottom up; each is announced. Failing is the checked system's error, unless the
+    /// component says otherwise.
+    ///
+    /// # Errors
+    /// The violation `recover-failed` or `mount-failed`, what is broken, or what `announce` says.
+    pub fn recover(
+        &mut self,
+        announce: &mut dyn FnMut(Stage) -> Result<(), Failure>,
+    ) -> Result<Recovery, Failure> {
+        let failed = |verdict: Verdict, fault: Fault| match fault.blame {
+            Blame::System => Violation::new(verdict, verdict.as_str(), fault.to_string()).into(),
+            Blame::Promise(promise) => Violation::new(verdict, promise, fault.to_string()).into(),
+            Blame::Tool => Failure::Broken(format!("{verdict}: {fault}")),
+        };
+        let mut found = Recovery::Clean;
+        for level in 0..self.levels.len() {
+            let name = self.levels[level].name.clone();
+            announce(Stage::Recover)?;
+            let recovery = self.call(level, |component, below| component.recover(below));
+            let recovery = recovery.map_err(|fault| failed(Verdict::RecoverFailed, fault.of(&name)))?;
+            if recovery == Recovery::Repaired {
+                found = Recovery::Repaired;
+            }
+            announce(Stage::Mount)?;
+            let mounted = self.call(level, |component, below| component.mount(below));
+            mounted.map_err(|fault| failed(Verdict::MountFailed, fault.of(&name)))?;
+            self.levels[level].mounted = true;
+        }
+        Ok(found)
+    }
+
+    /// The end: unmount, top down.
+    pub fn stop(&mut self) -> Result<(), Fault> {
+        self.devices.hold_still(false)?;
+        for level in (0..self.levels.len()).rev() {
+            if std::mem::take(&mut self.levels[level].mounted) {
+                if let (Some(disks), Some(system)) =
+                    (self.devices.kernel(), self.levels[level].followed.take())
+                {
+                    disks.unfollow(system)?;
+                }
+                self.call(level, |component, below| component.unmount(below))
+                    .map_err(|fault| fault.of(&self.levels[level].name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings what the components hold to the devices, as it is, bottom up (a soft crash follows).
+    ///
+    /// # Errors
+    /// A component that cannot.
+    pub fn settle(&self) -> Result<(), Fault> {
+        self.levels
+            .iter()
+            .try_for_each(|level| level.component.settle().map_err(|fault| fault.of(&level.name)))
+    }
+
+    /// Where a shell command finds what the top component offers.
+    pub fn paths(&self) -> Paths {
+        self.levels.len().checked_sub(1).map_or_else(Paths::default, |top| self.paths_of(top))
+    }
+
+    /// The devices.
+    pub fn devices(&self) -> &Devices {
+        &self.devices
+    }
+
+    /// What the top component offers.
+    pub fn top(&self) -> Surface {
+        self.levels.len().checked_sub(1).map_or(Surface::Child, |top| self.surface(top))
+    }
+
+    /// The files that the top component offers.
+    pub fn files(&self) -> Result<Rc<dyn Files>, Fault> {
+        match self.top() {
+            Surface::Files(files) => match &self.log {
+                Some(log) => Ok(log.around(files)),
+                None => Ok(files),
+            },
+            other => Err(wrong_top("files", &other)),
+        }
+    }
+
+    /// The block device that the top component offers.
+    pub fn disk(&self) -> Result<RamDisk, Fault> {
+        match self.top() {
+            Surface::Disk(disk) => Ok(disk),
+            other => Err(wrong_top("a simulated disk", &other)),
+        }
+    }
+
+    /// The engine that the top component offers.
+    pub fn engine<T: Any>(&self) -> Result<Rc<T>, Fault> {
+        let wanted = || format!("an engine ({})", last_segment(std::any::type_name::<T>()));
+        match self.top() {
+            Surface::Engine(engine) => engine.downcast().map_err(|_| {
+                Fault::new(format!("this checker needs {}, and the stack's top offers another", wanted()))
+            }),
+            other => Err(wrong_top(&wanted(), &other)),
+        }
+    }
+
+    /// How many devices it stands on: their numbers are 0 and so on.
+    pub fn device_count(&self) -> u32 {
+        self.levels.iter().map(|level| level.component.devices()).sum()
+    }
+
+    /// What the stack promises: the profile of the topmost component that has one, as far as what it stands on keeps it if it says so
+    /// ([`Component::promises_as_below`]).
+    pub fn profile(&self) -> Option<Profile> {
+        promised(&self.levels.iter().map(Level::standing).collect::<Vec<_>>())
+    }
+
+    /// The promises that the profile excludes.
+    pub fn excluded(&self) -> Excluded {
+        Excluded::by(self.profile().as_ref())
+    }
+
+    /// What stands in a sector of a device, in words, if the component of the device can tell, or the first one that stands on it.
+    pub fn whose(&self, device: u32, sector: u64) -> Option<String> {
+        let mut owners = self.levels.iter().enumerate().filter_map(|(at, level)| {
+            let index = device.checked_sub(level.first_device)?;
+            (index < level.component.devices()).then_some((at, index))
+        });
+        let (owner, index) = owners.next()?;
+        let above = self.levels.iter().filter(|level| level.children.first() == Some(&owner));
+        let mut levels = std::iter::once(&self.levels[owner]).chain(above);
+        levels.find_map(|level| level.component.whose(index, sector))
+    }
+
+    /// The names and versions of its systems.
+    pub fn versions(&self) -> Vec<(&'static str, String)> {
+        self.levels.iter().filter_map(|level| level.component.version()).collect()
+    }
+
+    /// The programs that its layers run, by path.
+    pub(crate) fn programs(&self) -> Vec<PathBuf> {
+        self.levels.iter().flat_map(|level| level.component.programs()).collect()
+    }
+
+    /// Has it a leaf that may go bad?
+    pub(crate) fn may_go_bad(&self) -> bool {
+        self.levels.iter().any(|level| !level.component.media().is_sound())
+    }
+
+    /// The functions of the kernel that may fail in a mutate.
+    pub fn failures(&self) -> Failures {
+        let all = self.levels.iter().map(|level| level.component.failures());
+        all.fold(Failures::default(), Failures::and)
+    }
+
+    /// What the kernel may do on its own between two calls.
+    pub(crate) fn between(&self) -> Between {
+        let all = self.levels.iter().map(|level| level.component.between());
+        all.fold(Between::default(), Between::and)
+    }
+
+    /// The blocks that may go bad, layer by layer, bottom first, where the devices hold this for sure.
+    pub(crate) fn media_sites(&self, durable: &Image) -> Vec<(Media, Site)> {
+        let of = |level: &Level| {
+            let Level { name, component, first_device, .. } = level;
+            let media = component.media();
+            let block_bytes = self.rules.block_bytes;
+            let medium = Medium { layer: name, first_device: *first_device, durable, block_bytes };
+            let sites = if media.is_sound() { Vec::new() } else { component.media_sites(&medium) };
+            sites.into_iter().map(move |site| (media, site))
+        };
+        self.levels.iter().flat_map(of).collect()
+    }
+
+    /// True if there were files after the first start: a component declares them ([`Component::begins_with_files`]), or they
+    /// were found there.
+    pub fn begins_with_files(&self) -> bool {
+        self.begins_with_files || self.levels.iter().any(|level| level.component.begins_with_files())
+    }
+
+    /// Looks for files that the first start has left.
+    pub(crate) fn look_for_files(&mut self) {
+        self.begins_with_files = !self.names_at_root().is_empty();
+    }
+
+    /// Sets what another stack has found after its first start.
+    pub(crate) fn set_begins_with_files(&mut self, begins_with_files: bool) {
+        self.begins_with_files = begins_with_files;
+    }
+
+    /// The names in the root directory of the files that the top component offers, but for [`RESERVED`]. None if the top offers
+    /// no files, or the directory cannot be read.
+    pub(crate) fn names_at_root(&self) -> Vec<String> {
+        let Surface::Files(files) = self.top() else { return Vec::new() };
+        let names = files.readdir("/").unwrap_or_default().into_iter().map(|(name, _)| name);
+        names.filter(|name| !RESERVED.iter().any(|path| path[1..] == **name)).collect()
+    }
+
+    /// What its components keep where no event shows it, with their names.
+    pub fn hides(&self) -> Vec<(String, &'static str)> {
+        let hidden = |level: &Level| Some((level.name.clone(), level.component.hides()?));
+        self.levels.iter().filter_map(hidden).collect()
+    }
+
+    /// The same where crashes are soft ones. In process every operation is seen.
+    pub(crate) fn hides_softly(&self) -> Vec<(String, &'static str)> {
+        let systems = self.levels.iter().filter(|level| level.file_system().is_some());
+        let what = "what is stored through a shared mapping (mmap), until crash checks are asked for";
+        systems.map(|level| (level.name.clone(), what)).collect()
+    }
+
+    /// From now on the calls on its files are written down there, and the commands of its checker.
+    pub(crate) fn note(&mut self, log: CallLog) {
+        self.log = Some(log);
+    }
+
+    /// Where they are written down, if they are.
+    pub(crate) fn log(&self) -> Option<&CallLog> {
+        self.log.as_ref()
+    }
+
+    /// What a shell does in its place: the bytes of its disk, and the file system on it.
+    ///
+    /// # Errors
+    /// It is something else; in words.
+    pub(crate) fn plain(&self) -> Result<(u64, PlainFileSystem), String> {
+        let plain: Vec<Option<Plain>> = self.levels.iter().map(|level| level.component.plain()).collect();
+        match &plain[..] {
+            [Some(Plain::Disk(bytes)), Some(Plain::FileSystem(system))] => Ok((*bytes, system.clone())),
+            _ => {
+                let names: Vec<&str> = self.levels.iter().map(|level| level.name.as_str()).collect();
+                Err(format!(
+                    "its stack is {}, and not a file system of the kernel on one disk",
+                    names.join(", ")
+                ))
+            }
+        }
+    }
+
+    /// The threads that its components have named, each with the name of its layer.
+    pub fn threads(&self) -> Vec<(&str, u32)> {
+        let threads = |level: &Level| level.component.threads();
+        let named = self.levels.iter().map(|level| (level.name.as_str(), threads(level)));
+        named.flat_map(|(name, threads)| threads.into_iter().map(move |pid| (name, pid))).collect()
+    }
+
+    /// The first layer that depends on something besides its devices, if there is one.
+    pub fn not_skipping(&self) -> Option<&str> {
+        self.levels.iter().find(|level| !level.component.skipping()).map(|level| level.name.as_str())
+    }
+
+    /// What checking a crash disk costs without us, and the block device below: if the stack is one component on one of these,
+    /// mounted, and that can say.
+    pub fn floor(&self) -> Option<(PathBuf, Floor)> {
+        let [device, system] = &self.levels[..] else { return None };
+        match device.component.surface() {
+            Surface::Block(node) => Some((node, system.component.floor()?)),
+            _ => None,
+        }
+    }
+
+    fn bottom_up(
+        &mut self,
+        step: impl Fn(&mut dyn Component, &Below<'_>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        for level in 0..self.levels.len() {
+            self.call(level, &step).map_err(|fault| fault.of(&self.levels[level].name))?;
+            self.levels[level].mounted = true;
+            self.follow(level)?;
+        }
+        Ok(())
+    }
+
+    /// Before anything is done on what has just been mounted: its calls are followed, if they are wanted.
+    fn follow(&mut self, level: usize) -> Result<(), Fault> {
+        let Some(disks) = self.devices.kernel().filter(|disks| disks.notes_operations()) else {
+            return Ok(());
+        };
+        if let Some(path) = self.levels[level].file_system() {
+            let system = disks.followed();
+            disks.follow(&path)?;
+            self.levels[level].followed = Some(system);
+        }
+        Ok(())
+    }
+
+    fn call<T>(&mut self, level: usize, step: impl FnOnce(&mut dyn Component, &Below<'_>) -> T) -> T {
+        let children: Vec<Surface> =
+            self.levels[level].children.iter().map(|child| self.surface(*child)).collect();
+        let paths: Vec<Paths> =
+            self.levels[level].children.iter().map(|child| self.paths_of(*child)).collect();
+        let Stack { devices, rules, seed, levels, .. } = self;
+        let Level { component, first_device, buffers, place, .. } = &mut levels[level];
+        let below = Below {
+            children: &children,
+            paths: &paths,
+            devices,
+            first_device: *first_device,
+            buffers: *buffers,
+            place,
+            rules: *rules,
+            seed: *seed,
+        };
+        step(component.as_mut(), &below)
+    }
+
+    fn paths_of(&self, level: usize) -> Paths {
+        let Level { component, children, .. } = &self.levels[level];
+        let child = || children.first().map_or_else(Paths::default, |child| self.paths_of(*child));
+        match component.surface() {
+            Surface::Block(node) => Paths { path: Some(node.clone()), device: Some(node) },
+            _ => match component.path() {
+                Some(path) => Paths { path: Some(path), device: child().device },
+                None => child(),
+            },
+        }
+    }
+
+    fn surface(&self, level: usize) -> Surface {
+        match (self.levels[level].component.surface(), self.levels[level].children.first()) {
+            (Surface::Child, Some(child)) => self.surface(*child),
+            (surface, _) => surface,
+        }
+    }
+}
+
+impl Level {
+    fn standing(&self) -> Standing<'_> {
+        (self.component.as_ref(), &self.children)
+    }
+
+    /// Where its file system is mounted, if it has one of its own.
+    fn file_system(&self) -> Option<PathBuf> {
+        let path = self.component.path()?;
+        let device = |path: &Path| path.symlink_metadata().ok().map(|metadata| metadata.dev());
+        (device(&path)? != device(path.parent()?)?).then_some(path)
+    }
+}
+
+/// A stack that goes is a machine that stops: nothing that its components do on their way out matters. In process that is all,
+/// unless a component holds something elsewhere; of the kernel's devices everything is unmounted, so that they can be given other
+/// contents.
+impl Drop for Stack {
+    fn drop(&mut self) {
+        self.devices.fence();
+        if let Some(disks) = self.devices.kernel().cloned() {
+            self.stop().unwrap_or_else(|fault| disks.give_up(&fault));
+        } else if self.levels.iter().any(|level| level.mounted && level.component.must_unmount()) {
+            // The next stack has folders of its own: what stays behind here is in nobody's way.
+            self.stop().ok();
+        }
+    }
+}
+
+/// Where the components of a stack have their folders.
+fn places(devices: &Devices) -> &'static Path {
+    Path::new(match devices.kernel().map(|disks| disks.side()) {
+        None => "/nonexistent",
+        Some(Side::Live) => "/run/explode/live",
+        Some(Side::Crash) => "/run/explode/crash",
+    })
+}
+
+impl std::fmt::Debug for Stack {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.levels.iter().map(|level| &level.name)).finish()
+    }
+}
+
+/// The top of a stack is not what its checker drives.
+fn wrong_top(wanted: &str, found: &Surface) -> Fault {
+    Fault::new(format!("this checker needs {wanted}, and the stack's top offers {found:?}"))
+}
+
+/// A type's name without the modules that it is in.
+fn last_segment(name: &str) -> &str {
+    let path = name.split('<').next().unwrap_or(name);
+    path.rsplit("::").next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_segment;
+
+    #[test]
+    fn a_type_is_told_without_its_modules() {
+        for (name, told) in [("Folder", "Folder"), ("a::b::Folder", "Folder"), ("a::Of<b::C>", "Of")] {
+            assert_eq!(last_segment(name), told);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! How fast crash disks are checked, and what of that time is the checked system's own (`explode bench`, docs/benchmarks.md).
+//!
+//! A target is explored without checks until one request for crash checks has disks enough. There rounds over these disks
+//! alternate in one process: [`explode`] checks them as a run does, [`floor`] is a plain loop that restores, repairs, mounts,
+//! reads and unmounts. Whatever slows the machine down meanwhile slows both, so that their ratio means something where neither
+//! time does. [`restore`] measures by itself the part that depends on the size of a disk in other tools, [`tracing`] what EKM costs.
+
+mod explode;
+mod floor;
+mod restore;
+mod rounds;
+mod tracing;
+
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use explode_runtime::base::{Fault, Mode, RunError, UsageError};
+use explode_runtime::check::Ask;
+use explode_runtime::choose::Point;
+use explode_runtime::crash::When;
+use explode_runtime::devices::Lab;
+use explode_runtime::explore::{Arrival, Finished, Reached, Strategy};
+use explode_runtime::pipeline::Pipeline;
+use explode_runtime::run::Plan;
+use explode_runtime::run::Registry;
+use explode_runtime::run::{Early, Runner, SoFar, Work};
+use explode_runtime::stack::Stack;
+use explode_runtime::verdict::Failure;
+use rounds::Measured;
+
+pub use restore::{RESTORE_MIB, Restore, bench_restore};
+pub use tracing::{Tracing, bench_tracing};
+
+/// What was measured. Times are medians, in microseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BenchReport {
+    /// The target's name.
+    pub target: String,
+    /// Where.
+    #[serde(rename = "in")]
+    pub mode: Mode,
+    /// Crash disks of a round.
+    pub disks: u64,
+    /// How many of them show an error.
+    pub violations: u64,
+    /// Rounds of each kind.
+    pub rounds: usize,
+    /// A check by explode.
+    pub explode_us: f64,
+    /// How many blocks the plain loop restores for a disk, on average: what differs from the one before, and what the check of
+    /// that has written.
+    pub blocks: Option<f64>,
+    /// A check by a plain loop, if the stack's top can say what that is.
+    pub floor_us: Option<f64>,
+    /// The plain loop's time divided by explode's: 1 if explode adds nothing. The median over the rounds.
+    pub share: Option<f64>,
+    /// A check by explode with crashes during recovery, one deep: of the crash disks, and of those that their recovery leaves.
+    pub recovery_us: f64,
+    /// How many disks that were.
+    pub recovery_disks: u64,
+    /// How many disks of crashes during recovery.
+    pub recovery_crash_crash_disks: u64,
+    /// How long all this took, by the clock of the machine it ran on.
+    pub seconds: f64,
+}
+
+/// Measures a plan in a lab, by rounds of `disks` crash disks.
+///
+/// # Errors
+/// Wrong usage; a component or a check that fails; no request for crash checks has so many disks.
+pub fn bench(registry: &Registry, plan: &Plan, lab: &Lab, disks: u64) -> Result<BenchReport, RunError> {
+    let started = Instant::now();
+    let mut plan = plan.clone();
+    // No more than are checked are enumerated: a sample has enough.
+    (plan.settings.limit, plan.settings.samples) = (disks, disks);
+    let runner = Runner::start(registry, &plan, lab)?;
+    let mut bencher = Bencher { strategy: plan.strategy()?, wanted: disks, most: 0, measured: None };
+    while let Some(unit) = bencher.strategy.next() {
+        let ended = runner.run(&unit, &mut bencher);
+        if let Some(measured) = bencher.measured {
+            let measured = measured.map_err(|fault| RunError::Broken(fault.to_string()))?;
+            return Ok(measured.report(&plan, started.elapsed()));
+        }
+        match ended.early {
+            Some(Early::Broken(why)) => return Err(RunError::Broken(why)),
+            Some(Early::Diverged(divergence)) => return Err(RunError::Broken(divergence.to_string())),
+            Some(Early::Violated(..) | Early::Stopped) | None => {}
+        }
+        // Without checks every state is explored further; the plan's depth ends it.
+        let (choices, reached) = (&ended.choices, Reached::New);
+        bencher.strategy.observe(&Finished { unit: &unit, choices, arrivals: &[], reached });
+    }
+    let (target, depth, most) = (&plan.target, plan.settings.depth, bencher.most);
+    let fewer = if most < 2 { String::new() } else { format!("--checks {most} or ") };
+    Err(UsageError(format!(
+        "no request for crash checks of {target}, {depth} mutates deep, has {disks} disks, the largest has {most}; \
+         use {fewer}a larger --depth"
+    ))
+    .into())
+}
+
+/// Looks for a request for crash checks that is large enough, and measures there.
+struct Bencher {
+    strategy: Box<dyn Strategy>,
+    wanted: u64,
+    /// The largest so far.
+    most: u64,
+    measured: Option<Result<Measured, Fault>>,
+}
+
+impl Work for Bencher {
+    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+        self.strategy.fallback(point)
+    }
+
+    fn crashes(
+        &mut self,
+        pipeline: &mut Pipeline<'_>,
+        stack: &Stack,
+        ask: &Ask<'_>,
+        so_far: &SoFar<'_>,
+    ) -> Result<(), Failure> {
+        let (devices, place) = (stack.devices(), so_far.place);
+        let crashes = explode::Crashes { stack, ask, interval: place.interval };
+        // Copies do not read the log: this one has.
+        pipeline.follow(devices)?;
+        let images = crashes.images(pipeline, self.wanted)?;
+        if (images.len() as u64) < self.wanted {
+            self.most = self.most.max(images.len() as u64);
+            pipeline.candidates(devices, ask, place.interval, |_| ())?;
+            return Ok(());
+        }
+        // What happened before the request is looked at once, however many disks there are: it is in no round.
+        let mut pipeline = pipeline.clone();
+        if ask.when == When::Now {
+            pipeline.candidates(devices, ask, place.interval, |_| ())?;
+        }
+        self.measured = Some(rounds::measure(&pipeline, &crashes, &images));
+        Err(Failure::Stop)
+    }
+
+    fn reached(&mut self, _arrival: Arrival, _signature: Option<&[u8]>, _more: bool) -> bool {
+        self.measured.is_none()
+    }
+}

@@ -1,0 +1,77 @@
+//! Restoring by itself: a RAM disk of the kernel on which blocks were written is given its contents back.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use explode_ramdisk::{BLOCK_BYTES, Disk, Image, Recording, SECTOR_BYTES, SECTORS_PER_BLOCK};
+use serde::{Deserialize, Serialize};
+
+use super::rounds::median_us;
+use explode_runtime::base::{Fault, RunError};
+use explode_runtime::devices::{DiskModel, KernelDisks, Lab, Side};
+
+/// Sizes of the disks that are restored, in MiB. There is one at a time.
+pub const RESTORE_MIB: [u64; 4] = [16, 64, 256, 1024];
+/// How often each.
+const TIMES: usize = 101;
+/// Blocks that are written before each time, all over the disk.
+const BLOCKS: u64 = 20;
+const SECTORS_PER_MIB: u64 = (1 << 20) / SECTOR_BYTES as u64;
+
+/// What restoring a disk costs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Restore {
+    /// Size of the disk in MiB.
+    pub mib: u64,
+    /// How many blocks were written since it was restored before.
+    pub blocks: u64,
+    /// How long it takes: the median, in microseconds.
+    pub restore_us: f64,
+}
+
+/// Measures disks of [`RESTORE_MIB`]; none in process, where a restore is an assignment.
+///
+/// # Errors
+/// There is no room for a disk, or it cannot be written.
+pub fn bench_restore(lab: &Lab) -> Result<Vec<Restore>, RunError> {
+    let sizes = RESTORE_MIB.iter().filter_map(|mib| measure(lab, *mib).transpose());
+    sizes.collect::<Result<_, Fault>>().map_err(|fault| RunError::Broken(format!("restoring: {fault}")))
+}
+
+/// Nothing where the disks are not a kernel's.
+fn measure(lab: &Lab, mib: u64) -> Result<Option<Restore>, Fault> {
+    let blocks = mib * SECTORS_PER_MIB / SECTORS_PER_BLOCK;
+    let at: Vec<u64> = (0..BLOCKS).map(|index| blocks / BLOCKS * index).collect();
+    let mut disk = Disk::new();
+    for block in &at {
+        disk.write(block * SECTORS_PER_BLOCK, &[1; BLOCK_BYTES]);
+    }
+    let image = Image::from_iter([(0, disk)]);
+    let restore = || {
+        let devices = lab.devices(Side::Crash, image.clone(), Recording::Off, 0);
+        let attach = |disks: &KernelDisks| disks.attach(0, mib * SECTORS_PER_MIB, DiskModel::default());
+        let node = devices.kernel().map(attach).transpose()?;
+        Ok::<_, Fault>((devices, node))
+    };
+    let (_, Some(node)) = restore()? else { return Ok(None) };
+    let mut times: Vec<Duration> = Vec::new();
+    for _ in 0..TIMES {
+        write(&node, &at).map_err(|error| Fault::new(format!("{}: {error}", node.display())))?;
+        let started = Instant::now();
+        let restored = restore()?;
+        times.push(started.elapsed());
+        drop(restored);
+    }
+    let restore_us = median_us(&mut times).expect("there are some");
+    Ok(Some(Restore { mib, blocks: BLOCKS, restore_us }))
+}
+
+/// Writes blocks by requests. When the node is closed nobody has the disk open.
+fn write(node: &Path, at: &[u64]) -> io::Result<()> {
+    let file = OpenOptions::new().write(true).open(node)?;
+    at.iter().try_for_each(|block| file.write_all_at(&[2; BLOCK_BYTES], block * BLOCK_BYTES as u64))?;
+    file.sync_all()
+}

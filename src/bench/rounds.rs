@@ -1,0 +1,100 @@
+//! The rounds over one request's crash disks, by explode and by the plain loop in turn.
+
+use std::time::{Duration, Instant};
+
+use explode_ramdisk::Image;
+
+use super::BenchReport;
+use super::explode::Crashes;
+use super::floor::FloorLoop;
+use explode_runtime::base::Fault;
+use explode_runtime::pipeline::Pipeline;
+use explode_runtime::run::Plan;
+
+/// Rounds of each kind, at least.
+const ROUNDS: usize = 15;
+/// And at most: as many as there is time for.
+const MOST_ROUNDS: usize = 101;
+const TIME: Duration = Duration::from_secs(20);
+/// Rounds with crashes during recovery; each may check so many times as many disks as one without.
+const RECOVERY_ROUNDS: usize = 3;
+const RECOVERY_FACTOR: u64 = 3;
+
+/// The rounds' times a disk.
+pub(super) struct Measured {
+    disks: u64,
+    violations: u64,
+    blocks: Option<f64>,
+    explode: Vec<Duration>,
+    floor: Vec<Duration>,
+    recovery: Vec<Duration>,
+    recovery_disks: u64,
+    recovery_crash_crash_disks: u64,
+}
+
+/// Measures checks of the request's first disks, which `images` are.
+pub(super) fn measure(
+    pipeline: &Pipeline<'_>,
+    crashes: &Crashes<'_>,
+    images: &[Image],
+) -> Result<Measured, Fault> {
+    let wanted = images.len() as u64;
+    let mut floor = FloorLoop::of(crashes.stack, images)?;
+    let mut measured = Measured {
+        disks: wanted,
+        // The first round warms up.
+        violations: crashes.check(pipeline, wanted)?.violations,
+        blocks: floor.as_ref().map(FloorLoop::blocks),
+        explode: Vec::new(),
+        floor: Vec::new(),
+        recovery: Vec::new(),
+        recovery_disks: 0,
+        recovery_crash_crash_disks: 0,
+    };
+    let started = Instant::now();
+    let more = |done: usize| done < ROUNDS || (done < MOST_ROUNDS && started.elapsed() < TIME);
+    while more(measured.explode.len()) {
+        measured.explode.push(crashes.check(pipeline, wanted)?.time / wanted as u32);
+        if let Some(floor) = &mut floor {
+            measured.floor.push(floor.round()? / wanted as u32);
+        }
+    }
+    for _ in 0..RECOVERY_ROUNDS {
+        let round = crashes.check_deeper(pipeline, wanted, RECOVERY_FACTOR * wanted)?;
+        measured.recovery.push(round.time / (round.crash_disks + round.crash_crash_disks) as u32);
+        measured.recovery_disks = round.crash_disks;
+        measured.recovery_crash_crash_disks = round.crash_crash_disks;
+    }
+    Ok(measured)
+}
+
+impl Measured {
+    /// The medians.
+    pub fn report(mut self, plan: &Plan, elapsed: Duration) -> BenchReport {
+        let rounds = self.floor.iter().zip(&self.explode);
+        let mut shares: Vec<f64> =
+            rounds.map(|(floor, explode)| floor.as_secs_f64() / explode.as_secs_f64()).collect();
+        shares.sort_by(f64::total_cmp);
+        BenchReport {
+            target: plan.target.clone(),
+            mode: plan.mode,
+            disks: self.disks,
+            violations: self.violations,
+            blocks: self.blocks,
+            rounds: self.explode.len(),
+            explode_us: median_us(&mut self.explode).expect("there is a round"),
+            floor_us: median_us(&mut self.floor),
+            share: shares.get(shares.len() / 2).copied(),
+            recovery_us: median_us(&mut self.recovery).expect("there is a round"),
+            recovery_disks: self.recovery_disks,
+            recovery_crash_crash_disks: self.recovery_crash_crash_disks,
+            seconds: elapsed.as_secs_f64(),
+        }
+    }
+}
+
+/// The median, in microseconds; none of nothing.
+pub(super) fn median_us(times: &mut [Duration]) -> Option<f64> {
+    times.sort_unstable();
+    times.get(times.len() / 2).map(|time| time.as_nanos() as f64 / 1000.0)
+}

@@ -1,0 +1,13 @@
+//! Files whose names other users of the machine can guess.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use nix::libc;
+
+/// Makes or empties a file. A link in its place is not followed.
+pub(crate) fn own_file(path: &Path) -> io::Result<File> {
+    File::options().write(true).create(true).truncate(true).custom_flags(libc::O_NOFOLLOW).open(path)
+}

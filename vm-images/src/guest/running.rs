@@ -1,0 +1,197 @@
+//! A running guest: QEMU as a child process that lives no longer than this one, with a stream to the agent in it.
+
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use nix::fcntl::{F_SETPIPE_SZ, fcntl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use super::memory::{self, MemoryFile};
+use super::spec::GuestSpec;
+use super::{initrd, qemu};
+use crate::base::{Clock, Context, Result, VmError, kept_waiting, spawn};
+
+/// So many lines of the console go into an error.
+const TAIL_LINES: usize = 40;
+
+/// While a guest boots, so often it is asked whether it is still wanted.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The pipes of the stream take so much; the system may allow less.
+const PIPE_BYTES: i32 = 1 << 20;
+
+/// What the agent writes to the port `/dev/virtio-ports/explode`.
+pub type GuestReader = ChildStdout;
+
+/// What the agent reads from that port. What is written before the agent has opened it waits.
+pub type GuestWriter = ChildStdin;
+
+/// A running guest. It is killed when it is dropped and when this process ends, however it ends.
+#[derive(Debug)]
+pub struct Guest {
+    qemu: Child,
+    stream: Option<(GuestReader, GuestWriter)>,
+    console: MemoryFile,
+    messages: MemoryFile,
+}
+
+impl Guest {
+    /// Starts a guest and waits for the first byte of its agent, which is not taken from the stream.
+    ///
+    /// # Errors
+    /// [`VmError::Missing`] without QEMU; [`VmError::Broken`] with the end of the console if the guest ends or is silent.
+    pub fn boot(spec: &GuestSpec) -> Result<Self> {
+        Self::boot_unless(spec, &|| false)
+    }
+
+    /// The same, but gives it up as soon as this says so.
+    ///
+    /// # Errors
+    /// As [`Guest::boot`]; [`VmError::Broken`] if it was given up.
+    pub fn boot_unless(spec: &GuestSpec, given_up: &dyn Fn() -> bool) -> Result<Self> {
+        let mut guest = Self::start(spec)?;
+        guest.wait_for_agent(spec.boot_deadline, given_up)?;
+        Ok(guest)
+    }
+
+    /// Starts a guest, and waits for nothing.
+    pub(super) fn start(spec: &GuestSpec) -> Result<Self> {
+        let initrd = initrd::pack(spec)?;
+        let console = MemoryFile::new("console").doing("make a file in memory")?;
+        let messages = MemoryFile::new("qemu").doing("make a file in memory")?;
+        let mut qemu = qemu::command(spec, &initrd)?;
+        console.give(&mut qemu);
+        qemu.args([
+            "-chardev",
+            &format!("file,id=console,path={}", console.path()),
+            "-serial",
+            "chardev:console",
+        ])
+        .args(["-chardev", "stdio,id=stream,signal=off", "-device", "virtio-serial-pci"])
+        .args(["-device", "virtserialport,chardev=stream,name=explode"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(messages.writer().try_clone().doing("prepare QEMU's messages")?)
+        .process_group(0);
+        let mut qemu = spawn(qemu, Signal::SIGKILL).doing("start QEMU")?;
+        let stream = qemu.stdout.take().zip(qemu.stdin.take());
+        if let Some((reader, writer)) = &stream {
+            // A larger pipe is only faster.
+            let _ = fcntl(reader, F_SETPIPE_SZ(PIPE_BYTES));
+            let _ = fcntl(writer, F_SETPIPE_SZ(PIPE_BYTES));
+        }
+        Ok(Self { qemu, stream, console, messages })
+    }
+
+    fn wait_for_agent(&mut self, deadline: Duration, given_up: &dyn Fn() -> bool) -> Result<()> {
+        let (reader, _) =
+            self.stream.as_ref().ok_or_else(|| VmError::broken("the guest's stream was taken"))?;
+        let clock = Clock::of(self.qemu.id());
+        loop {
+            let mut fds = [PollFd::new(reader.as_fd(), PollFlags::POLLIN)];
+            let left = deadline.saturating_sub(clock.elapsed());
+            let timeout = PollTimeout::try_from(left.min(LOOK)).unwrap_or(PollTimeout::MAX);
+            match poll(&mut fds, timeout) {
+                _ if given_up() => return Err(VmError::broken("the guest was given up before it was there")),
+                Ok(0) if clock.elapsed() < deadline => {}
+                Ok(0) => {
+                    let what =
+                        format!("the guest's agent has not answered within {} s", deadline.as_secs_f32());
+                    return Err(self.broken(what));
+                }
+                Ok(_) if fds[0].revents().is_some_and(|events| events.contains(PollFlags::POLLIN)) => {
+                    return Ok(());
+                }
+                Ok(_) => {
+                    let status = self.qemu.wait().doing("wait for QEMU")?;
+                    return Err(
+                        self.broken(format!("the guest ended before its agent answered (QEMU: {status})"))
+                    );
+                }
+                Err(nix::Error::EINTR) => {}
+                Err(error) => return Err(error).doing("wait for the guest"),
+            }
+        }
+    }
+
+    fn broken(&self, what: String) -> VmError {
+        let messages = self.messages.text();
+        let mut tail = self.console_tail(TAIL_LINES);
+        if !messages.trim().is_empty() {
+            tail = format!("{}\n{tail}", memory::tail(&messages, TAIL_LINES));
+        }
+        VmError::Broken { what, tail }
+    }
+
+    /// The two directions of the stream; `None` the second time.
+    pub fn take_stream(&mut self) -> Option<(GuestReader, GuestWriter)> {
+        self.stream.take()
+    }
+
+    /// Everything that the guest has printed on its console so far.
+    #[must_use]
+    pub fn console(&self) -> String {
+        self.console.text()
+    }
+
+    /// The last lines of the console.
+    #[must_use]
+    pub fn console_tail(&self, lines: usize) -> String {
+        memory::tail(&self.console(), lines)
+    }
+
+    /// The process of QEMU.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.qemu.id()
+    }
+
+    /// Whether the guest has ended: by a panic, by a power-off, or because it was killed.
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.qemu.try_wait(), Ok(None))
+    }
+
+    /// How long others have kept the guest from running ([`kept_waiting`]).
+    #[must_use]
+    pub fn kept_waiting(&self) -> Duration {
+        kept_waiting(self.qemu.id())
+    }
+
+    /// Waits until the guest ends by itself; `None` if it does not in time. Time in which others keep it from running does not count.
+    ///
+    /// # Errors
+    /// [`VmError::Broken`] if QEMU cannot be waited for.
+    pub fn wait(&mut self, deadline: Duration) -> Result<Option<ExitStatus>> {
+        let clock = Clock::of(self.qemu.id());
+        loop {
+            if let Some(status) = self.qemu.try_wait().doing("wait for QEMU")? {
+                return Ok(Some(status));
+            }
+            if clock.elapsed() >= deadline {
+                return Ok(None);
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Ends the guest at once, as if the machine lost its power, and whatever QEMU has started.
+    pub fn kill(&mut self) {
+        if !self.has_ended() {
+            // QEMU leads a process group of its own. It fails only if it ends at this moment.
+            let _ = killpg(Pid::from_raw(self.qemu.id().cast_signed()), Signal::SIGKILL);
+        }
+        // It fails only if it was waited for already.
+        let _ = self.qemu.wait();
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

@@ -1,0 +1,93 @@
+//! Runs the commands of a build. Their output goes to a log; an error shows the lines that say why.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::mem;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use nix::sys::signal::Signal;
+
+use super::complaints::Complaints;
+use crate::base::{Context, MORE_SPACE, Progress, Result, VmError, own_file, spawn};
+
+/// The file that takes the output of a build.
+pub(crate) struct Log {
+    path: PathBuf,
+}
+
+impl Log {
+    /// An empty log.
+    pub fn create(path: PathBuf) -> Result<Self> {
+        own_file(&path).at("make", &path)?;
+        Ok(Self { path })
+    }
+
+    /// Runs a command to its end, and appends its output. The command ends with this process, however that ends. If `expected` is not
+    /// 0, each line of output is progress, and this many lines are estimated.
+    pub fn run(&self, command: &mut Command, expected: u64, progress: &dyn Progress) -> Result<()> {
+        // It is given away: once it has run, nothing may hold the writing ends of the pipe below.
+        let mut command = mem::replace(command, Command::new(""));
+        let log = &self.path;
+        let mut log_file = File::options().append(true).open(log).at("open", log)?;
+        writeln!(log_file, "$ {}", shown(&command)).at("write", log)?;
+        let (reader, writer) = std::io::pipe().doing("make a pipe")?;
+        let name = program(&command);
+        command.stdin(Stdio::null()).stdout(writer.try_clone().doing("use a pipe")?).stderr(writer);
+        // Make and cargo end their own children when they get this signal.
+        let mut child = spawn(command, Signal::SIGTERM).map_err(|error| not_started(&name, &error))?;
+        let mut complaints = Complaints::default();
+        let mut lines = 0;
+        let mut reader = BufReader::new(reader);
+        let mut line = Vec::new();
+        let mut logged = Ok(());
+        while reader.read_until(b'\n', &mut line).doing("read from a pipe")? > 0 {
+            // Read on when the log cannot be written, so that the command ends in its own way.
+            logged = logged.and_then(|()| log_file.write_all(&line));
+            complaints.line(&String::from_utf8_lossy(&line));
+            line.clear();
+            lines += 1;
+            if expected > 0 {
+                progress.tick(lines, expected);
+            }
+        }
+        let status = child.wait().doing(format_args!("wait for {name}"))?;
+        if !status.success() {
+            let full = complaints.ends_with("No space left on device");
+            let space = if full { format!("; {MORE_SPACE}") } else { String::new() };
+            let (heading, lines) = complaints.into_lines();
+            let what = format!("{name} failed ({status}){space}");
+            return Err(VmError::Build { what, heading, lines, log: log.clone() });
+        }
+        logged.at("write", log)
+    }
+}
+
+/// The standard output of a short command that has to succeed.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let name = program(command);
+    let output = command.stdin(Stdio::null()).output().map_err(|error| not_started(&name, &error))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(VmError::Broken {
+        what: format!("{} failed ({})", shown(command), output.status),
+        tail: String::from_utf8_lossy(&output.stderr).into_owned(),
+    })
+}
+
+fn program(command: &Command) -> String {
+    command.get_program().to_string_lossy().into_owned()
+}
+
+fn not_started(name: &str, error: &std::io::Error) -> VmError {
+    VmError::missing(format!("{name} cannot be run: {error}"), "`explode doctor` says what to install")
+}
+
+fn shown(command: &Command) -> String {
+    let words: Vec<_> = std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    words.join(" ")
+}

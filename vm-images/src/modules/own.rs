@@ -1,0 +1,156 @@
+//! Explode's kernel modules: their sources are in this library, and are built for each kernel once.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::SystemTime;
+
+use super::make::make;
+use super::uses;
+use crate::base::{Context, Key, Result, VmError};
+use crate::build::Build;
+use crate::cache::Building;
+use crate::host;
+use crate::host::command;
+use crate::kernel::Kernel;
+use crate::tools::{self, Tools};
+
+include!(concat!(env!("OUT_DIR"), "/sources.rs"));
+
+/// To be raised when the way of building changes.
+const RECIPE: u32 = 1;
+
+/// The kind of the cache's entries.
+const KIND: &str = "modules";
+
+/// The folder of the sources while they are built.
+const SOURCE: &str = "source";
+
+/// The modules in the order in which they are built and loaded: their name and their folder.
+const MODULES: [(&str, &str); 2] = [("rdd", "ramdisk/kmod"), ("ekm", "ekm-kmod")];
+
+/// The built modules.
+#[derive(Clone, Debug)]
+pub struct Modules {
+    /// The RAM disk driver.
+    pub rdd: PathBuf,
+    /// EKM: the log of events, and the choices of the kernel.
+    pub ekm: PathBuf,
+}
+
+pub(crate) fn get(build: &Build<'_>, kernel: &Kernel) -> Result<Modules> {
+    let entry = build_modules(build, kernel, SOURCES, &MODULES)?;
+    Ok(Modules { rdd: entry.join("rdd.ko"), ekm: entry.join("ekm.ko") })
+}
+
+/// Whether the modules for this kernel are in the cache.
+pub(crate) fn are_cached(build: &Build<'_>, kernel: &Kernel) -> bool {
+    find(build, kernel, &key(build, kernel, SOURCES, &MODULES)).is_some()
+}
+
+fn find(build: &Build<'_>, kernel: &Kernel, key: &Key) -> Option<PathBuf> {
+    if kernel.changes {
+        uses::find(build.cache, KIND, &kernel.tree, key)
+    } else {
+        build.cache.find(KIND, key)
+    }
+}
+
+fn key(build: &Build<'_>, kernel: &Kernel, sources: &[(&str, &[u8])], modules: &[(&str, &str)]) -> Key {
+    let key = Key::new(RECIPE).with("kernel", kernel.key()).with("tools", tools::key(build).inputs());
+    let key = modules.iter().fold(key, |key, (name, folder)| key.with(&format!("module {name}"), folder));
+    sources.iter().fold(key, |key, (name, bytes)| key.with_bytes(name, bytes))
+}
+
+/// Builds modules, each a name and a folder of the sources, and keeps `<name>.ko` of each.
+pub(crate) fn build_modules(
+    build: &Build<'_>,
+    kernel: &Kernel,
+    sources: &[(&str, &[u8])],
+    modules: &[(&str, &str)],
+) -> Result<PathBuf> {
+    let key = key(build, kernel, sources, modules);
+    if let Some(entry) = find(build, kernel, &key) {
+        return Ok(entry);
+    }
+    host::check()?;
+    let tools = tools::get(build)?;
+    same_compiler(&tools, kernel)?;
+    if !kernel.changes {
+        return build.cache.entry(KIND, &key, build.progress, |building| {
+            compile(building, &tools, kernel, sources, modules)?;
+            remove(&building.dir.join(SOURCE))
+        });
+    }
+    // Which of the tree's headers they include shows when they are built.
+    let names: Vec<_> = modules.iter().map(|(name, _)| format!("{name}.ko")).collect();
+    build.cache.work(KIND, &key, build.progress, |building| {
+        if let Some(entry) = find(build, kernel, &key) {
+            return Ok(entry);
+        }
+        let source = building.dir.join(SOURCE);
+        remove(&source)?;
+        let started = SystemTime::now();
+        compile(building, &tools, kernel, sources, modules)?;
+        let mut files = uses::of_objects(&kernel.tree, &source)?;
+        files.retain(|file| kernel.tree.join(file).exists());
+        uses::unchanged_since(&kernel.tree, &files, started)?;
+        let entry = uses::enter(build, KIND, &kernel.tree, &key, &files, &building.dir, &names)?;
+        remove(&building.dir)?;
+        Ok(entry)
+    })
+}
+
+/// Writes the sources, and builds the modules one after the other.
+fn compile(
+    building: &Building<'_>,
+    tools: &Tools,
+    kernel: &Kernel,
+    sources: &[(&str, &[u8])],
+    modules: &[(&str, &str)],
+) -> Result<()> {
+    let source = building.dir.join(SOURCE);
+    for (name, bytes) in sources {
+        let path = source.join(name);
+        let folder = path.parent().unwrap_or(&source);
+        fs::create_dir_all(folder).at("make the folder", folder)?;
+        fs::write(&path, bytes).at("write", &path)?;
+    }
+    let mut symbols = Vec::new();
+    for (name, folder) in modules {
+        building.progress.step(&format!("building the kernel module {name}"));
+        let folder = source.join(folder);
+        let object = folder.join(format!("{name}.ko"));
+        make(building, tools, kernel, &folder, &symbols, &[])?;
+        let kept = building.dir.join(format!("{name}.ko"));
+        fs::rename(&object, &kept).at("make the module", &kept)?;
+        symbols.push(folder.join("Module.symvers"));
+    }
+    Ok(())
+}
+
+fn remove(folder: &Path) -> Result<()> {
+    if folder.exists() { fs::remove_dir_all(folder).at("remove", folder) } else { Ok(()) }
+}
+
+/// Rust's metadata is read only by the compiler that has written it.
+fn same_compiler(tools: &Tools, kernel: &Kernel) -> Result<()> {
+    let config = kernel.tree.join(".config");
+    let text = fs::read_to_string(&config).at("read", &config)?;
+    let built_by = text
+        .lines()
+        .find_map(|line| line.strip_prefix("CONFIG_RUSTC_VERSION_TEXT="))
+        .map_or("an unknown compiler", |version| version.trim_matches('"'));
+    let ours = command::output(Command::new(tools.rustc()).arg("--version"))?;
+    if built_by == ours.trim() {
+        return Ok(());
+    }
+    Err(VmError::missing(
+        format!(
+            "the kernel in {} was built by {built_by}, and explode builds its modules by {}",
+            kernel.tree.display(),
+            ours.trim()
+        ),
+        format!("build the kernel by that compiler: make RUSTC={0} HOSTRUSTC={0}", tools.rustc().display()),
+    ))
+}

@@ -1,0 +1,6 @@
+//! Debian's packages: the recipes that name them, their versions, and how they are unpacked.
+
+mod archive;
+pub(crate) mod recipes;
+
+pub(crate) use archive::{Package, candidates, have_lists, unpack};

@@ -1,0 +1,92 @@
+//! The text that says what is in the image; `image/recipe.txt` explains its lines.
+
+/// The recipe.
+pub(crate) const TEXT: &str = include_str!("../../../image/recipe.txt");
+
+/// A line of the recipe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Line<'a> {
+    /// A package, and the files taken out of it.
+    Package { name: &'a str, files: Vec<&'a str> },
+    /// A package of shared libraries.
+    Libraries(&'a str),
+    /// The program that all applets are links to.
+    Applets(&'a str),
+    /// A symbolic link.
+    Link { path: &'a str, target: &'a str },
+    /// An empty folder.
+    Folder(&'a str),
+    /// A file of one line.
+    Text { path: &'a str, text: &'a str },
+    /// An executable file that comes with the recipe.
+    Own { path: &'a str, name: &'a str },
+}
+
+impl<'a> Line<'a> {
+    /// The package that the line names.
+    pub(crate) fn package(&self) -> Option<&'a str> {
+        match self {
+            Line::Package { name, .. } | Line::Libraries(name) => Some(name),
+            _ => None,
+        }
+    }
+}
+
+/// The lines of the recipe.
+pub(crate) fn lines() -> Vec<Line<'static>> {
+    parse(TEXT).expect("the recipe is part of this library and tested")
+}
+
+/// Reads a recipe, or says which line is wrong.
+fn parse(text: &str) -> Result<Vec<Line<'_>>, String> {
+    let mut lines = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let content = line.trim();
+        if content.is_empty() || content.starts_with('#') {
+            continue;
+        }
+        let wrong = || format!("line {} of the recipe is not understood: {line}", index + 1);
+        if line.starts_with(' ') {
+            let Some(Line::Package { files, .. }) = lines.last_mut() else { return Err(wrong()) };
+            files.push(content);
+            continue;
+        }
+        let (word, rest) = content.split_once(' ').ok_or_else(wrong)?;
+        let two = || rest.split_once(' ').ok_or_else(wrong);
+        lines.push(match word {
+            "package" => Line::Package { name: rest, files: Vec::new() },
+            "libraries" => Line::Libraries(rest),
+            "applets" => Line::Applets(rest),
+            "link" => two().map(|(path, target)| Line::Link { path, target })?,
+            "folder" => Line::Folder(rest),
+            "text" => two().map(|(path, text)| Line::Text { path, text })?,
+            "own" => two().map(|(path, name)| Line::Own { path, name })?,
+            _ => return Err(wrong()),
+        });
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_told_apart() {
+        let text = "# comment\npackage a\n    /bin/a\n    /bin/b\nlibraries l\nfolder /x\nlink /l x\n\ntext /y 1 2\nown /init init\n";
+        assert_eq!(
+            parse(text).unwrap(),
+            [
+                Line::Package { name: "a", files: vec!["/bin/a", "/bin/b"] },
+                Line::Libraries("l"),
+                Line::Folder("/x"),
+                Line::Link { path: "/l", target: "x" },
+                Line::Text { path: "/y", text: "1 2" },
+                Line::Own { path: "/init", name: "init" },
+            ]
+        );
+        for wrong in ["    /bin/a", "pakage a", "package", "folder /x\n    /y", "text /y"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}
