@@ -3,8 +3,8 @@
 use std::sync::atomic::AtomicBool;
 
 use explode_components::fs::kernel;
+use explode_kernel::remove_left;
 use explode_runtime::base::{Mode, RunError};
-use explode_runtime::devices::remove_left;
 use explode_runtime::explain::{Bounds, Story};
 use explode_runtime::minimise::Minimised;
 use explode_runtime::report::Summary;

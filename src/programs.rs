@@ -5,13 +5,11 @@ use std::collections::BTreeSet;
 
 use explode_runtime::base::{Mode, Program, RunError, programs_of};
 use explode_runtime::run::Plan;
-use explode_runtime::shell::COMPONENT;
 use explode_vm::{Wanted, find_program};
 
 /// The programs that a guest shall have for a plan.
 pub fn wanted(plan: &Plan) -> Vec<Wanted> {
-    let layers =
-        plan.stack.0.iter().filter(|layer| layer.component == COMPONENT.name).map(|layer| &layer.options);
+    let layers = plan.stack.0.iter().filter(|layer| layer.has_commands()).map(|layer| &layer.options);
     let checker = plan.has_command_checker().then_some(&plan.checker_options);
     let programs: BTreeSet<Program> = layers.chain(checker).flat_map(programs_of).collect();
     programs.into_iter().map(|Program { name, sure }| Wanted { name, required: sure }).collect()

@@ -11,7 +11,7 @@ use std::path::Path;
 use explode_runtime::base::{Mode, UsageError, quoted};
 use explode_runtime::report::one_line;
 use explode_runtime::run::Plan;
-use explode_runtime::shell::Carried;
+use explode_runtime::stack::Carried;
 use explode_runtime::trace::{Secret, Trace};
 
 use crate::output;

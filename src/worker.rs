@@ -13,9 +13,10 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, ExitStatus, Stdi
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use explode_components::command::sweep;
+use explode_kernel::AllBackends;
 use explode_runtime::base::{Exit, RunError};
 use explode_runtime::run::{Body, Page, Registry, WorkerEnded, serve};
-use explode_runtime::shell::sweep;
 use explode_vm::MemoryFile;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, killpg, sigaction};
@@ -55,7 +56,7 @@ pub fn serve_page(registry: &Registry, page: &Path) -> Exit {
         // What a component or a checker reads and prints must not get into what is said to the supervisor.
         dup2_stdin(File::open("/dev/null")?)?;
         dup2_stdout(io::stderr().as_fd())?;
-        serve(registry, input, File::from(output), Some(&page))
+        serve(registry, &AllBackends, input, File::from(output), Some(&page))
     };
     match served() {
         Ok(()) => Exit::Clean,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use explode::ramdisk::{Event, Flags, Image, Payload};
 use explode::runtime::base::{Count, RunError};
-use explode::runtime::devices::Lab;
+use explode::runtime::devices::InProcess;
 use explode::runtime::pipeline::{BEGIN_MARK, END_MARK, NOW_MARK};
 use explode::runtime::report::{Message, Summary};
 use explode::runtime::run::{Audience, Confirmation, Local, Plan, explore};
@@ -117,7 +117,7 @@ fn meets(target: &str, states: u64, kinds: &[&'static str], versions: usize) {
     let local = Local::new(Some(&out), &mut confirm, &mut sink);
     let mut observer = Observer { local, rules: plan.settings.rules, met: Met::default() };
     let Summary { states: reached, findings, broken, pending, .. } =
-        explore(&registry, &plan, &Lab::Mem, &mut observer).unwrap();
+        explore(&registry, &plan, &InProcess, &mut observer).unwrap();
     assert_eq!([reached, findings, broken, pending], [states, 0, 0, 0].map(Count::from), "{target}");
     let expected = Met { kinds: kinds.iter().copied().collect(), versions };
     assert_eq!(observer.met, expected, "{target}");

@@ -8,7 +8,7 @@ use std::time::Duration;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use explode_checkers::fs::reasonable::hard::WORST;
 use explode_runtime::base::Options;
-use explode_runtime::devices::Lab;
+use explode_runtime::devices::InProcess;
 use explode_runtime::explore::StrategyName;
 use explode_runtime::report::Message;
 use explode_runtime::run::{Confirmation, Local, Plan, Registry, explore};
@@ -29,7 +29,7 @@ fn reasonable(c: &mut Criterion) {
         let out = folder.path().join("run");
         let (mut confirm, mut sink) = (|_: &Path| Confirmation::Reproduced, |_: &Message| {});
         let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
-        explore(&registry, &plan, &Lab::Mem, &mut audience).expect("it runs")
+        explore(&registry, &plan, &InProcess, &mut audience).expect("it runs")
     };
     let summary = run();
     assert_eq!(summary.findings, 0.into());

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use explode_runtime::devices::Lab;
+use explode_runtime::devices::InProcess;
 use explode_runtime::report::Message;
 use explode_runtime::run::{Confirmation, Local, Plan, Registry, explore};
 
@@ -27,7 +27,7 @@ fn redb(c: &mut Criterion) {
             let out = folder.path().join("run");
             let (mut confirm, mut sink) = (|_: &Path| Confirmation::Reproduced, |_: &Message| {});
             let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
-            explore(&registry, &plan, &Lab::Mem, &mut audience).expect("it runs")
+            explore(&registry, &plan, &InProcess, &mut audience).expect("it runs")
         };
         let checked = run().checked;
         group.throughput(Throughput::Elements(u64::try_from(&checked.0).expect("few enough")));

@@ -9,6 +9,7 @@
 //! - `vdisk`: block devices, and the targets on them
 //! - `engines`: targets on storage engines of others
 
+pub mod command;
 pub mod db;
 #[cfg(feature = "engines")]
 mod engines;
@@ -22,6 +23,7 @@ use explode_runtime::run::Registry;
 /// Adds all checkers and the targets that they make with our components.
 pub fn register(registry: &mut Registry) {
     registry.checkers.extend([
+        command::DEF,
         db::transactions::DEF,
         fs::atomic::DEF,
         fs::basic::DEF,

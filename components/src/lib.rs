@@ -11,6 +11,7 @@
 //! - `broken`: components with seeded bugs, and their fixed twins
 
 pub mod broken;
+pub mod command;
 pub mod db;
 pub mod engine;
 mod forward;
@@ -29,7 +30,8 @@ pub fn register(registry: &mut Registry) {
     registry.components.extend([
         vdisk::ramdisk::DEF,
         fs::simfiles::DEF,
-        explode_runtime::shell::FOLDER,
+        command::folder::DEF,
+        command::DEF,
         fs::kernel::ext::ext2::DEF,
         fs::kernel::ext::ext4::DEF,
         fs::kernel::ext::ext3::DEF,

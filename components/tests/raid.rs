@@ -5,7 +5,6 @@ use std::path::Path;
 use explode_components::broken::raid::{mirror, parity};
 use explode_ramdisk::{Flags, Image, Payload, RamDisk, ReadFault, Recording, Storage};
 use explode_runtime::base::Options;
-use explode_runtime::devices::Devices;
 use explode_runtime::stack::{Below, Component, ComponentDef, Paths, Surface};
 use explode_runtime::writeset::Rules;
 use nix::errno::Errno;
@@ -35,7 +34,7 @@ impl Array {
         let below = Below {
             children: &self.disks,
             paths: &vec![Paths::default(); self.disks.len()],
-            devices: &Devices::Mem(self.storage.clone()),
+            devices: &self.storage,
             first_device: 0,
             buffers: true,
             place: Path::new("/nonexistent"),

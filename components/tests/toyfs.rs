@@ -6,7 +6,6 @@ use explode_components::broken::toyfs;
 use explode_ramdisk::files::{Fd, Files, Granule, OpenFlags};
 use explode_ramdisk::{Image, RamDisk, Recording, SimFiles, Storage};
 use explode_runtime::base::Options;
-use explode_runtime::devices::Devices;
 use explode_runtime::stack::{Below, Component, Paths, Recovery, Surface};
 use explode_runtime::writeset::Rules;
 use proptest::prelude::*;
@@ -17,7 +16,7 @@ fn on<T>(storage: &Storage, step: impl FnOnce(&Below<'_>) -> T) -> T {
     step(&Below {
         children: &[Surface::Disk(disk)],
         paths: &[Paths::default()],
-        devices: &Devices::Mem(storage.clone()),
+        devices: storage,
         first_device: 0,
         buffers: true,
         place: std::path::Path::new("/nonexistent"),

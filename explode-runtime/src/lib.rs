@@ -19,7 +19,6 @@
 //! script                 what a trace shows, without us
 //! run                    plans, units of work, the run folder, exit codes
 //! crash_test             all of it in a test of somebody else's program
-//! shell                  components and checkers made of shell commands
 //! ```
 //!
 //! What a crash can leave is written down in `docs/fault-model.md`.
@@ -54,7 +53,6 @@
 
 pub mod base;
 pub mod between;
-pub mod calls;
 pub mod check;
 pub mod choose;
 pub mod crash;
@@ -71,7 +69,6 @@ pub mod pipeline;
 pub mod report;
 pub mod run;
 pub mod script;
-pub mod shell;
 pub mod skip;
 pub mod stack;
 pub mod trace;

@@ -20,10 +20,9 @@ use explode_ramdisk::{Event, Identity, Image, Read, ReadFault, Recording};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::base::{Blame, Fault, panic_words};
-use crate::calls::Disks;
 use crate::check::{Ask, Checker};
 use crate::crash::{Counts, CrashDisk, Epoch, Limits, SampleSeed, When};
-use crate::devices::{Devices, KernelDisks, Lab, Side};
+use crate::devices::{Backend, DiskSet, HostId, Side, SoftCrashLog};
 use crate::events::hash_event;
 use crate::run::{Plan, Registry};
 use crate::stack::{Recovery, Stack};
@@ -43,8 +42,8 @@ pub struct Pipeline<'a> {
     log: Vec<Event>,
     log_hash: Xxh3,
     in_interval: bool,
-    /// What calls of the kernel leave: of soft crashes there.
-    disks: Disks,
+    /// The calls that soft crashes repeat, where the log has no contents.
+    soft: Option<Box<dyn SoftCrashLog>>,
     /// The events between the last two requests, where the last one was about one instant.
     recent: Vec<Event>,
     /// All events from the beginning, if somebody wants them.
@@ -77,7 +76,7 @@ pub struct Candidate<'a> {
 pub struct Judge<'a> {
     registry: &'a Registry,
     plan: &'a Plan,
-    lab: &'a Lab,
+    backend: &'a dyn Backend,
     note_reads: bool,
 }
 
@@ -109,19 +108,25 @@ pub enum Judgement {
 
 impl<'a> Pipeline<'a> {
     /// Follows a system that was started on `base`.
-    pub fn new(registry: &'a Registry, plan: &'a Plan, lab: &'a Lab, base: Image) -> Pipeline<'a> {
+    pub fn new(
+        registry: &'a Registry,
+        plan: &'a Plan,
+        backend: &'a dyn Backend,
+        base: Image,
+    ) -> Pipeline<'a> {
         // The events mean something only together with what they began on.
         let mut log_hash = Xxh3::new();
         log_hash.update(&base.identity().0.to_le_bytes());
         let write_set = WriteSet::new(base.clone(), plan.settings.rules);
-        let judge = Judge { registry, plan, lab, note_reads: false };
+        let judge = Judge { registry, plan, backend, note_reads: false };
+        let soft = if plan.settings.soft { backend.soft_crashes(base) } else { None };
         Pipeline {
             judge,
             write_set,
             log: Vec::new(),
             log_hash,
             in_interval: false,
-            disks: Disks::new(base),
+            soft,
             recent: Vec::new(),
             kept: None,
         }
@@ -130,8 +135,8 @@ impl<'a> Pipeline<'a> {
     /// What follows begins anew, on what was put to rest as `base`. The events from the beginning go on.
     pub(crate) fn chop(&mut self, base: Image) {
         let judge = self.judge;
-        let Judge { registry, plan, lab, .. } = judge;
-        *self = Pipeline { judge, kept: self.kept.take(), ..Pipeline::new(registry, plan, lab, base) };
+        let Judge { registry, plan, backend, .. } = judge;
+        *self = Pipeline { judge, kept: self.kept.take(), ..Pipeline::new(registry, plan, backend, base) };
     }
 
     /// From now on all events are kept, for [`Pipeline::into_events`].
@@ -148,7 +153,7 @@ impl<'a> Pipeline<'a> {
     ///
     /// # Errors
     /// The log cannot be read, or an event contradicts it: the tool or a component is broken.
-    pub fn begin(&mut self, devices: &Devices) -> Result<(), Fault> {
+    pub fn begin(&mut self, devices: &dyn DiskSet) -> Result<(), Fault> {
         self.follow(devices)?;
         self.advance()?;
         self.in_interval = true;
@@ -160,7 +165,7 @@ impl<'a> Pipeline<'a> {
     ///
     /// # Errors
     /// The log cannot be read.
-    pub fn skip(&mut self, devices: &Devices, when: When) -> Result<(), Fault> {
+    pub fn skip(&mut self, devices: &dyn DiskSet, when: When) -> Result<(), Fault> {
         self.in_interval &= when != When::Between;
         self.follow(devices)?;
         self.keep_mark(request_mark(when));
@@ -173,7 +178,7 @@ impl<'a> Pipeline<'a> {
     /// The log cannot be read, or an event contradicts it.
     pub fn asked<'s>(
         &'s mut self,
-        devices: &Devices,
+        devices: &dyn DiskSet,
         ask: &Ask<'s>,
         interval: u64,
     ) -> Result<Asked<'s>, Fault> {
@@ -186,7 +191,7 @@ impl<'a> Pipeline<'a> {
             self.recent.extend_from_slice(&self.log[before..]);
             self.advance()?;
         }
-        if devices.kernel().is_some_and(KernelDisks::notes_operations) {
+        if devices.kernel().is_some_and(|kernel| kernel.notes_operations()) {
             self.repeat_calls(devices)?;
         }
         let settings = &self.judge.plan.settings;
@@ -212,7 +217,7 @@ impl<'a> Pipeline<'a> {
     /// The log cannot be read, or an event contradicts it; or the devices did not stay as they were while others were visited.
     pub fn candidates(
         &mut self,
-        devices: &Devices,
+        devices: &dyn DiskSet,
         ask: &Ask<'_>,
         interval: u64,
         visit: impl FnMut(&Candidate<'_>),
@@ -237,7 +242,7 @@ impl<'a> Pipeline<'a> {
     ///
     /// # Errors
     /// As [`Pipeline::begin`].
-    pub(crate) fn catch_up(&mut self, devices: &Devices) -> Result<&WriteSet, Fault> {
+    pub(crate) fn catch_up(&mut self, devices: &dyn DiskSet) -> Result<&WriteSet, Fault> {
         self.in_interval = false;
         self.follow(devices)?;
         self.advance()?;
@@ -259,7 +264,7 @@ impl<'a> Pipeline<'a> {
 
     /// Takes the events that the devices have logged.
     #[doc(hidden)]
-    pub fn follow(&mut self, devices: &Devices) -> Result<(), Fault> {
+    pub fn follow(&mut self, devices: &dyn DiskSet) -> Result<(), Fault> {
         let events = devices.take_log()?;
         for event in &events {
             hash_event(event, &mut self.log_hash);
@@ -299,7 +304,7 @@ fn request_mark(when: When) -> &'static str {
 /// # Errors
 /// It did not, or the log cannot be read.
 #[doc(hidden)]
-pub fn stood_still(devices: &Devices) -> Result<(), Fault> {
+pub fn stood_still(devices: &dyn DiskSet) -> Result<(), Fault> {
     let moved = devices.take_log()?;
     devices.hold_still(false)?;
     let Some(event) = moved.first() else { return Ok(()) };
@@ -383,7 +388,7 @@ impl Judge<'_> {
         let damaged = image.has_unreadable();
         let judged = catch_unwind(AssertUnwindSafe(|| {
             let Plan { stack, settings, .. } = self.plan;
-            let devices = self.lab.devices(Side::Crash, image, recording, settings.seed);
+            let devices = self.backend.disks(HostId::default(), Side::Crash, image, recording, settings.seed);
             if self.note_reads {
                 devices.note_reads();
             }

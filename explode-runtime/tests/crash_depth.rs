@@ -115,6 +115,7 @@ const TOY: ComponentDef = ComponentDef {
     build: |options: &Options| -> Result<Box<dyn Component>, UsageError> {
         Ok(Box::new(Toy { patience: options.int("patience", 255)? as u8 }))
     },
+    ..ComponentDef::BASE
 };
 
 struct Toy {
@@ -177,9 +178,13 @@ fn run(patience: u8, depth: u32) -> Said {
         about: "a checker for tests",
         options: &[],
         build: |_: &Options| Ok(Box::new(Journal)),
+        ..CheckerDef::BASE
     };
-    let registry =
-        Registry { components: [common::DISK, TOY].into(), checkers: vec![checker], ..Registry::default() };
+    let registry = Registry {
+        components: [common::DISK, TOY].into(),
+        checkers: [checker].into(),
+        ..Registry::default()
+    };
     let mut plan = common::plan(1);
     plan.stack = StackSpec::default()
         .plug("disk", Options::none())

@@ -7,7 +7,7 @@ use explode_ramdisk::{Flags, Flushes, RamDisk, SECTOR_BYTES};
 use explode_runtime::base::{Bounds, Fault, Mode, OptionDef, Options};
 use explode_runtime::check::{Checker, CheckerDef, Cx};
 use explode_runtime::crash::Epoch;
-use explode_runtime::devices::Lab;
+use explode_runtime::devices::InProcess;
 use explode_runtime::report::Message;
 use explode_runtime::run::{Plan, Registry, Target};
 use explode_runtime::stack::{Below, Component, ComponentDef, Stack, StackSpec, Surface};
@@ -73,14 +73,16 @@ fn registry(flushes: &'static str, looks: &'static str) -> Registry {
             }
             Ok(Box::new(Disk { flushes: options.one_of("flushes", &flushes)?, disk: None }))
         },
+        ..ComponentDef::BASE
     };
     let checker = CheckerDef {
         name: "test",
         about: "a checker for the test",
         options: vec![option("looks", looks)].leak(),
         build: |options| Ok(Box::new(Flushed { looks: options.bool("looks", true)? })),
+        ..CheckerDef::BASE
     };
-    Registry { components: [disk].into(), checkers: vec![checker], ..Registry::default() }
+    Registry { components: [disk].into(), checkers: [checker].into(), ..Registry::default() }
 }
 
 fn plan(registry: &Registry, options: Options) -> Plan {
@@ -112,7 +114,7 @@ fn as_json(trace: &Trace) -> Value {
 fn reproduced(registry: &Registry, trace: &Value) -> bool {
     let trace = Trace::from_json(trace.to_string().as_bytes()).expect("a sound trace");
     matches!(
-        replay(registry, &trace, &Lab::Mem).expect("it runs"),
+        replay(registry, &trace, &InProcess).expect("it runs"),
         Replay::Reproduced { by_search: false, .. }
     )
 }
@@ -175,6 +177,7 @@ fn a_default_that_is_not_there_any_more_is_named() {
     let mut trace = as_json(&trace());
     trace["stack"][0]["defaults"]["colour"] = json!("red");
     let trace = Trace::from_json(trace.to_string().as_bytes()).expect("a sound trace");
-    let error = replay(&registry("dropped", "true"), &trace, &Lab::Mem).expect_err("there is no such option");
+    let error =
+        replay(&registry("dropped", "true"), &trace, &InProcess).expect_err("there is no such option");
     assert!(error.to_string().starts_with("unknown option of disk 'colour'"), "{error}");
 }

@@ -13,7 +13,7 @@ use explode_runtime::base::{Fault, Mode, Options, RunError, UsageError};
 use explode_runtime::check::{Checker, Cx};
 use explode_runtime::choose::Point;
 use explode_runtime::crash::Epoch;
-use explode_runtime::devices::Lab;
+use explode_runtime::devices::InProcess;
 use explode_runtime::explore::{Exhaust, Finished, Strategy, Unit, Wants};
 use explode_runtime::report::{Finding, Message, Summary};
 use explode_runtime::run::{
@@ -56,6 +56,7 @@ const DISK: ComponentDef = ComponentDef {
     on: None,
     options: &[],
     build: |_: &Options| -> Result<Box<dyn Component>, UsageError> { Ok(Box::new(Disk(None))) },
+    ..ComponentDef::BASE
 };
 
 struct Disk(Option<RamDisk>);
@@ -191,7 +192,7 @@ impl Audience for Listening<'_> {
     fn confirm(&mut self, trace: &Path) -> Confirmation {
         step("replay");
         REPLAYS.set(true);
-        let outcome = replay(self.registry, &self.traces[trace], &Lab::Mem).unwrap();
+        let outcome = replay(self.registry, &self.traces[trace], &InProcess).unwrap();
         REPLAYS.set(false);
         match outcome {
             Replay::Reproduced { by_search: false, .. } => Confirmation::Reproduced,
@@ -208,7 +209,7 @@ fn run(plan: &Plan, own: Option<Box<dyn Strategy>>, folder: &Path, resume: bool,
     STEPS.take();
     STOP_AT.set(stop_at);
     STOP.with(|stop| stop.store(false, Ordering::Relaxed));
-    let mut crew = InThread::new(&registry, plan, &Lab::Mem);
+    let mut crew = InThread::new(&registry, plan, &InProcess);
     let mut supervisor = Supervisor::new(plan, &mut crew, &mut audience);
     supervisor.strategy = own;
     supervisor.keep = match resume {

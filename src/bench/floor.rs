@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use explode_ramdisk::{BLOCK_BYTES, Disk, Image, SECTOR_BYTES};
 
+use explode_kernel::PlainDisk;
 use explode_runtime::base::{Blame, Fault};
-use explode_runtime::devices::PlainDisk;
 use explode_runtime::stack::{Floor, Stack};
 
 /// A plain loop over crash disks.

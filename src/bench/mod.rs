@@ -19,7 +19,7 @@ use explode_runtime::base::{Fault, Mode, RunError, UsageError};
 use explode_runtime::check::Ask;
 use explode_runtime::choose::Point;
 use explode_runtime::crash::When;
-use explode_runtime::devices::Lab;
+use explode_runtime::devices::Backend;
 use explode_runtime::explore::{Arrival, Finished, Reached, Strategy};
 use explode_runtime::pipeline::Pipeline;
 use explode_runtime::run::Plan;
@@ -65,16 +65,21 @@ pub struct BenchReport {
     pub seconds: f64,
 }
 
-/// Measures a plan in a lab, by rounds of `disks` crash disks.
+/// Measures a plan in a backend, by rounds of `disks` crash disks.
 ///
 /// # Errors
 /// Wrong usage; a component or a check that fails; no request for crash checks has so many disks.
-pub fn bench(registry: &Registry, plan: &Plan, lab: &Lab, disks: u64) -> Result<BenchReport, RunError> {
+pub fn bench(
+    registry: &Registry,
+    plan: &Plan,
+    backend: &dyn Backend,
+    disks: u64,
+) -> Result<BenchReport, RunError> {
     let started = Instant::now();
     let mut plan = plan.clone();
     // No more than are checked are enumerated: a sample has enough.
     (plan.settings.limit, plan.settings.samples) = (disks, disks);
-    let runner = Runner::start(registry, &plan, lab)?;
+    let runner = Runner::start(registry, &plan, backend)?;
     let mut bencher = Bencher { strategy: plan.strategy()?, wanted: disks, most: 0, measured: None };
     while let Some(unit) = bencher.strategy.next() {
         let ended = runner.run(&unit, &mut bencher);

@@ -10,8 +10,9 @@ use explode_ramdisk::{BLOCK_BYTES, Disk, Image, Recording, SECTOR_BYTES, SECTORS
 use serde::{Deserialize, Serialize};
 
 use super::rounds::median_us;
+use explode_kernel::{DiskModel, KernelDisks};
 use explode_runtime::base::{Fault, RunError};
-use explode_runtime::devices::{DiskModel, KernelDisks, Lab, Side};
+use explode_runtime::devices::{Backend, HostId, Side};
 
 /// Sizes of the disks that are restored, in MiB. There is one at a time.
 pub const RESTORE_MIB: [u64; 4] = [16, 64, 256, 1024];
@@ -36,13 +37,13 @@ pub struct Restore {
 ///
 /// # Errors
 /// There is no room for a disk, or it cannot be written.
-pub fn bench_restore(lab: &Lab) -> Result<Vec<Restore>, RunError> {
-    let sizes = RESTORE_MIB.iter().filter_map(|mib| measure(lab, *mib).transpose());
+pub fn bench_restore(backend: &dyn Backend) -> Result<Vec<Restore>, RunError> {
+    let sizes = RESTORE_MIB.iter().filter_map(|mib| measure(backend, *mib).transpose());
     sizes.collect::<Result<_, Fault>>().map_err(|fault| RunError::Broken(format!("restoring: {fault}")))
 }
 
 /// Nothing where the disks are not a kernel's.
-fn measure(lab: &Lab, mib: u64) -> Result<Option<Restore>, Fault> {
+fn measure(backend: &dyn Backend, mib: u64) -> Result<Option<Restore>, Fault> {
     let blocks = mib * SECTORS_PER_MIB / SECTORS_PER_BLOCK;
     let at: Vec<u64> = (0..BLOCKS).map(|index| blocks / BLOCKS * index).collect();
     let mut disk = Disk::new();
@@ -51,9 +52,9 @@ fn measure(lab: &Lab, mib: u64) -> Result<Option<Restore>, Fault> {
     }
     let image = Image::from_iter([(0, disk)]);
     let restore = || {
-        let devices = lab.devices(Side::Crash, image.clone(), Recording::Off, 0);
+        let devices = backend.disks(HostId::default(), Side::Crash, image.clone(), Recording::Off, 0);
         let attach = |disks: &KernelDisks| disks.attach(0, mib * SECTORS_PER_MIB, DiskModel::default());
-        let node = devices.kernel().map(attach).transpose()?;
+        let node = devices.of_type::<KernelDisks>().map(attach).transpose()?;
         Ok::<_, Fault>((devices, node))
     };
     let (_, Some(node)) = restore()? else { return Ok(None) };

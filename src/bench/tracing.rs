@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 use explode_ramdisk::{Image, Recording};
 use serde::{Deserialize, Serialize};
 
+use explode_kernel::{Kernel, Machine};
 use explode_runtime::base::{Fault, Options, RunError};
-use explode_runtime::devices::{Lab, Machine, Side};
+use explode_runtime::devices::{Backend, HostId, Side};
 use explode_runtime::failures::Failures;
 use explode_runtime::run::Registry;
 use explode_runtime::stack::{Stack, StackSpec};
@@ -47,16 +48,17 @@ pub struct Tracing {
     pub read_us: f64,
 }
 
-/// Measures it in a lab; none in process, where there is no EKM.
+/// Measures it in a backend; none in process, where there is no EKM.
 ///
 /// # Errors
 /// There is no ext4, or it cannot be used.
-pub fn bench_tracing(registry: &Registry, lab: &Lab) -> Result<Option<Tracing>, RunError> {
-    let Lab::Kernel(machine) = lab else { return Ok(None) };
+pub fn bench_tracing(registry: &Registry, backend: &dyn Backend) -> Result<Option<Tracing>, RunError> {
+    let Some(kernel) = backend.as_any().downcast_ref::<Kernel>() else { return Ok(None) };
+    let machine = kernel.machine();
     let spec = StackSpec::default()
         .plug("ramdisk", Options::none())
         .plug("ext4", Options::none().with("fail", "all"));
-    let devices = lab.devices(Side::Live, Image::new(), Recording::On, 0);
+    let devices = backend.disks(HostId::default(), Side::Live, Image::new(), Recording::On, 0);
     let mut stack = Stack::build(&spec, &registry.components, devices, Rules::default(), 0)?;
     let broken = |fault: Fault| RunError::Broken(format!("tracing: {fault}"));
     stack.start_first().map_err(broken)?;

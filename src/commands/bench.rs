@@ -3,8 +3,9 @@
 mod plans;
 mod say;
 
+use explode_kernel::AllBackends;
 use explode_runtime::base::{Exit, Mode, RunError};
-use explode_runtime::devices::Lab;
+use explode_runtime::devices::Backends as _;
 use explode_runtime::run::Registry;
 
 use crate::bench::{BenchReport, Restore, Tracing, bench as measure, bench_restore, bench_tracing};
@@ -48,12 +49,12 @@ fn measure_all(registry: &Registry, args: &BenchArgs, say: &dyn Fn(&Measured<'_>
         guest.restore()?.iter().for_each(|restore| say(&Measured::Restore(restore)));
         guest.tracing()?.iter().for_each(|tracing| say(&Measured::Tracing(tracing)));
     } else {
-        let lab = Lab::open(mode)?;
+        let backend = AllBackends.open(mode)?;
         for variant in &variants {
-            say(&Measured::Checks(variant, &measure(registry, &variant.plan, &lab, disks)?, None));
+            say(&Measured::Checks(variant, &measure(registry, &variant.plan, &*backend, disks)?, None));
         }
-        bench_restore(&lab)?.iter().for_each(|restore| say(&Measured::Restore(restore)));
-        bench_tracing(registry, &lab)?.iter().for_each(|tracing| say(&Measured::Tracing(tracing)));
+        bench_restore(&*backend)?.iter().for_each(|restore| say(&Measured::Restore(restore)));
+        bench_tracing(registry, &*backend)?.iter().for_each(|tracing| say(&Measured::Tracing(tracing)));
     }
     Ok(())
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use explode_components::command::KEYS;
 use explode_runtime::base::{Mode, OptionValue, Options, UsageError};
 use explode_runtime::run::{Plan, Registry};
-use explode_runtime::shell::{COMMANDS, COMPONENT};
 use explode_runtime::stack::{Layer, StackSpec};
 
 use crate::cli::{self, StackArgs};
@@ -113,7 +113,7 @@ impl<'a> Setting<'a> {
     /// Sets it in the layer of that name, if there is one.
     pub fn apply(&self, stack: &mut StackSpec) -> bool {
         let Some(found) = stack.0.iter_mut().find(|layer| layer.name == self.layer) else { return false };
-        let command = found.component == COMPONENT.name && COMMANDS.contains(&self.key);
+        let command = found.has_commands() && KEYS.contains(&self.key);
         let value = if command { self.value.into() } else { self.value() };
         found.options = std::mem::take(&mut found.options).with(self.key, value);
         true

@@ -6,7 +6,7 @@ use explode_runtime::explain::critical::Search;
 use explode_runtime::explain::probe::Moment;
 use explode_runtime::explain::{Bounds, Retold, Story};
 use explode_runtime::run::Registry;
-use explode_runtime::shell::Carried;
+use explode_runtime::stack::Carried;
 use explode_runtime::trace::Trace;
 use serde_json::{Value, json};
 

@@ -4,6 +4,7 @@ use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
 
+use explode_kernel::AllBackends;
 use explode_runtime::base::Exit;
 use explode_runtime::run::{Registry, serve};
 
@@ -21,7 +22,7 @@ pub fn serve_port(registry: &Registry, port: &Path, hung_seconds: Option<u64>) -
     }
     let served = || -> io::Result<()> {
         let output = OpenOptions::new().read(true).write(true).open(port)?;
-        serve(registry, output.try_clone()?.into(), output, None)
+        serve(registry, &AllBackends, output.try_clone()?.into(), output, None)
     };
     match served() {
         Ok(()) => Exit::Clean,

@@ -7,8 +7,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use explode_components::fs::kernel::drivers;
+use explode_kernel::AllBackends;
 use explode_runtime::base::{Exit, Mode, RunError};
-use explode_runtime::devices::Lab;
+use explode_runtime::devices::{Backend, Backends as _};
 use explode_runtime::run::{Failed, Plan, Registry};
 use explode_runtime::stack::StackSpec;
 use explode_vm::{Agent, Guest, GuestReader, GuestWriter};
@@ -137,10 +138,10 @@ pub fn serve(registry: &Registry, port: &Path) -> Exit {
         let mut reader: BufReader<File> = BufReader::new(writer.try_clone()?);
         send(&mut writer, &Ok::<_, Failed>(Done::Ready))?;
         // One for all tasks: EKM serves one user at a time.
-        let lab = Lab::open(Mode::Vm);
+        let backend = AllBackends.open(Mode::Vm);
         while let Some(task) = receive(&mut reader)? {
-            let done = match &lab {
-                Ok(lab) => perform(registry, lab, task).map_err(Failed::from),
+            let done = match &backend {
+                Ok(backend) => perform(registry, &**backend, task).map_err(Failed::from),
                 Err(error) => Err(Failed::Missing(error.to_string())),
             };
             send(&mut writer, &done)?;
@@ -153,11 +154,11 @@ pub fn serve(registry: &Registry, port: &Path) -> Exit {
     }
 }
 
-fn perform(registry: &Registry, lab: &Lab, task: Task) -> Result<Done, RunError> {
+fn perform(registry: &Registry, backend: &dyn Backend, task: Task) -> Result<Done, RunError> {
     match task {
-        Task::Bench(plan, disks) => Ok(Done::Bench(Box::new(bench(registry, &plan, lab, disks)?))),
-        Task::Restore => bench_restore(lab).map(Done::Restore),
-        Task::Tracing => bench_tracing(registry, lab).map(Done::Tracing),
+        Task::Bench(plan, disks) => Ok(Done::Bench(Box::new(bench(registry, &plan, backend, disks)?))),
+        Task::Restore => bench_restore(backend).map(Done::Restore),
+        Task::Tracing => bench_tracing(registry, backend).map(Done::Tracing),
     }
 }
 

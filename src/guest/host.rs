@@ -4,8 +4,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::ExitStatusExt as _;
 use std::time::Duration;
 
+use explode_kernel::IMAGE_FILE;
 use explode_runtime::base::{RunError, UsageError};
-use explode_runtime::devices::{IMAGE, IMAGE_FILE};
+use explode_runtime::devices::IMAGE;
 use explode_runtime::run::{Body, Page, WorkerEnded};
 use explode_vm::{
     Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestReader, GuestSpec, GuestWriter, Image,

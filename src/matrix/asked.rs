@@ -2,7 +2,6 @@
 
 use explode_runtime::base::{Bounds, OptionValue, Options};
 use explode_runtime::run::Registry;
-use explode_runtime::shell::COMPONENT;
 use explode_runtime::stack::{Layer, StackSpec};
 use toml::{Table, Value};
 
@@ -94,7 +93,7 @@ fn set<'k>(layer: &mut Layer, options: impl IntoIterator<Item = (&'k str, Option
 fn layer(layer: &Layer) -> Value {
     let mut table = options(&layer.options);
     table.insert("name".to_owned(), layer.name.as_str().into());
-    if layer.component != COMPONENT.name {
+    if !layer.has_commands() {
         table.insert("use".to_owned(), layer.component.as_str().into());
     }
     if !layer.children.is_empty() {

@@ -10,8 +10,8 @@ use explode_runtime::base::{
 };
 use explode_runtime::report::Finding;
 use explode_runtime::run::{Question, Registry, check_owner};
-use explode_runtime::shell::{Carried, carried};
 use explode_runtime::stack::StackSpec;
+use explode_runtime::stack::{Carried, carried};
 use explode_runtime::trace::{Secret, Tagged};
 use explode_runtime::verdict::{Profile, Verdict};
 use serde::{Deserialize, Serialize};
@@ -274,7 +274,7 @@ impl From<&Question> for Column {
 
 #[cfg(test)]
 mod tests {
-    use explode_runtime::devices::{Lab, Side};
+    use explode_runtime::devices::{Backend as _, HostId, InProcess, Side};
     use explode_runtime::stack::Stack;
     use explode_runtime::writeset::Rules;
 
@@ -290,7 +290,7 @@ mod tests {
         std::fs::write(&path, layers.concat()).unwrap();
         let registry = crate::registry();
         let row = Row::named(&registry, path.to_str().unwrap()).unwrap();
-        let devices = Lab::Mem.devices(Side::Live, Image::new(), Recording::Off, 0);
+        let devices = InProcess.disks(HostId::default(), Side::Live, Image::new(), Recording::Off, 0);
         let stack = Stack::build(&row.stack, &registry.components, devices, Rules::default(), 0).unwrap();
         let profile = row.profile(&registry).unwrap().expect("it has one");
         assert_eq!(stack.profile().as_ref(), Some(&profile));

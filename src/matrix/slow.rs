@@ -6,7 +6,6 @@ use std::path::Path;
 use explode_runtime::base::UsageError;
 use explode_runtime::report::Finding;
 use explode_runtime::run::Registry;
-use explode_runtime::shell::COMPONENT;
 use explode_runtime::stack::Plain;
 use explode_runtime::trace::{Trace, came_to_an_end};
 use explode_runtime::verdict::{StepName, Verdict};
@@ -80,7 +79,7 @@ fn programs(registry: &Registry, row: &Row, died: Option<StepName>) -> String {
 fn repairs(registry: &Registry, row: &Row) -> Result<Vec<String>, UsageError> {
     let mut programs = Vec::new();
     for layer in &row.stack.0 {
-        if layer.component == COMPONENT.name {
+        if layer.has_commands() {
             programs.push(layer.options.text("recover", "")?);
         } else if let Some(Plain::FileSystem(plain)) =
             (registry.component(&layer.component)?.build)(&layer.options)?.plain()

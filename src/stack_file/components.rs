@@ -1,8 +1,9 @@
 //! `[[component]]`: the layers of the stack.
 
+use explode_components::command::{Context, KEYS, check_placeholders};
 use explode_runtime::base::{OptionValue, Options, UsageError};
 use explode_runtime::run::Registry;
-use explode_runtime::shell::{COMMANDS, COMPONENT, Context, check_placeholders};
+use explode_runtime::stack::COMMANDS;
 use explode_runtime::stack::{ComponentDef, Layer, StackSpec};
 
 use super::document::{Table, Value};
@@ -38,7 +39,7 @@ fn layer(registry: &Registry, table: &Table<'_>, below: &StackSpec) -> Result<La
     let named = used.text()?;
     let found = registry.components.iter().find(|def| def.name == named);
     let def = found.ok_or_else(|| used.error(registry.components.unknown("component", named, known)))?;
-    if let Some(command) = COMMANDS.iter().chain([&RECOVER_OK]).find(|key| is_strange(table, def, key)) {
+    if let Some(command) = KEYS.iter().chain([&RECOVER_OK]).find(|key| is_strange(table, def, key)) {
         let text = format!("a component has 'use' or shell commands, and this one has 'use' and '{command}'");
         return Err(table.key_error(command, text));
     }
@@ -72,11 +73,11 @@ fn is_strange(table: &Table<'_>, def: &ComponentDef, key: &str) -> bool {
 
 /// A component made of shell commands.
 fn commands(table: &Table<'_>, below: &StackSpec) -> Result<Layer, UsageError> {
-    table.only(COMMON.into_iter().chain(COMMANDS).chain([RECOVER_OK]))?;
+    table.only(COMMON.into_iter().chain(KEYS).chain([RECOVER_OK]))?;
     let name = name(table, None)?;
     let children = children(table, below)?.unwrap_or_else(|| before(below));
     let mut options = Options::none();
-    for key in COMMANDS {
+    for key in KEYS {
         if let Some(value) = table.get(key) {
             options = options.with(key, command(&value, Context::Component(children.len()))?);
         }
@@ -93,7 +94,7 @@ fn commands(table: &Table<'_>, below: &StackSpec) -> Result<Layer, UsageError> {
         options =
             options.with(RECOVER_OK, OptionValue::List(value.list()?.map(code).collect::<Result<_, _>>()?));
     }
-    Ok(Layer { name, component: COMPONENT.name.to_owned(), children, options })
+    Ok(Layer { name, component: COMMANDS.to_owned(), children, options })
 }
 
 /// A shell command.

@@ -23,11 +23,30 @@ pub fn registry() -> Registry {
         on: Some("ramdisk"),
         options: &[],
         build: |_| Ok(Box::new(Redo)),
+        ..ComponentDef::BASE
     });
     registry.checkers.extend([
-        CheckerDef { name: "armed", about: "for tests", options: ARMED, build: Armed::build },
-        CheckerDef { name: "begun", about: "for tests", options: &[], build: |_| Ok(Box::new(Begun)) },
-        CheckerDef { name: "journal", about: "for tests", options: JOURNAL, build: Journal::build },
+        CheckerDef {
+            name: "armed",
+            about: "for tests",
+            options: ARMED,
+            build: Armed::build,
+            ..CheckerDef::BASE
+        },
+        CheckerDef {
+            name: "begun",
+            about: "for tests",
+            options: &[],
+            build: |_| Ok(Box::new(Begun)),
+            ..CheckerDef::BASE
+        },
+        CheckerDef {
+            name: "journal",
+            about: "for tests",
+            options: JOURNAL,
+            build: Journal::build,
+            ..CheckerDef::BASE
+        },
     ]);
     let none = Options::none;
     let mut add =

@@ -99,7 +99,7 @@ fn some(cx: Cx<'_>, target: &str, steps: &[&str]) -> Seen {
 
 fn some_of(cx: Cx<'_>, mut plan: Plan, steps: &[&str]) -> Seen {
     (plan.settings.limit, plan.settings.samples) = (8, 8);
-    go(cx.registry, &plan, cx.lab, steps)
+    go(cx.registry, &plan, cx.backend, steps)
 }
 
 fn is_lost(seen: &Seen) -> bool {

@@ -61,7 +61,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     for (name, text) in kept {
         report.case(&format!("{name} replays as it is kept"), |_| {
             let trace = Trace::from_json(text.as_bytes()).expect("a sound trace");
-            match replay(cx.registry, &trace, cx.lab) {
+            match replay(cx.registry, &trace, cx.backend) {
                 Ok(Replay::Reproduced { violation, by_search }) => {
                     assert!(!by_search, "its log is another one");
                     assert_eq!(

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
+use explode_kernel::AllBackends;
 use explode_ramdisk::{Event, Payload};
 use explode_runtime::base::Mode;
-use explode_runtime::devices::Lab;
+use explode_runtime::devices::{Backend, Backends as _};
 use explode_runtime::report::{Finding, Message, Summary};
 use explode_runtime::run::{Confirmation, Local, Plan, Registry, explore};
 use explode_runtime::trace::{Replay, Trace, replay};
@@ -24,9 +25,9 @@ pub fn all(port: &str) {
     report.case("modules: the selftest", |_| selftest());
     kernel_sites::without_ekm(&mut report);
     let registry = explode::registry();
-    let lab = Lab::open(Mode::Vm).expect("the modules are loaded");
-    let cx = Cx { registry: &registry, lab: &lab };
-    crate::held_still::all(&lab, &mut report);
+    let backend = AllBackends.open(Mode::Vm).expect("the modules are loaded");
+    let cx = Cx { registry: &registry, backend: &*backend };
+    crate::held_still::all(&*backend, &mut report);
     crate::late::all(cx, &mut report);
     crate::threads::all(cx, &mut report);
     crate::late_choice::all(cx, &mut report);
@@ -41,7 +42,7 @@ pub fn all(port: &str) {
     crate::ways::all(cx, &mut report);
     losses(cx, &mut report);
     media(cx, &mut report);
-    log_writes::logs(&lab, &mut report);
+    log_writes::logs(&*backend, &mut report);
     kernel_choices::all(cx, &mut report);
     kernel_sites::all(cx, &mut report);
     crate::breadth::all(cx, &mut report);
@@ -51,7 +52,7 @@ pub fn all(port: &str) {
         let way = ["write /a behind a hole; fsync /a, /", "mkdir /d; write /d/c", "sync"];
         let mut plan = cx.plan("fs-sync-ext4");
         (plan.settings.limit, plan.settings.samples) = (2, 2);
-        let events = || go(cx.registry, &plan, cx.lab, &way).events;
+        let events = || go(cx.registry, &plan, cx.backend, &way).events;
         let first = events();
         assert!(first.len() > 40, "{} events", first.len());
         for _ in 0..40 {
@@ -75,7 +76,7 @@ pub fn all(port: &str) {
 #[derive(Clone, Copy)]
 pub struct Cx<'a> {
     pub registry: &'a Registry,
-    pub lab: &'a Lab,
+    pub backend: &'a dyn Backend,
 }
 
 impl Cx<'_> {
@@ -103,14 +104,14 @@ impl Cx<'_> {
         };
         let mut confirm = |path: &Path| {
             let trace = std::fs::read(path).expect("the trace was kept");
-            match replay(self.registry, &Trace::from_json(&trace).expect("a sound trace"), self.lab) {
+            match replay(self.registry, &Trace::from_json(&trace).expect("a sound trace"), self.backend) {
                 Ok(Replay::Reproduced { by_search: false, .. }) => Confirmation::Reproduced,
                 other => Confirmation::Not(format!("{other:?}")),
             }
         };
         let out = out.path().join("run");
         let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
-        let summary = explore(self.registry, plan, self.lab, &mut audience).expect("it runs");
+        let summary = explore(self.registry, plan, self.backend, &mut audience).expect("it runs");
         (summary, findings)
     }
 }
@@ -249,11 +250,11 @@ fn canaries(cx: Cx<'_>, report: &mut Report) {
 fn losses(cx: Cx<'_>, report: &mut Report) {
     let reuse = ["write /a behind a hole; fsync /a, /", "truncate /a", "write /b; fsync /b, /"];
     report.case("ext2: blocks that are used again take synced data with them", |report| {
-        let seen = go(cx.registry, &cx.plan("fs-sync-ext2"), cx.lab, &reuse);
+        let seen = go(cx.registry, &cx.plan("fs-sync-ext2"), cx.backend, &reuse);
         keep(report, "ext2-reuse", &seen);
     });
     report.case("minix: blocks that are used again take synced data with them, on every disk", |report| {
-        let seen = go(cx.registry, &cx.plan("fs-sync-minix"), cx.lab, &reuse);
+        let seen = go(cx.registry, &cx.plan("fs-sync-minix"), cx.backend, &reuse);
         let all_lost = seen.errors.iter().all(|(error, _)| error.verdict == Verdict::Lost);
         assert!(all_lost && seen.errors.len() as u64 == seen.checked, "{:?}", seen.errors);
         keep(report, "minix-reuse", &seen);
@@ -269,7 +270,7 @@ fn losses(cx: Cx<'_>, report: &mut Report) {
     );
     for target in ["fs-sync-ext2", "fs-sync-vfat"] {
         report.case(&format!("{target}: sync(2) leaves the disk's cache unflushed"), |_| {
-            let seen = go(cx.registry, &cx.plan(target), cx.lab, &["write /a", "sync"]);
+            let seen = go(cx.registry, &cx.plan(target), cx.backend, &["write /a", "sync"]);
             assert!(!seen.events.iter().any(|event| matches!(event, Event::Flush { .. })));
             let lost =
                 |error: &&Violation| error.verdict == Verdict::Lost && error.promise == "synced-by-sync";
@@ -289,7 +290,7 @@ fn media(cx: Cx<'_>, report: &mut Report) {
         let mut plan = cx.plan("fs-sync-ext2");
         let disk = &mut plan.stack.0[0];
         disk.options = disk.options.clone().with("faults", faults);
-        go_on(cx.registry, &plan, cx.lab, &["none", "write /a; fsync /a, /", LAST, then], 2)
+        go_on(cx.registry, &plan, cx.backend, &["none", "write /a; fsync /a, /", LAST, then], 2)
     };
     let messages = |seen: &Seen| -> BTreeSet<String> {
         seen.errors.iter().map(|(error, _)| error.message.chars().take(33).collect()).collect()
@@ -318,7 +319,7 @@ const MEDIA_OPTIONS: u32 = 9;
 fn never_submitted(cx: Cx<'_>, report: &mut Report, system: &str, steps: &[&str], message: &str) {
     report.case(&format!("{system}: lost by versions that were never submitted"), |report| {
         let mut plan = cx.plan(&format!("fs-sync-{system}"));
-        let seen = go(cx.registry, &plan, cx.lab, steps);
+        let seen = go(cx.registry, &plan, cx.backend, steps);
         keep(report, &format!("{system}-never-submitted"), &seen);
         for (error, kept) in &seen.errors {
             assert_eq!((error.verdict, error.message.as_str()), (Verdict::Lost, message));
@@ -326,7 +327,7 @@ fn never_submitted(cx: Cx<'_>, report: &mut Report, system: &str, steps: &[&str]
         }
         let disk = &mut plan.stack.0[0];
         disk.options = disk.options.clone().with("buffers", false);
-        let without = go(cx.registry, &plan, cx.lab, steps);
+        let without = go(cx.registry, &plan, cx.backend, steps);
         assert!(without.checked > 0 && without.errors.is_empty(), "{:?}", without.errors);
     });
 }

@@ -4,7 +4,7 @@ use explode_ramdisk::{Event, Recording, SECTOR_BYTES};
 use explode_runtime::check::Ask;
 use explode_runtime::choose::{Choice, Point};
 use explode_runtime::crash::Kept;
-use explode_runtime::devices::Lab;
+use explode_runtime::devices::Backend;
 use explode_runtime::explore::{Arrival, State, Unit};
 use explode_runtime::pipeline::{Judgement, Pipeline};
 use explode_runtime::run::{Early, ErrorFound, Plan, Registry, Runner, SoFar, Way, Work};
@@ -55,20 +55,20 @@ impl Seen {
 pub const LAST: &str = "the last one";
 
 /// Goes the way of these steps, one a mutate; crashes are looked at in the last one.
-pub fn go(registry: &Registry, plan: &Plan, lab: &Lab, steps: &[&str]) -> Seen {
-    go_on(registry, plan, lab, steps, steps.len() as u32)
+pub fn go(registry: &Registry, plan: &Plan, backend: &dyn Backend, steps: &[&str]) -> Seen {
+    go_on(registry, plan, backend, steps, steps.len() as u32)
 }
 
 /// The same, of so many mutates, where steps may also be answers to other choices of theirs.
-pub fn go_on(registry: &Registry, plan: &Plan, lab: &Lab, steps: &[&str], mutates: u32) -> Seen {
-    go_by(registry, plan, lab, &[], steps, mutates)
+pub fn go_on(registry: &Registry, plan: &Plan, backend: &dyn Backend, steps: &[&str], mutates: u32) -> Seen {
+    go_by(registry, plan, backend, &[], steps, mutates)
 }
 
 /// The same, by the answers of a script first; the steps are those that come after them.
 pub fn go_by(
     registry: &Registry,
     plan: &Plan,
-    lab: &Lab,
+    backend: &dyn Backend,
     script: &[Choice],
     steps: &[&str],
     mutates: u32,
@@ -76,7 +76,7 @@ pub fn go_by(
     let mut plan = plan.clone();
     plan.settings.depth = mutates;
     let plan = &plan;
-    let mut runner = Runner::start(registry, plan, lab).expect("the stack starts");
+    let mut runner = Runner::start(registry, plan, backend).expect("the stack starts");
     runner.keep_events();
     let unit = Unit { state: State::default(), script: script.to_vec(), mutates };
     let mut look = Look {

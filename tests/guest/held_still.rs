@@ -7,20 +7,21 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use explode_kernel::{DiskModel, KernelDisks};
 use explode_ramdisk::{Event, Image, Recording};
-use explode_runtime::devices::{DiskModel, Lab, Side};
+use explode_runtime::devices::{Backend, HostId, Side};
 use nix::libc::{SCHED_OTHER, sched_param, sched_setscheduler};
 
 use crate::report::Report;
 
 /// Every case.
-pub fn all(lab: &Lab, report: &mut Report) {
+pub fn all(backend: &dyn Backend, report: &mut Report) {
     report.case("a task that takes turns is not cut in on", |_| nobody_cuts_in());
     report.case("how long a work item runs changes nothing", |_| {
         let threshold = std::fs::read_to_string("/sys/module/workqueue/parameters/cpu_intensive_thresh_us");
         assert_eq!(threshold.expect("this kernel has it").trim(), "0", "another item starts beside it");
     });
-    report.case("what is dirty is not written before somebody asks", |_| nothing_is_written(lab));
+    report.case("what is dirty is not written before somebody asks", |_| nothing_is_written(backend));
 }
 
 /// Tells whether it runs, as often as it can. It takes no turns: the threads of the kernel's work queues do so neither, at first.
@@ -69,10 +70,10 @@ fn nobody_cuts_in() {
 }
 
 /// The first dirty block of a disk to which nothing was written yet: its share of the limit would be nothing.
-fn nothing_is_written(lab: &Lab) {
+fn nothing_is_written(backend: &dyn Backend) {
     const SECTORS: u64 = 24 * 1024;
-    let devices = lab.devices(Side::Crash, Image::new(), Recording::On, 0);
-    let disks = devices.kernel().expect("they are the kernel's");
+    let devices = backend.disks(HostId::default(), Side::Crash, Image::new(), Recording::On, 0);
+    let disks = devices.of_type::<KernelDisks>().expect("they are the kernel's");
     let node = disks.attach(3, SECTORS, DiskModel::default()).expect("there is room");
     let file = OpenOptions::new().read(true).write(true).open(node).expect("nobody else has it");
     file.write_all_at(&[7; 4096], 8192).expect("there is room");

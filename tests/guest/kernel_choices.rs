@@ -113,7 +113,7 @@ fn failing(cx: Cx<'_>, system: &str, kinds: &str, most: u32) -> Plan {
 }
 
 pub fn start<'a>(cx: Cx<'a>, plan: &'a Plan) -> Runner<'a> {
-    Runner::start(cx.registry, plan, cx.lab).expect("the stack starts")
+    Runner::start(cx.registry, plan, cx.backend).expect("the stack starts")
 }
 
 /// The kernel's choices in this call, where nothing fails.

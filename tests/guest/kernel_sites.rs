@@ -90,6 +90,7 @@ const CHOOSY: ComponentDef = ComponentDef {
         let (failures, wrong) = (Failures::of(options)?, options.bool("wrong", false)?);
         Ok(Box::new(Choosy { failures, wrong }))
     },
+    ..ComponentDef::BASE
 };
 
 struct Choosy {
@@ -122,6 +123,7 @@ const COUNTS: CheckerDef = CheckerDef {
     build: |options: &Options| -> Result<Box<dyn Checker>, UsageError> {
         Ok(Box::new(Counts { word: options.text("word", "add")? }))
     },
+    ..CheckerDef::BASE
 };
 
 struct Counts {
@@ -247,7 +249,7 @@ fn refusal(cx: Cx<'_>, option: &str, value: &str) -> Option<RunError> {
     let mut plan = cx.plan("fs-failures-ext2");
     let ext2 = &mut plan.stack.0[1];
     ext2.options = Options::none().with(option, value);
-    Runner::start(cx.registry, &plan, cx.lab).err()
+    Runner::start(cx.registry, &plan, cx.backend).err()
 }
 
 fn refused(cx: Cx<'_>) {

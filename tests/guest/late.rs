@@ -44,6 +44,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             let (commits, waits) = (options.bool("commits", false)?, options.bool("waits", false)?);
             Ok(Box::new(Hasty { commits, waits }))
         },
+        ..CheckerDef::BASE
     });
     let cx = Cx { registry: &registry, ..cx };
     for (commits, what) in [(false, "a flush"), (true, "a commit")] {
@@ -73,7 +74,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
             assert!(findings.is_empty() && summary.complete, "{findings:?} {summary:?}");
             assert_eq!(counted, expected, "{summary:?}");
             // Its writes did end late, and in the same way each time.
-            let go = || go(cx.registry, &plan, cx.lab, &["write /a", "sync"]).events;
+            let go = || go(cx.registry, &plan, cx.backend, &["write /a", "sync"]).events;
             let events = go();
             assert!(most_in_flight(&events) > 1, "{} events", events.len());
             assert!(events == go(), "the same way has another log");

@@ -49,6 +49,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         about: "makes two writes to a bare disk, and takes the end of one for the end of both",
         options: &[OptionDef { name: "waits", about: "waits for both", default: "false" }],
         build: |options| Ok(Box::new(InOrder { waits: options.bool("waits", false)? })),
+        ..CheckerDef::BASE
     });
     let cx = Cx { registry: &registry, ..cx };
     report.case("late by choice: whoever takes one write's end for another's is found, and only so", |_| {
@@ -75,7 +76,8 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     report.case("late by choice: labels say who has submitted to which disk, the same each time", |_| {
         let plan = plan(&registry, 1, "choice", true);
         let labels = || -> Vec<String> {
-            let runner = explode_runtime::run::Runner::start(&registry, &plan, cx.lab).expect("it starts");
+            let runner =
+                explode_runtime::run::Runner::start(&registry, &plan, cx.backend).expect("it starts");
             let unit = explode_runtime::explore::Unit {
                 state: explode_runtime::explore::State::default(),
                 script: Vec::new(),
@@ -101,7 +103,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         let (summary, findings) = cx.explore(&plan);
         // More than its eight steps: writes were late.
         assert!(findings.is_empty() && summary.operations > 8.into(), "{findings:?} {summary:?}");
-        let go = || go(cx.registry, &plan, cx.lab, &["write /a", "sync"]).events;
+        let go = || go(cx.registry, &plan, cx.backend, &["write /a", "sync"]).events;
         assert!(go() == go(), "the same way has another log");
     });
 }

@@ -7,8 +7,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use explode_kernel::PlainDisk;
 use explode_ramdisk::{Image, Recording};
-use explode_runtime::devices::{Lab, NOW, PlainDisk, Side};
+use explode_runtime::devices::{Backend, HostId, NOW, Side};
 use nix::libc::{O_DIRECT, O_DSYNC};
 use serde_json::{Value, json};
 
@@ -29,20 +30,20 @@ const SECTORS: [u64; 2] = [512, 1024];
 struct Page([u8; 4096]);
 
 /// In the guest: two workloads, each on a device of its own.
-pub fn logs(lab: &Lab, report: &mut Report) {
-    report.case("dm-log-writes: blocks, a flush, a FUA", |report| logged(lab, report, "blocks", blocks));
-    report.case("dm-log-writes: ext2", |report| logged(lab, report, "ext2", ext2));
+pub fn logs(backend: &dyn Backend, report: &mut Report) {
+    report.case("dm-log-writes: blocks, a flush, a FUA", |report| logged(backend, report, "blocks", blocks));
+    report.case("dm-log-writes: ext2", |report| logged(backend, report, "ext2", ext2));
 }
 
-fn logged(lab: &Lab, report: &mut Report, name: &str, workload: fn()) {
+fn logged(backend: &dyn Backend, report: &mut Report, name: &str, workload: fn()) {
     let [device, log] = SECTORS.map(|sectors| PlainDisk::create(sectors).expect("there is room"));
     let paths = [&device, &log].map(|disk| disk.path().display());
     let table = format!("0 {} log-writes {} {}", SECTORS[0], paths[0], paths[1]);
     dmsetup(&["create", "logged", "--table", &table]);
     // The device gets what every device of a guest has, so that only the workload decides what is written to it, and when.
-    lab.settle(&[]).expect("root may");
+    backend.settle(&[]).expect("root may");
     // As long as there are devices, the kernel's random numbers (of an inode's generation) are those of their seed.
-    let _seeded = lab.devices(Side::Live, Image::new(), Recording::Off, 0);
+    let _seeded = backend.disks(HostId::default(), Side::Live, Image::new(), Recording::Off, 0);
     workload();
     catch_up(&log);
     dmsetup(&["remove", "logged"]);

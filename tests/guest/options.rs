@@ -75,7 +75,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
                 let stack = plan(cx, "f2fs", &[("fsync_mode", mode)]).stack;
                 let mut plan = Plan::of_parts(cx.registry, "fs-ways", stack).expect("both are there");
                 plan.checker_options = Options::none().with("way", "fdatasync");
-                Runner::start(cx.registry, &plan, cx.lab).err().map(|error| error.to_string())
+                Runner::start(cx.registry, &plan, cx.backend).err().map(|error| error.to_string())
             };
             let refused = asked("nobarrier");
             assert!(
@@ -88,7 +88,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     report.case("options that no file system can be made with are refused, and why is said", |_| {
         for (system, settings, says) in REFUSED {
             let plan = plan(cx, system, settings);
-            let refused = Runner::start(cx.registry, &plan, cx.lab).err().map(|error| error.to_string());
+            let refused = Runner::start(cx.registry, &plan, cx.backend).err().map(|error| error.to_string());
             assert!(refused.as_ref().is_some_and(|why| why.contains(says)), "{settings:?}: {refused:?}");
         }
     });
@@ -128,5 +128,5 @@ fn way(cx: Cx<'_>, system: &str, settings: &[(&str, &str)], flushes: &str, steps
     let disk = &mut plan.stack.0[0];
     disk.options = disk.options.clone().with("flushes", flushes);
     (plan.settings.limit, plan.settings.samples) = (8, 8);
-    go(cx.registry, &plan, cx.lab, steps)
+    go(cx.registry, &plan, cx.backend, steps)
 }

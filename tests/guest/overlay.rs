@@ -51,7 +51,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         let stack = cx.plan(LOWER).stack;
         for checker in ["fs-sync", "fs-reasonable", "fs-basic", "fs-failures"] {
             let plan = Plan::of_parts(cx.registry, checker, stack.clone()).expect("both are there");
-            let refused = Runner::start(cx.registry, &plan, cx.lab).err().map(|error| error.to_string());
+            let refused = Runner::start(cx.registry, &plan, cx.backend).err().map(|error| error.to_string());
             let says = refused
                 .as_ref()
                 .is_some_and(|why| why.contains("the file system is not empty after init and mount"));
@@ -81,7 +81,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
 fn way(cx: Cx<'_>, target: &str, steps: &[&str]) -> Seen {
     let mut plan = cx.plan(target);
     (plan.settings.limit, plan.settings.samples) = (8, 8);
-    go(cx.registry, &plan, cx.lab, steps)
+    go(cx.registry, &plan, cx.backend, steps)
 }
 
 /// overlay's names of the time being are numbered as long as the guest lives: from here on they have a digit more.

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 
+use explode_kernel::{DiskModel, KernelDisks};
 use explode_ramdisk::{Disk, Image, Read, Recording};
-use explode_runtime::devices::{Devices, DiskModel, Lab, Side};
+use explode_runtime::devices::{Backend, Devices, HostId, Side};
 use explode_runtime::report::{Finding, Summary};
 use explode_runtime::run::Plan;
 use explode_runtime::stack::Stack;
@@ -15,7 +16,7 @@ use crate::report::Report;
 
 /// Every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
-    report.case("a restored disk is in no cache, whether it has changed or not", |_| cold(cx.lab));
+    report.case("a restored disk is in no cache, whether it has changed or not", |_| cold(cx.backend));
     for target in ["fs-sync-ext4", "fs-sync-ext2", "fs-sync-vfat"] {
         report.case(&format!("{target}: two recoveries of a disk read the same"), |_| {
             recoveries_read_the_same(cx, &cx.shallow(target));
@@ -31,10 +32,10 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
 const BLOCK: usize = 4096;
 
 /// The crash side's disk 0 with these contents; what it has read is noted.
-fn attach(lab: &Lab, image: &Image) -> (Devices, File) {
-    let devices = lab.devices(Side::Crash, image.clone(), Recording::Off, 0);
+fn attach(backend: &dyn Backend, image: &Image) -> (Devices, File) {
+    let devices = backend.disks(HostId::default(), Side::Crash, image.clone(), Recording::Off, 0);
     devices.note_reads();
-    let disks = devices.kernel().expect("they are the kernel's");
+    let disks = devices.of_type::<KernelDisks>().expect("they are the kernel's");
     let node = disks.attach(0, 8 * 1024, DiskModel::default()).expect("there is room");
     let file = File::open(node).expect("nobody else has it");
     (devices, file)
@@ -49,7 +50,7 @@ fn is_seen(devices: &Devices, file: &File, block: u64, byte: u8) -> bool {
     reads.contains(&Read::Sectors { dev: 0, block, sectors: u8::MAX })
 }
 
-fn cold(lab: &Lab) {
+fn cold(backend: &dyn Backend) {
     let mut disk = Disk::new();
     disk.write(0, &[1; 2 * BLOCK]);
     let image = Image::from_iter([(0, disk.clone())]);
@@ -57,24 +58,24 @@ fn cold(lab: &Lab) {
     let other = Image::from_iter([(0, disk)]);
     for round in 0..3 {
         for (image, block, byte) in [(&image, 0, 1), (&other, 0, 2), (&other, 1, 1), (&image, 1, 1)] {
-            let (devices, file) = attach(lab, image);
+            let (devices, file) = attach(backend, image);
             assert!(is_seen(&devices, &file, block, byte), "round {round}, block {block}");
         }
     }
     // Whoever keeps a disk open keeps its cache warm: that is what the above would look like.
-    let (devices, file) = attach(lab, &image);
+    let (devices, file) = attach(backend, &image);
     assert!(is_seen(&devices, &file, 0, 1));
     drop(devices);
-    let (devices, again) = attach(lab, &image);
+    let (devices, again) = attach(backend, &image);
     assert!(!is_seen(&devices, &again, 0, 1), "a block in the cache is read without the driver");
     drop((file, again, devices));
-    let (devices, file) = attach(lab, &image);
+    let (devices, file) = attach(backend, &image);
     assert!(is_seen(&devices, &file, 0, 1), "it ends with the last user");
 }
 
 fn recoveries_read_the_same(cx: Cx<'_>, plan: &Plan) {
     let stack = |side, image| {
-        let devices = cx.lab.devices(side, image, Recording::Off, plan.settings.seed);
+        let devices = cx.backend.disks(HostId::default(), side, image, Recording::Off, plan.settings.seed);
         if side == Side::Crash {
             devices.note_reads();
         }

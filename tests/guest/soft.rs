@@ -31,6 +31,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         about: "makes every call that changes a file system",
         options: &[],
         build: |_| Ok(Box::<Calls>::default()),
+        ..CheckerDef::BASE
     });
     let cx = Cx { registry: &registry, ..cx };
     let no_allocation: &[&str] = &["fallocate", "fallocate behind the end", "a hole is punched"];

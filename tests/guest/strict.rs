@@ -43,7 +43,7 @@ const MENDED: [(&str, &str); 5] = [
 fn go(cx: Cx<'_>, plan: &Plan, before: &[&str]) -> Seen {
     let mut plan = plan.clone();
     (plan.settings.limit, plan.settings.samples) = (8, 8);
-    go_on(cx.registry, &plan, cx.lab, &[before, &["write /a; fsync /a, /"]].concat(), 1)
+    go_on(cx.registry, &plan, cx.backend, &[before, &["write /a; fsync /a, /"]].concat(), 1)
 }
 
 /// The disks that are refused, and with these words.

@@ -8,12 +8,13 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
+use explode_kernel::{DiskModel, KernelDisks};
 use explode_ramdisk::{Event, Image, Payload, Recording};
 use explode_runtime::base::{Bounds, Fault, Mode, Options};
 use explode_runtime::check::{Ask, Checker, CheckerDef, Cx as Steps};
 use explode_runtime::choose::{Choice, Kind, Point};
 use explode_runtime::crash::Epoch;
-use explode_runtime::devices::{DiskModel, Lab, Side};
+use explode_runtime::devices::{Backend, HostId, Side};
 use explode_runtime::explore::{Arrival, State, Unit};
 use explode_runtime::pipeline::Pipeline;
 use explode_runtime::report::Summary;
@@ -30,9 +31,10 @@ use crate::report::Report;
 
 /// Every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
-    report.case("threads: the flusher writes what is dirty, and promises nothing", |_| flusher(cx.lab));
-    report
-        .case("threads: memory is taken back from what is clean, and from nothing else", |_| reclaim(cx.lab));
+    report.case("threads: the flusher writes what is dirty, and promises nothing", |_| flusher(cx.backend));
+    report.case("threads: memory is taken back from what is clean, and from nothing else", |_| {
+        reclaim(cx.backend)
+    });
     report.case("threads: what is chosen happens between the two calls", |_| happens(cx));
     report.case(
         "threads: ext4+cut-then-write is found with a commit between two calls, and only so",
@@ -57,7 +59,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     }
     report.case("threads: another way diverges, and says where", |_| diverges(cx));
     report.case("threads: with functions that fail, one sequence", |_| with_failures(cx));
-    report.case("threads: one that runs when it must not is found out", |_| found_out(cx.lab));
+    report.case("threads: one that runs when it must not is found out", |_| found_out(cx.backend));
 }
 
 /// States, operations, choices, crash disks (of emissions that are sampled), distinct.
@@ -89,9 +91,9 @@ fn kinds(events: &[Event]) -> Vec<&'static str> {
 
 const SECTORS: u64 = 24 * 1024;
 
-fn flusher(lab: &Lab) {
-    let devices = lab.devices(Side::Crash, Image::new(), Recording::On, 0);
-    let disks = devices.kernel().expect("they are the kernel's");
+fn flusher(backend: &dyn Backend) {
+    let devices = backend.disks(HostId::default(), Side::Crash, Image::new(), Recording::On, 0);
+    let disks = devices.of_type::<KernelDisks>().expect("they are the kernel's");
     let node = disks.attach(3, SECTORS, DiskModel::default()).expect("there is room");
     let file = OpenOptions::new().read(true).write(true).open(node).expect("nobody else has it");
     for _ in 0..3 {
@@ -111,10 +113,10 @@ fn buffers() -> u64 {
     line.trim().trim_end_matches(" kB").parse().expect("a number")
 }
 
-fn reclaim(lab: &Lab) {
+fn reclaim(backend: &dyn Backend) {
     const READ: usize = 1 << 20;
-    let devices = lab.devices(Side::Crash, Image::new(), Recording::On, 0);
-    let disks = devices.kernel().expect("they are the kernel's");
+    let devices = backend.disks(HostId::default(), Side::Crash, Image::new(), Recording::On, 0);
+    let disks = devices.of_type::<KernelDisks>().expect("they are the kernel's");
     let node = disks.attach(3, SECTORS, DiskModel::default()).expect("there is room");
     let file = OpenOptions::new().read(true).write(true).open(node).expect("nobody else has it");
     file.write_all_at(&[7; 4096], 0).expect("there is room");
@@ -133,7 +135,7 @@ fn reclaim(lab: &Lab) {
 /// The way of some steps, one a mutate, and all ways on which one thing happens in the step of this index.
 fn ways(cx: Cx<'_>, plan: &Plan, steps: &[&str], index: usize) -> Vec<(String, Seen)> {
     let mutates = steps.len() as u32;
-    let plain = go_by(cx.registry, plan, cx.lab, &[], steps, mutates);
+    let plain = go_by(cx.registry, plan, cx.backend, &[], steps, mutates);
     let is_step = |choice: &Choice| choice.kind == Kind::Action;
     let begins: Vec<usize> = (0..plain.choices.len()).filter(|at| is_step(&plain.choices[*at])).collect();
     let end = begins.get(index + 1).copied().unwrap_or(plain.choices.len());
@@ -142,7 +144,7 @@ fn ways(cx: Cx<'_>, plan: &Plan, steps: &[&str], index: usize) -> Vec<(String, S
     for at in begins[index] + 1..end {
         for rank in 1..plain.choices[at].options {
             let script = [&plain.choices[..at], &[plain.choices[at].with_rank(rank)]].concat();
-            let seen = go_by(cx.registry, plan, cx.lab, &script, left, mutates);
+            let seen = go_by(cx.registry, plan, cx.backend, &script, left, mutates);
             assert!(seen.choices[at + 1..].iter().all(is_step), "after it nothing is asked");
             let Choice { name, label, .. } = &seen.choices[at];
             ways.push((format!("{} {}", name.as_deref().expect("a name"), label), seen));
@@ -244,7 +246,7 @@ const TWIN: [(&str, u64, usize); 4] = [
 /// The script has another place.
 fn diverges(cx: Cx<'_>) {
     let plan = with(cx.shallow("fs-sync-ext4"), "commit");
-    let runner = start(cx.registry, &plan, cx.lab);
+    let runner = start(cx.registry, &plan, cx.backend);
     let mut script = go(&runner, "write /a", &[]).choices;
     script[1].label.site = "after rename".to_owned();
     match go(&runner, "write /a", &script).early {
@@ -259,7 +261,7 @@ fn diverges(cx: Cx<'_>) {
 /// Functions that fail and a commit are chosen in one sequence, which can be gone again.
 fn with_failures(cx: Cx<'_>) {
     let plan = with(cx.shallow("fs-failures-ext4"), "commit");
-    let runner = start(cx.registry, &plan, cx.lab);
+    let runner = start(cx.registry, &plan, cx.backend);
     let plain = go(&runner, "create /new", &[]).choices;
     let places = |kind: Kind| plain.iter().filter(|choice| choice.kind == kind).count();
     assert_eq!([places(Kind::SlabFailure), places(Kind::Thread)], BOTH, "{plain:#?}");
@@ -282,8 +284,8 @@ fn with_failures(cx: Cx<'_>) {
 /// Of each kind, in the making of a file.
 const BOTH: [usize; 2] = [6, 2];
 
-fn start<'a>(registry: &'a Registry, plan: &'a Plan, lab: &'a Lab) -> Runner<'a> {
-    Runner::start(registry, plan, lab).expect("the stack starts")
+fn start<'a>(registry: &'a Registry, plan: &'a Plan, backend: &'a dyn Backend) -> Runner<'a> {
+    Runner::start(registry, plan, backend).expect("the stack starts")
 }
 
 /// One mutate, by a script first, then by the step of this name.
@@ -319,7 +321,7 @@ impl Work for Take<'_> {
 }
 
 /// A thread that is waited for may run; one that is left behind, or that jumps the queue, makes the way not replayable.
-fn found_out(lab: &Lab) {
+fn found_out(backend: &dyn Backend) {
     let mut registry = explode::registry();
     registry.components.push(ComponentDef {
         name: "helper",
@@ -328,12 +330,14 @@ fn found_out(lab: &Lab) {
         on: Some("ext4"),
         options: &[],
         build: |_| Ok(Box::new(Helper { bell: None })),
+        ..ComponentDef::BASE
     });
     registry.checkers.push(CheckerDef {
         name: "wakes",
         about: "wakes the thread of a helper",
         options: &[],
         build: |_| Ok(Box::new(Wakes)),
+        ..CheckerDef::BASE
     });
     let target = Target {
         name: "wakes",
@@ -349,7 +353,7 @@ fn found_out(lab: &Lab) {
         expect: "clean",
     };
     let plan = Plan { mode: Mode::Vm, ..Plan::of(&registry, &target).expect("its parts are there") };
-    let runner = start(&registry, &plan, lab);
+    let runner = start(&registry, &plan, backend);
     let broken = |why: &str| Some(format!("not replayable: the thread helper {why} (EX-58)"));
     for (step, expected) in [
         ("wakes it and waits", None),

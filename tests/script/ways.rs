@@ -9,7 +9,7 @@ use explode_runtime::base::{Mode, Options};
 use explode_runtime::check::Ask;
 use explode_runtime::choose::{Choice, Point};
 use explode_runtime::crash::Epoch;
-use explode_runtime::devices::Lab;
+use explode_runtime::devices::InProcess;
 use explode_runtime::explore::{Arrival, State, Unit};
 use explode_runtime::pipeline::Pipeline;
 use explode_runtime::run::{Plan, Registry, Runner, SoFar, Target, Work};
@@ -206,7 +206,7 @@ impl Ordered {
 
 /// The answers that are these steps, and the index of the last request for crash checks on this way.
 fn answers(registry: &Registry, twin: &Plan, steps: &[&str]) -> (Vec<Choice>, u64) {
-    let runner = Runner::start(registry, twin, &Lab::Mem).expect("simulated files start");
+    let runner = Runner::start(registry, twin, &InProcess).expect("simulated files start");
     let unit = Unit { state: State::default(), script: Vec::new(), mutates: steps.len() as u32 };
     let mut named = Named { left: steps.iter(), interval: 0 };
     let ended = runner.run(&unit, &mut named);

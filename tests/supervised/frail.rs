@@ -57,12 +57,14 @@ pub fn registry() -> Registry {
         on: Some("simfiles"),
         options: OPTIONS,
         build: |options| Ok(Box::new(FrailFiles(Frail::of(options)?))),
+        ..ComponentDef::BASE
     });
     registry.checkers.push(CheckerDef {
         name: "frail",
         about: "a log of lines that are never synced",
         options: OPTIONS,
         build: |options| Ok(Box::new(FrailLog { frail: Frail::of(options)?, lines: Vec::new() })),
+        ..CheckerDef::BASE
     });
     let mut add = |name: String, options: Options, depth: u32| {
         registry.targets.push(Target {

@@ -24,6 +24,7 @@ pub const DEF: CheckerDef = CheckerDef {
         default: "savepoint",
     }],
     build,
+    ..CheckerDef::BASE
 };
 
 /// Commits before and after the interval that is being checked.

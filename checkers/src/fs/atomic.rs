@@ -24,6 +24,7 @@ pub const DEF: CheckerDef = CheckerDef {
     about: "every call that changes files is there whole or not at all after a crash, and stays once it has returned",
     options: &[],
     build,
+    ..CheckerDef::BASE
 };
 
 /// A call is there whole, or not at all.

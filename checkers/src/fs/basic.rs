@@ -19,6 +19,7 @@ pub const DEF: CheckerDef = CheckerDef {
     about: "a file that was synced is there with its contents (the paper's Figure 2)",
     options: &[],
     build,
+    ..CheckerDef::BASE
 };
 
 /// Figure 2 on simulated files, and on such whose syncs lie.

@@ -36,6 +36,7 @@ pub const DEF: CheckerDef = CheckerDef {
     about: "what a rename moves to another directory is there after a crash, under one of its names",
     options: &[],
     build: |_: &Options| -> Result<Box<dyn Checker>, UsageError> { Ok(Box::new(Moved::default())) },
+    ..CheckerDef::BASE
 };
 
 const MOVED: &str = "moved-name";

@@ -41,6 +41,7 @@ pub const DEF: CheckerDef = CheckerDef {
         default: "true",
     }],
     build,
+    ..CheckerDef::BASE
 };
 
 /// What it is about: whatever replaces the file, and what was not forced.

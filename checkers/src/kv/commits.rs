@@ -21,6 +21,7 @@ pub const DEF: CheckerDef = CheckerDef {
         OptionDef { name: "changes", about: "of a commit: several, or one", default: "several" },
     ],
     build,
+    ..CheckerDef::BASE
 };
 
 /// Bytes of a value that takes more than one block of 4096.

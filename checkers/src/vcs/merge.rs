@@ -14,6 +14,7 @@ pub const DEF: CheckerDef = CheckerDef {
     about: "files that are replaced together are all old or all new",
     options: &[],
     build,
+    ..CheckerDef::BASE
 };
 
 /// The seeded bug and its fixed twin.

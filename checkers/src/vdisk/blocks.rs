@@ -26,6 +26,7 @@ pub const DEF: CheckerDef = CheckerDef {
     about: "a disk made of others keeps what was flushed, and goes on without any one of them",
     options: &[OptionDef { name: "blocks", about: "how many blocks are written", default: "3" }],
     build,
+    ..CheckerDef::BASE
 };
 
 /// A block holds what was written last before a flush, or something newer.

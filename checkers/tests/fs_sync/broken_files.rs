@@ -17,6 +17,7 @@ pub const REPAIR: ComponentDef = ComponentDef {
     build: |options: &Options| -> Result<Box<dyn Component>, UsageError> {
         Ok(Box::new(Repair { how: options.text("how", "nothing")?, files: None }))
     },
+    ..ComponentDef::BASE
 };
 
 struct Repair {

@@ -2,7 +2,7 @@
 //! what was forced is held to all the same. And one of which nothing is left of what a check is about: its run is refused.
 
 use explode_runtime::base::Options;
-use explode_runtime::devices::Lab;
+use explode_runtime::devices::InProcess;
 use explode_runtime::run::{Confirmation, Local, Plan, explore};
 use explode_runtime::verdict::NOT_PROMISED;
 
@@ -128,7 +128,7 @@ fn refused(target: &str, unsynced: Option<bool>, words: &str) -> Option<String> 
     let folder = tempfile::tempdir().expect("a temporary folder");
     let out = folder.path().join("run");
     let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
-    explore(&registry, &plan, &Lab::Mem, &mut audience).err().map(|error| error.to_string())
+    explore(&registry, &plan, &InProcess, &mut audience).err().map(|error| error.to_string())
 }
 
 #[test]

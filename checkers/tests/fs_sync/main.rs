@@ -15,7 +15,7 @@ mod ways;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use explode_runtime::devices::Lab;
+use explode_runtime::devices::InProcess;
 use explode_runtime::report::{Message, Summary};
 use explode_runtime::run::{Confirmation, Local, Plan, Registry, explore};
 
@@ -79,7 +79,7 @@ fn run(registry: &Registry, plan: &Plan) -> Ran {
     let out = folder.path().join("run");
     let mut confirm = |_: &Path| Confirmation::Reproduced;
     let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
-    let summary = explore(registry, plan, &Lab::Mem, &mut audience).expect("it runs");
+    let summary = explore(registry, plan, &InProcess, &mut audience).expect("it runs");
     assert!(summary.complete, "{summary:?}");
     Ran { summary, findings, by_design, left_out }
 }

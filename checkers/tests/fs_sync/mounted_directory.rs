@@ -20,6 +20,7 @@ const DIRECTORY: ComponentDef = ComponentDef {
     build: |options: &Options| -> Result<Box<dyn Component>, UsageError> {
         Ok(Box::new(Directory { path: options.text("path", "")?.into(), files: None, crashed: false }))
     },
+    ..ComponentDef::BASE
 };
 
 struct Directory {

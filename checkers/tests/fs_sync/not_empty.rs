@@ -2,7 +2,7 @@
 
 use explode_ramdisk::files::OpenFlags;
 use explode_runtime::base::{Exit, Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::devices::Lab;
+use explode_runtime::devices::InProcess;
 use explode_runtime::run::{Confirmation, Local, Plan, Registry, explore};
 use explode_runtime::stack::{Below, Component, ComponentDef, StackSpec};
 
@@ -18,6 +18,7 @@ const PROGRAM: ComponentDef = ComponentDef {
     build: |options: &Options| -> Result<Box<dyn Component>, UsageError> {
         Ok(Box::new(Program { makes: options.text("makes", "")? }))
     },
+    ..ComponentDef::BASE
 };
 
 struct Program {
@@ -56,7 +57,7 @@ fn refused(checker: &str, makes: &str) -> (Exit, String) {
     let out = folder.path().join("run");
     let (mut confirm, mut sink) = (|_: &std::path::Path| Confirmation::Reproduced, |_: &_| {});
     let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
-    let error = explore(&registry, &plan, &Lab::Mem, &mut audience).expect_err(checker);
+    let error = explore(&registry, &plan, &InProcess, &mut audience).expect_err(checker);
     (error.exit(), error.to_string())
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use explode_runtime::base::{Exit, Options};
-use explode_runtime::devices::Lab;
+use explode_runtime::devices::InProcess;
 use explode_runtime::report::Message;
 use explode_runtime::run::{Confirmation, Local, Plan, explore};
 use explode_runtime::stack::StackSpec;
@@ -82,7 +82,7 @@ fn a_way_that_is_missing_is_refused() {
         let out = folder.path().join("run");
         let (mut confirm, mut sink) = (|_: &_| Confirmation::Reproduced, |_: &Message| {});
         let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
-        let error = explore(&registry(), plan, &Lab::Mem, &mut audience).expect_err("it is refused");
+        let error = explore(&registry(), plan, &InProcess, &mut audience).expect_err("it is refused");
         assert_eq!(error.exit(), Exit::Unsupported);
         assert!(error.to_string().contains(words), "{error}");
     };

@@ -52,6 +52,7 @@ pub const DEF: ComponentDef = ComponentDef {
         },
     ],
     build,
+    ..ComponentDef::BASE
 };
 
 /// What a profile can exclude here.

@@ -23,6 +23,7 @@ pub const DEF: ComponentDef = ComponentDef {
         default: "manifest",
     }],
     build,
+    ..ComponentDef::BASE
 };
 
 #[derive(Clone, Copy, PartialEq)]

@@ -21,6 +21,7 @@ pub const DEF: ComponentDef = ComponentDef {
         default: "false",
     }],
     build,
+    ..ComponentDef::BASE
 };
 
 struct Rewriting {

@@ -26,6 +26,7 @@ pub const DEF: ComponentDef = ComponentDef {
     on: Some("flash"),
     options: &[],
     build,
+    ..ComponentDef::BASE
 };
 
 fn build(_options: &Options) -> Result<Box<dyn Component>, UsageError> {

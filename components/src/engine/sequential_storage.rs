@@ -34,6 +34,7 @@ pub const DEF: ComponentDef = ComponentDef {
         default: "false",
     }],
     build,
+    ..ComponentDef::BASE
 };
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {

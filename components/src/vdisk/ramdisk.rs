@@ -1,8 +1,8 @@
 //! A RAM disk, the leaf of stacks that want a block device: simulated in process, or the driver `rdd` in the kernel.
 
+use explode_kernel::{Completes, DiskModel, KernelDisks};
 use explode_ramdisk::{Flushes, RamDisk};
 use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::devices::{Completes, Devices, DiskModel};
 use explode_runtime::failures::Failures;
 use explode_runtime::media::{MEDIA_OPTIONS, Media, Medium, Site};
 use explode_runtime::stack::{Below, Component, ComponentDef, Plain, Surface};
@@ -36,6 +36,7 @@ pub const DEF: ComponentDef = ComponentDef {
         MEDIA_OPTIONS[1],
     ],
     build,
+    ..ComponentDef::BASE
 };
 
 struct RamDiskComponent {
@@ -93,26 +94,19 @@ fn size(options: &Options) -> Result<u64, UsageError> {
 
 impl Component for RamDiskComponent {
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
-        self.surface = match below.devices {
-            Devices::Mem(_) if self.model.completes != Completes::AtOnce => {
-                return Err(Fault::new(
-                    "late completion is for guests (--in vm): in process nobody goes on before a write ends",
-                )
-                .blame(Blame::Tool));
-            }
-            Devices::Mem(storage) => {
-                let disk = RamDisk::new(storage.clone(), below.first_device, self.sectors);
-                Surface::Disk(disk.with_flushes(self.model.flushes))
-            }
-            Devices::Kernel(disks) => {
-                let buffers = self.model.buffers && below.buffers;
-                Surface::Block(disks.attach(
-                    below.first_device,
-                    self.sectors,
-                    DiskModel { buffers, ..self.model },
-                )?)
-            }
-        };
+        if let Some(disks) = below.devices.of_type::<KernelDisks>() {
+            let model = DiskModel { buffers: self.model.buffers && below.buffers, ..self.model };
+            self.surface = Surface::Block(disks.attach(below.first_device, self.sectors, model)?);
+            return Ok(());
+        }
+        if self.model.completes != Completes::AtOnce {
+            let why =
+                "late completion is for guests (--in vm): in process nobody goes on before a write ends";
+            return Err(Fault::new(why).blame(Blame::Tool));
+        }
+        let storage = below.devices.storage()?.clone();
+        let disk = RamDisk::new(storage, below.first_device, self.sectors);
+        self.surface = Surface::Disk(disk.with_flushes(self.model.flushes));
         Ok(())
     }
 

@@ -99,7 +99,7 @@ impl Between {
     }
 
     /// What may happen yet after these choices.
-    pub(crate) fn left_after(self, choices: &[Choice]) -> Between {
+    pub fn left_after(self, choices: &[Choice]) -> Between {
         Between { most: self.most.saturating_sub(ran(choices).count() as u32), ..self }
     }
 }

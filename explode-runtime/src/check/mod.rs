@@ -7,5 +7,5 @@ mod digest;
 
 pub use checker::{Args, Checker};
 pub use context::{Ask, Cx};
-pub use def::CheckerDef;
+pub use def::{CheckerDef, Checkers};
 pub use digest::digest;

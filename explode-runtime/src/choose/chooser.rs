@@ -120,7 +120,7 @@ impl Chooser {
     }
 
     /// What the script says of the points that are still to come.
-    pub(crate) fn upcoming(&self) -> &[Choice] {
+    pub fn upcoming(&self) -> &[Choice] {
         self.script.get(self.made.len()..).unwrap_or_default()
     }
 
@@ -144,7 +144,7 @@ impl Chooser {
     }
 
     /// The same, whatever the script says: whoever goes by this one's answers finds out.
-    pub(crate) fn record_anyway(&mut self, choice: Choice) {
+    pub fn record_anyway(&mut self, choice: Choice) {
         self.made.push(choice);
     }
 

@@ -8,7 +8,6 @@ mod chooser;
 use std::fmt;
 use std::panic::Location;
 
-use explode_ekm_abi::wire;
 use serde::{Deserialize, Serialize};
 
 pub use chooser::{Chooser, Divergence};
@@ -62,28 +61,23 @@ pub enum Kind {
     LateCompletion,
 }
 
-/// The kernel's own kinds, each with its number in EKM's calls, and its word.
-const OF_KERNEL: [(Kind, u32, &str); 9] = [
-    (Kind::SlabFailure, wire::FAIL_SLAB, "slab"),
-    (Kind::PageFailure, wire::FAIL_PAGE, "page"),
-    (Kind::CopyFailure, wire::FAIL_COPY, "copy"),
-    (Kind::BufferFailure, wire::FAIL_BUFFER, "buffer"),
-    (Kind::CacheFailure, wire::FAIL_CACHE, "cache"),
-    (Kind::RequestFailure, wire::FAIL_REQUEST, "request"),
-    (Kind::ModuleChoice, wire::FAIL_MODULE, "module"),
-    (Kind::ProbeFailure, wire::FAIL_PROBE, "probe"),
-    (Kind::LateCompletion, wire::LATE, "late"),
+/// The kernel's own kinds, each with its word.
+const OF_KERNEL: [(Kind, &str); 9] = [
+    (Kind::SlabFailure, "slab"),
+    (Kind::PageFailure, "page"),
+    (Kind::CopyFailure, "copy"),
+    (Kind::BufferFailure, "buffer"),
+    (Kind::CacheFailure, "cache"),
+    (Kind::RequestFailure, "request"),
+    (Kind::ModuleChoice, "module"),
+    (Kind::ProbeFailure, "probe"),
+    (Kind::LateCompletion, "late"),
 ];
 
 impl Kind {
-    /// The kernel's own kinds: each with its number in EKM's calls, and its word.
-    pub(crate) fn of_kernel() -> impl Iterator<Item = (Kind, u32, &'static str)> {
+    /// The kernel's own kinds, each with its word.
+    pub fn of_kernel() -> impl Iterator<Item = (Kind, &'static str)> {
         OF_KERNEL.into_iter()
-    }
-
-    /// Its number in EKM's calls, if it is the kernel's own.
-    pub(crate) fn kernel_number(self) -> Option<u32> {
-        Kind::of_kernel().find(|(kind, _, _)| *kind == self).map(|(_, number, _)| number)
     }
 
     /// Is it chosen where no strategy can be asked, in the kernel or between two calls? The answers are laid out before.
@@ -94,7 +88,7 @@ impl Kind {
     /// Is it chosen in the kernel: does a function of it fail, or a write end late, or does all go on normally? The last option is to
     /// run normally.
     pub fn is_of_kernel(self) -> bool {
-        self.kernel_number().is_some()
+        OF_KERNEL.iter().any(|(kind, _)| *kind == self)
     }
 }
 

@@ -16,6 +16,7 @@ pub(super) fn def<S: 'static, M: 'static>() -> ComponentDef {
         on: Some("simfiles"),
         options: &[],
         build: |_| Ok(Box::new(Engine::<S, M> { parts: Parts::here()?, open: None })),
+        ..ComponentDef::BASE
     }
 }
 

@@ -25,6 +25,7 @@ pub(super) fn def<S: 'static, M: Clone + Debug + PartialEq + 'static>() -> Check
             let parts = Parts::<S, M>::here()?;
             Ok(Box::new(Model { parts, history: Vec::new(), before: 0, durable: 0 }))
         },
+        ..CheckerDef::BASE
     }
 }
 

@@ -55,7 +55,7 @@ impl CrashTest {
             expect: "clean",
         };
         let components = [simfiles::DEF, store].into();
-        let registry = Registry { components, checkers: vec![checker], ..Registry::default() };
+        let registry = Registry { components, checkers: [checker].into(), ..Registry::default() };
         let plan = Plan::of(&registry, &target).expect("the registry has what the target needs");
         CrashTest {
             registry,

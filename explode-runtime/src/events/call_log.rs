@@ -45,12 +45,12 @@ impl CallLog {
     }
 
     /// Something was done, without an error.
-    pub(crate) fn note(&self, what: What) {
+    pub fn note(&self, what: What) {
         self.0.borrow_mut().done.push(Done { what, error: None });
     }
 
     /// A step of the mutate of this number has failed.
-    pub(crate) fn failed(&self, mutate: u32, how: String) {
+    pub fn failed(&self, mutate: u32, how: String) {
         self.0.borrow_mut().failed.push((mutate, how));
     }
 

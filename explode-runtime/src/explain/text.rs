@@ -6,7 +6,7 @@ use super::story::{Retold, Story};
 use crate::choose::Choice;
 use crate::events::{FailedStep, told};
 use crate::report::{Brief, brief, detail_line, one_line, status_line};
-use crate::shell::Carried;
+use crate::stack::Carried;
 use crate::stack::Layer;
 
 /// Of more events the first are left out.

@@ -6,16 +6,12 @@
 //! The sequence of a path is one (EX-11): it is handed over to the kernel when the checked system goes on, and taken back, with all
 //! that was asked meanwhile, before anything is chosen or checked here.
 
-mod frames;
 mod sites;
 mod turn;
 
-pub(crate) use frames::{label, path};
 pub use sites::Site;
 pub(crate) use turn::HandOver;
 pub use turn::Turn;
-
-use explode_ekm_abi::wire;
 
 use crate::base::{OptionDef, Options, UsageError};
 use crate::choose::{Choice, Kind};
@@ -24,11 +20,12 @@ use crate::choose::{Choice, Kind};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Failures {
     /// The numbers of the kinds, as EKM has them; that of named functions is among them if there are any.
-    pub(crate) kinds: u32,
+    /// A bit for each kind, in the order of [`Kind::of_kernel`].
+    kinds: u32,
     /// How many on a path, late writes included.
-    pub(crate) most: u32,
+    pub most: u32,
     /// The functions that the user has named.
-    pub(crate) sites: Vec<Site>,
+    pub sites: Vec<Site>,
 }
 
 /// The options by which a component is told so.
@@ -47,24 +44,35 @@ pub const FAILURE_OPTIONS: [OptionDef; 3] = [
     },
 ];
 
+/// The bit of a kind of the kernel.
+fn bit(kind: Kind) -> u32 {
+    Kind::of_kernel().position(|(known, _)| known == kind).map_or(0, |at| 1 << at)
+}
+
 impl Failures {
+    /// The kinds that may fail, in the order of [`Kind::of_kernel`].
+    pub fn kinds(&self) -> impl Iterator<Item = Kind> {
+        let kinds = self.kinds;
+        Kind::of_kernel().map(|(kind, _)| kind).filter(move |kind| kinds & bit(*kind) != 0)
+    }
+
     /// What a component's options say.
     ///
     /// # Errors
     /// No such kind, or no number.
     pub fn of(options: &Options) -> Result<Failures, UsageError> {
         let by_word = || {
-            Kind::of_kernel().filter(|(kind, ..)| !matches!(kind, Kind::ProbeFailure | Kind::LateCompletion))
+            Kind::of_kernel().filter(|(kind, _)| !matches!(kind, Kind::ProbeFailure | Kind::LateCompletion))
         };
         let sites = sites::of(options.get("probe"))?;
-        let mut kinds = if sites.is_empty() { 0 } else { wire::FAIL_PROBE };
+        let mut kinds = if sites.is_empty() { 0 } else { bit(Kind::ProbeFailure) };
         for word in options.text("fail", "none")?.split(',') {
-            kinds |= match (word, by_word().find(|(_, _, known)| *known == word)) {
-                (_, Some((_, number, _))) => number,
+            kinds |= match (word, by_word().find(|(_, known)| *known == word)) {
+                (_, Some((kind, _))) => bit(kind),
                 ("none", _) => 0,
-                ("all", _) => by_word().map(|(_, number, _)| number).sum(),
+                ("all", _) => by_word().map(|(kind, _)| bit(kind)).sum(),
                 _ => {
-                    let known = by_word().map(|(_, _, known)| known).chain(["none", "all"]);
+                    let known = by_word().map(|(_, known)| known).chain(["none", "all"]);
                     return Err(UsageError::unknown("kind of failure", word, known));
                 }
             };
@@ -77,7 +85,7 @@ impl Failures {
 
     /// Writes that may end late, so many of them.
     pub fn late(most: u32) -> Failures {
-        Failures { kinds: wire::LATE, most, sites: Vec::new() }
+        Failures { kinds: bit(Kind::LateCompletion), most, sites: Vec::new() }
     }
 
     /// Does nothing fail?
@@ -86,7 +94,7 @@ impl Failures {
     }
 
     /// What may fail yet after these choices.
-    pub(crate) fn left_after(self, choices: &[Choice]) -> Failures {
+    pub fn left_after(self, choices: &[Choice]) -> Failures {
         let so_far = diverted(choices).count() as u32;
         Failures { most: self.most.saturating_sub(so_far), ..self }
     }

@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::base::{Mode, Options, Program, programs_of, quoted};
-use crate::shell::{COMPONENT, is_of_commands};
-use crate::stack::StackSpec;
+use crate::stack::{StackSpec, is_of_commands};
 
 /// A command of this program about a file or folder, for a shell in any folder.
 #[derive(Clone, Debug)]
@@ -24,7 +23,7 @@ impl Paste {
     /// that depend on it: any on this machine, and for a guest those that name a program by a relative path.
     #[must_use = "this returns the commands"]
     pub fn for_plan(&self, mode: Mode, stack: &StackSpec, checker_options: &Options) -> Paste {
-        let layers = stack.0.iter().filter(|layer| layer.component == COMPONENT.name);
+        let layers = stack.0.iter().filter(|layer| layer.has_commands());
         let checker = is_of_commands(checker_options).then_some(checker_options);
         let mut commands = layers.map(|layer| &layer.options).chain(checker);
         let is_relative = |program: Program| program.name.contains('/') && !program.name.starts_with('/');

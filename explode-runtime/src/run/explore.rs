@@ -6,11 +6,11 @@ use super::supervise::Supervisor;
 use super::tell::Audience;
 use super::worker::InThread;
 use crate::base::RunError;
-use crate::devices::Lab;
+use crate::devices::Backend;
 use crate::explore::Strategy;
 use crate::report::Summary;
 
-/// Explores a plan in a lab to its end, or until a bound or the budget stops it. The audience hears every message. There are no
+/// Explores a plan in a backend to its end, or until a bound or the budget stops it. The audience hears every message. There are no
 /// deadlines, and nothing to resume: for those, see [`Supervisor`].
 ///
 /// # Errors
@@ -19,10 +19,10 @@ use crate::report::Summary;
 pub fn explore(
     registry: &Registry,
     plan: &Plan,
-    lab: &Lab,
+    backend: &dyn Backend,
     audience: &mut dyn Audience,
 ) -> Result<Summary, RunError> {
-    explore_with(registry, plan, lab, audience, None)
+    explore_with(registry, plan, backend, audience, None)
 }
 
 /// The same by a strategy of the caller's own, which the plan calls [`StrategyName::Own`](crate::explore::StrategyName::Own).
@@ -33,21 +33,21 @@ pub fn explore_by(
     strategy: Box<dyn Strategy>,
     registry: &Registry,
     plan: &Plan,
-    lab: &Lab,
+    backend: &dyn Backend,
     audience: &mut dyn Audience,
 ) -> Result<Summary, RunError> {
-    explore_with(registry, plan, lab, audience, Some(strategy))
+    explore_with(registry, plan, backend, audience, Some(strategy))
 }
 
 fn explore_with(
     registry: &Registry,
     plan: &Plan,
-    lab: &Lab,
+    backend: &dyn Backend,
     audience: &mut dyn Audience,
     strategy: Option<Box<dyn Strategy>>,
 ) -> Result<Summary, RunError> {
     plan.check(registry)?;
-    let mut crew = InThread::new(registry, plan, lab);
+    let mut crew = InThread::new(registry, plan, backend);
     let mut supervisor = Supervisor::new(plan, &mut crew, audience);
     supervisor.strategy = strategy;
     supervisor.run()

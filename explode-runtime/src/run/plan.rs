@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::registry::{Registry, Target};
 use crate::base::{Bounds, Mode, Options, RunError, UsageError, with_defaults};
 use crate::explore::{Dfs, Exhaust, FromPrefix, Pct, Prefix, Random, Strategy, StrategyName, Weighted};
-use crate::shell::{self, Carried, carried};
 use crate::stack::StackSpec;
+use crate::stack::{Carried, carried, is_of_commands};
 use crate::writeset::Rules;
 
 /// The effective options of a run.
@@ -140,7 +140,10 @@ impl Plan {
         stack: StackSpec,
     ) -> Result<Plan, UsageError> {
         let plan = Plan { target, checker_options, ..Plan::of_parts(registry, checker, stack)? };
-        if plan.mode == Mode::Mem && plan.has_command_checker() && !plan.stack.is_on_folder() {
+        if plan.mode == Mode::Mem
+            && plan.has_command_checker()
+            && !registry.components.host_commands(&plan.stack)
+        {
             let Plan { target, stack, checker, checker_options, .. } = plan;
             let bounds = Bounds::on(Mode::Vm);
             return Ok(Plan::with_bounds(target, Mode::Vm, stack, &checker, checker_options, bounds));
@@ -212,11 +215,11 @@ impl Plan {
             let def = registry.component(&layer.component)?;
             layer.options.defaults().check(def.name, def.options)?;
             def.make(&layer.options)?;
-            let is_commands = def.name == shell::COMPONENT.name;
-            let on_folder = is_commands && self.mode == Mode::Mem && self.stack.is_on_folder();
+            let stands_on = |name: &&str| self.stack.components().contains(name);
+            let on_folder = self.mode == Mode::Mem && def.also_on.iter().any(stands_on);
             if !def.modes.contains(&self.mode) && !on_folder {
                 let modes: Vec<&str> = def.modes.iter().map(|mode| mode.as_str()).collect();
-                let name = if is_commands { &layer.name } else { def.name };
+                let name = if def.listed { def.name } else { &layer.name };
                 let (mode, other) = (self.mode.as_str(), modes.join(" or --in "));
                 if self.mode != Mode::Mem {
                     let text = format!("component '{name}' cannot run in {mode}; use --in {other}");
@@ -235,11 +238,12 @@ impl Plan {
         self.checker_options.defaults().check(def.name, def.options)?;
         def.make(&self.checker_options)?;
         let name = &self.checker;
-        if self.stack.is_on_folder() && !self.has_command_checker() {
+        let hosts_commands = registry.components.host_commands(&self.stack);
+        if hosts_commands && !def.needs_command_host {
             let text = format!("checker '{name}' cannot run on 'folder', where only shell commands do");
             return Err(UsageError(text).into());
         }
-        if self.has_command_checker() && !self.stack.is_on_folder() && self.mode == Mode::Mem {
+        if def.needs_command_host && !hosts_commands && self.mode == Mode::Mem {
             missing.get_or_insert_with(|| {
                 format!(
                     "the commands of checker '{name}' need a kernel below them; use --in vm or --in here, or stand them on \
@@ -265,7 +269,7 @@ impl Plan {
 
     /// Is its checker made of shell commands? Then they are the checker's options.
     pub fn has_command_checker(&self) -> bool {
-        shell::is_of_commands(&self.checker_options)
+        is_of_commands(&self.checker_options)
     }
 
     /// The shell commands that it carries: those of its components and its checker.

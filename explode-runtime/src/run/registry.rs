@@ -3,8 +3,7 @@
 use super::grid::{Question, System};
 use super::plan::Plan;
 use crate::base::{Bounds, Mode, Options, UsageError};
-use crate::check::{Checker, CheckerDef};
-use crate::shell;
+use crate::check::{Checker, CheckerDef, Checkers};
 use crate::stack::{Component, ComponentDef, Components, Layer, StackSpec};
 
 /// A named (checker, stack, options).
@@ -34,7 +33,7 @@ pub struct Registry {
     /// In order of registration.
     pub components: Components,
     /// In order of registration.
-    pub checkers: Vec<CheckerDef>,
+    pub checkers: Checkers,
     /// In order of registration.
     pub targets: Vec<Target>,
     /// The rows of the matrix, in order.
@@ -54,14 +53,13 @@ impl Registry {
 
     /// The checker of this name.
     pub fn checker(&self, name: &str) -> Result<&CheckerDef, UsageError> {
-        let known = self.checkers.iter().map(|def| def.name);
-        let found = self.checkers.iter().find(|def| def.name == name);
-        found.ok_or_else(|| UsageError::unknown("checker", name, known))
+        self.checkers.get(name)
     }
 
-    /// The checker of a plan: that of this name, or the one that is made of the shell commands in its options.
+    /// The checker of a plan: the one that recognises its options, or that of this name.
     pub fn checker_of(&self, plan: &Plan) -> Result<&CheckerDef, UsageError> {
-        if plan.has_command_checker() { Ok(&shell::CHECKER) } else { self.checker(&plan.checker) }
+        let recognised = self.checkers.recognising(&plan.checker_options);
+        recognised.map_or_else(|| self.checker(&plan.checker), Ok)
     }
 
     /// The names of the checkers that can start from files which they have not made, in order of registration.
@@ -85,7 +83,7 @@ impl Registry {
 
     /// Where a stack can run: in process if every component can, else in a guest.
     pub fn mode_of(&self, stack: &StackSpec) -> Result<Mode, UsageError> {
-        if stack.is_on_folder() {
+        if self.components.host_commands(stack) {
             return Ok(Mode::Mem);
         }
         let can = |layer: &Layer| Ok(self.component(&layer.component)?.modes.contains(&Mode::Mem));
@@ -104,6 +102,7 @@ impl Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stack::Absent;
 
     #[test]
     fn a_name_of_another_build_says_how_to_get_it() {

@@ -10,7 +10,7 @@ use explode_ramdisk::{Files, RamDisk};
 use super::plain::Plain;
 use crate::base::Fault;
 use crate::between::Between;
-use crate::devices::Devices;
+use crate::devices::DiskSet;
 use crate::failures::Failures;
 use crate::media::{Media, Medium, Site};
 use crate::verdict::Profile;
@@ -63,7 +63,7 @@ pub struct Paths {
 
 impl Paths {
     /// What they are in a script.
-    pub(crate) fn in_script() -> Paths {
+    pub fn in_script() -> Paths {
         Paths { path: Some("$mnt".into()), device: Some("$dev".into()) }
     }
 }
@@ -76,7 +76,7 @@ pub struct Below<'a> {
     /// Where a shell command finds each child and the device that it is on, in order.
     pub paths: &'a [Paths],
     /// The devices of the stack, for components that are devices.
-    pub devices: &'a Devices,
+    pub devices: &'a dyn DiskSet,
     /// The first device of this component, if [`Component::devices`] is not 0.
     pub first_device: u32,
     /// Does what is dirty in the kernel's buffer cache count, for components that are devices? Not where somebody above says that

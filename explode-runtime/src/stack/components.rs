@@ -4,7 +4,6 @@ use super::component::Component;
 use super::promised::promised;
 use super::spec::{Layer, StackSpec};
 use crate::base::{Mode, OptionDef, Options, UsageError};
-use crate::shell;
 use crate::verdict::Profile;
 
 /// A component that can be named in a stack.
@@ -20,6 +19,14 @@ pub struct ComponentDef {
     pub on: Option<&'static str>,
     /// Its options.
     pub options: &'static [OptionDef],
+    /// Can it be named by a user? Others stand in stack files and traces only.
+    pub listed: bool,
+    /// The options that are shell commands.
+    pub command_keys: &'static [&'static str],
+    /// Layers on which it runs in process, too.
+    pub also_on: &'static [&'static str],
+    /// Do shell commands of the layers above run on it in process?
+    pub hosts_commands: bool,
     /// Makes one.
     pub build: fn(&Options) -> Result<Box<dyn Component>, UsageError>,
 }
@@ -41,6 +48,20 @@ impl Absent {
 }
 
 impl ComponentDef {
+    /// What a definition need not say: a listed component of all modes without options, which stands on nothing.
+    pub const BASE: ComponentDef = ComponentDef {
+        name: "",
+        about: "",
+        modes: &[Mode::Mem, Mode::Vm, Mode::Here],
+        on: None,
+        options: &[],
+        listed: true,
+        command_keys: &[],
+        also_on: &[],
+        hosts_commands: false,
+        build: |_| Err(UsageError("this component cannot be made".to_owned())),
+    };
+
     /// Makes one, its options checked.
     pub fn make(&self, options: &Options) -> Result<Box<dyn Component>, UsageError> {
         options.check(self.name, self.options)?;
@@ -67,20 +88,23 @@ impl Components {
         self.defs.push(def);
     }
 
-    /// All of them.
-    pub fn iter(&self) -> std::slice::Iter<'_, ComponentDef> {
-        self.defs.iter()
+    /// Those that are listed.
+    pub fn iter(&self) -> impl Iterator<Item = &ComponentDef> + Clone {
+        self.defs.iter().filter(|def| def.listed)
     }
 
-    /// The component of this name; the one that is made of shell commands has nothing to be named for.
+    /// Returns true if a layer of the stack is one on which shell commands run in process.
+    pub fn host_commands(&self, stack: &StackSpec) -> bool {
+        let hosts = |layer: &Layer| self.get(&layer.component).is_ok_and(|def| def.hosts_commands);
+        stack.0.iter().any(hosts)
+    }
+
+    /// The component of this name, listed or not.
     ///
     /// # Errors
     /// There is none.
     pub fn get(&self, name: &str) -> Result<&ComponentDef, UsageError> {
-        if name == shell::COMPONENT.name {
-            return Ok(&shell::COMPONENT);
-        }
-        let known = self.defs.iter().map(|def| def.name);
+        let known = self.iter().map(|def| def.name);
         let found = self.defs.iter().find(|def| def.name == name);
         found.ok_or_else(|| self.unknown("component", name, known))
     }

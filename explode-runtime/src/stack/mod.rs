@@ -4,6 +4,7 @@
 //! built from a [`StackSpec`] any number of times, on any image: once for the system under test, once for each crash disk. One
 //! component is here, on which all that want files can stand: [`simfiles`].
 
+mod carried;
 mod component;
 mod components;
 mod plain;
@@ -12,8 +13,9 @@ pub mod simfiles;
 mod spec;
 mod stack;
 
+pub use carried::{Carried, carried, is_of_commands};
 pub use component::{Below, Component, Floor, Paths, Recovery, Surface};
 pub use components::{Absent, ComponentDef, Components};
 pub use plain::{Plain, PlainFileSystem};
-pub use spec::{Layer, StackSpec};
+pub use spec::{COMMANDS, Layer, StackSpec};
 pub use stack::{RESERVED, Stack};

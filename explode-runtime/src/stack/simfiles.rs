@@ -23,6 +23,7 @@ pub const DEF: ComponentDef = ComponentDef {
     on: None,
     options: &[MEDIA_OPTIONS[0], MEDIA_OPTIONS[1], SYNC],
     build,
+    ..ComponentDef::BASE
 };
 
 const SYNC: OptionDef = OptionDef {

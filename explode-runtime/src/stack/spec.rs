@@ -4,7 +4,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::{Options, UsageError};
-use crate::shell;
 
 /// One component of a stack, as a user names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,10 +51,18 @@ impl From<Layer> for Written {
     }
 }
 
+/// The component of a layer that is made of shell commands. The name is part of the format of stack files and traces.
+pub const COMMANDS: &str = "commands";
+
 /// Of an option whose text has more bytes a line shows only that it is there.
 const LONG: usize = 32;
 
 impl Layer {
+    /// Returns true if it is made of shell commands.
+    pub fn has_commands(&self) -> bool {
+        self.component == COMMANDS
+    }
+
     /// Returns an error if its name, which is part of paths, leads out of a folder.
     pub(crate) fn check_name(&self) -> Result<(), UsageError> {
         let name = &self.name;
@@ -70,7 +77,7 @@ impl Layer {
     /// Its name with its options, for a line that a person reads: of long texts only that they are there, and of a layer made of
     /// commands the name alone, for they stand in the stack file, and in each trace.
     pub fn shown(&self) -> String {
-        if self.component == shell::COMPONENT.name || self.options.is_empty() {
+        if self.has_commands() || self.options.is_empty() {
             return self.name.clone();
         }
         let short = |text: String| if text.len() > LONG { "...".to_owned() } else { text };
@@ -104,11 +111,6 @@ impl StackSpec {
         self.0[at].children.iter().map(place).collect()
     }
 
-    /// Does it stand on a private folder, where shell commands run in process?
-    pub fn is_on_folder(&self) -> bool {
-        self.0.iter().any(|layer| layer.component == shell::FOLDER.name)
-    }
-
     /// The names of the layers, bottom first.
     pub fn names(&self) -> Vec<&str> {
         self.0.iter().map(|layer| layer.name.as_str()).collect()
@@ -136,6 +138,6 @@ mod tests {
         let (long, short) = ("x".repeat(33), "x".repeat(32));
         let options = Options::none().with("schema", long.as_str()).with("mode", short.as_str());
         assert_eq!(layer("sqlite", options.clone()).shown(), format!("db(mode={short}, schema=...)"));
-        assert_eq!(layer(shell::COMPONENT.name, options).shown(), "db");
+        assert_eq!(layer(COMMANDS, options).shown(), "db");
     }
 }

@@ -16,7 +16,7 @@ use super::promised::{Standing, promised};
 use super::spec::StackSpec;
 use crate::base::{Blame, Fault, UsageError};
 use crate::between::Between;
-use crate::devices::{Devices, Side};
+use crate::devices::{Devices, DiskSet, Side};
 use crate::events::CallLog;
 use crate::failures::Failures;
 use crate::media::{Media, Medium, Site};
@@ -73,7 +73,7 @@ impl Stack {
             let first_device = next_device;
             next_device += component.devices();
             let name = layer.name.clone();
-            let place = places(&devices).join(&name);
+            let place = places(&*devices).join(&name);
             levels.push(Level {
                 name,
                 children,
@@ -85,8 +85,8 @@ impl Stack {
                 followed: None,
             });
         }
-        if let Some(disks) = devices.kernel() {
-            disks.make_folders(levels.iter().map(|level| &level.place));
+        if let Some(kernel) = devices.kernel() {
+            kernel.make_folders(&levels.iter().map(|level| level.place.as_path()).collect::<Vec<_>>());
         }
         // Children stand before their parents.
         for at in (0..levels.len()).rev() {
@@ -201,8 +201,8 @@ impl Stack {
     }
 
     /// The devices.
-    pub fn devices(&self) -> &Devices {
-        &self.devices
+    pub fn devices(&self) -> &dyn DiskSet {
+        &*self.devices
     }
 
     /// What the top component offers.
@@ -351,7 +351,7 @@ impl Stack {
     }
 
     /// Where they are written down, if they are.
-    pub(crate) fn log(&self) -> Option<&CallLog> {
+    pub fn log(&self) -> Option<&CallLog> {
         self.log.as_ref()
     }
 
@@ -430,7 +430,7 @@ impl Stack {
         let below = Below {
             children: &children,
             paths: &paths,
-            devices,
+            devices: &**devices,
             first_device: *first_device,
             buffers: *buffers,
             place,
@@ -479,8 +479,9 @@ impl Level {
 impl Drop for Stack {
     fn drop(&mut self) {
         self.devices.fence();
-        if let Some(disks) = self.devices.kernel().cloned() {
-            self.stop().unwrap_or_else(|fault| disks.give_up(&fault));
+        let devices = Rc::clone(&self.devices);
+        if let Some(kernel) = devices.kernel() {
+            self.stop().unwrap_or_else(|fault| kernel.give_up(&fault));
         } else if self.levels.iter().any(|level| level.mounted && level.component.must_unmount()) {
             // The next stack has folders of its own: what stays behind here is in nobody's way.
             self.stop().ok();
@@ -489,7 +490,7 @@ impl Drop for Stack {
 }
 
 /// Where the components of a stack have their folders.
-fn places(devices: &Devices) -> &'static Path {
+fn places(devices: &dyn DiskSet) -> &'static Path {
     Path::new(match devices.kernel().map(|disks| disks.side()) {
         None => "/nonexistent",
         Some(Side::Live) => "/run/explode/live",

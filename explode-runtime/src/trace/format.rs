@@ -11,7 +11,7 @@ use crate::base::{MOST_TRACE_BYTES, Mode, Options, read_at_most};
 use crate::choose::Choice;
 use crate::crash::{Epoch, Kept, names};
 use crate::run::{ErrorFound, Plan, Settings};
-use crate::shell::Carried;
+use crate::stack::Carried;
 use crate::stack::StackSpec;
 use crate::verdict::{StepName, Verdict};
 

@@ -11,7 +11,7 @@ use crate::base::RunError;
 use crate::check::{Ask, Checker};
 use crate::choose::{Choice, Divergence, Point};
 use crate::crash::{CrashDisk, names};
-use crate::devices::Lab;
+use crate::devices::Backend;
 use crate::explore::{Arrival, State, Unit};
 use crate::pipeline::{Candidate, Judge, Judgement, Pipeline, stood_still};
 use crate::run::{Early, Registry, Runner, SoFar, Work};
@@ -55,23 +55,23 @@ pub fn came_to_an_end(step: StepName) -> String {
     format!("step {step} came to an end")
 }
 
-/// Replays a trace in this process, in this lab. A trace of a step that hangs or ends the process does so.
+/// Replays a trace in this process, in this backend. A trace of a step that hangs or ends the process does so.
 ///
 /// # Errors
 /// A trace that names what is not there, or a component that cannot start.
-pub fn replay(registry: &Registry, trace: &Trace, lab: &Lab) -> Result<Replay, RunError> {
-    replay_heard(registry, trace, lab, &|_| {})
+pub fn replay(registry: &Registry, trace: &Trace, backend: &dyn Backend) -> Result<Replay, RunError> {
+    replay_heard(registry, trace, backend, &|_| {})
 }
 
 /// The same; `hear` hears of each step before it is taken.
 pub(crate) fn replay_heard(
     registry: &Registry,
     trace: &Trace,
-    lab: &Lab,
+    backend: &dyn Backend,
     hear: &dyn Fn(Step),
 ) -> Result<Replay, RunError> {
     let plan = trace.plan();
-    let mut runner = Runner::start(registry, &plan, lab)?;
+    let mut runner = Runner::start(registry, &plan, backend)?;
     runner.chop_at(&trace.chops);
     let unit = Unit { state: State::default(), script: trace.choices.clone(), mutates: trace.mutates };
     let mut search = Search { trace, hear, past_end: None, found: None, looked: None, by_search: false };

@@ -7,7 +7,7 @@ use std::path::Path;
 use explode_ramdisk::RamDisk;
 use explode_runtime::base::{Bounds, Fault, Mode, Options, RunError, UsageError};
 use explode_runtime::check::{Checker, CheckerDef};
-use explode_runtime::devices::Lab;
+use explode_runtime::devices::InProcess;
 use explode_runtime::explore::Strategy;
 use explode_runtime::report::{Finding, Message, Summary};
 use explode_runtime::run::{Confirmation, Local, Plan, Registry, Target, explore, explore_by};
@@ -22,6 +22,7 @@ pub const DISK: ComponentDef = ComponentDef {
     on: None,
     options: &[],
     build: |_: &Options| -> Result<Box<dyn Component>, UsageError> { Ok(Box::new(Disk(None))) },
+    ..ComponentDef::BASE
 };
 
 struct Disk(Option<RamDisk>);
@@ -41,8 +42,9 @@ impl Component for Disk {
 
 /// A registry with the disk and one checker.
 pub fn registry(build: fn(&Options) -> Result<Box<dyn Checker>, UsageError>) -> Registry {
-    let checker = CheckerDef { name: "test", about: "a checker for tests", options: &[], build };
-    Registry { components: [DISK].into(), checkers: vec![checker], ..Registry::default() }
+    let checker =
+        CheckerDef { name: "test", about: "a checker for tests", options: &[], build, ..CheckerDef::BASE };
+    Registry { components: [DISK].into(), checkers: [checker].into(), ..Registry::default() }
 }
 
 /// A plan for the checker on one disk.
@@ -104,7 +106,7 @@ pub fn run_by(strategy: Option<Box<dyn Strategy>>, registry: &Registry, plan: &P
     let mut confirm = |path: &Path| {
         let trace =
             Trace::from_json(&std::fs::read(path).expect("the trace is there")).expect("a sound trace");
-        let outcome = replay(registry, &trace, &Lab::Mem).expect("the replay runs");
+        let outcome = replay(registry, &trace, &InProcess).expect("the replay runs");
         traces.push(trace);
         match outcome {
             Replay::Reproduced { by_search: false, .. } => Confirmation::Reproduced,
@@ -115,8 +117,8 @@ pub fn run_by(strategy: Option<Box<dyn Strategy>>, registry: &Registry, plan: &P
     let mut sink = |message: &Message| messages.push(message.clone());
     let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
     let result = match strategy {
-        None => explore(registry, plan, &Lab::Mem, &mut audience),
-        Some(strategy) => explore_by(strategy, registry, plan, &Lab::Mem, &mut audience),
+        None => explore(registry, plan, &InProcess, &mut audience),
+        Some(strategy) => explore_by(strategy, registry, plan, &InProcess, &mut audience),
     };
     Said { messages, result, traces }
 }

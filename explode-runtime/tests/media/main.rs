@@ -73,10 +73,11 @@ fn run_to(depth: u32, kind: &str, faults: &str, most: u64) -> Said {
         about: "a checker for tests",
         options: &[],
         build: |_: &Options| Ok(Box::new(Holds::default())),
+        ..CheckerDef::BASE
     };
     let registry = Registry {
         components: [mirror::DISK, mirror::MIRROR].into(),
-        checkers: vec![checker],
+        checkers: [checker].into(),
         ..Registry::default()
     };
     let disk = |name: &str| Layer {

@@ -23,6 +23,7 @@ pub const DISK: ComponentDef = ComponentDef {
     build: |options: &Options| -> Result<Box<dyn Component>, UsageError> {
         Ok(Box::new(Disk { media: Media::of(options)?, disk: None }))
     },
+    ..ComponentDef::BASE
 };
 
 struct Disk {
@@ -60,6 +61,7 @@ pub const MIRROR: ComponentDef = ComponentDef {
         let words = [("plain", Kind::Plain), ("checksums", Kind::Checksums), ("careless", Kind::Careless)];
         Ok(Box::new(Component_ { kind: options.one_of("kind", &words)?, mirror: None }))
     },
+    ..ComponentDef::BASE
 };
 
 #[derive(Clone, Copy, PartialEq)]

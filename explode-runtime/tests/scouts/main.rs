@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use explode_runtime::dedup::Known;
-use explode_runtime::devices::Lab;
+use explode_runtime::devices::InProcess;
 use explode_runtime::report::Message;
 use explode_runtime::run::{
     Confirmation, Crew, InThread, Listener, Local, Order, Plan, Registry, Scouted, Scouts, StartError,
@@ -137,13 +137,13 @@ fn run(registry: &Registry, plan: &Plan, count: usize, dies: Option<Dies>, done:
     };
     let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
     let with_crew = |_over: &dyn Fn() -> bool, work: &mut dyn FnMut(&mut dyn Crew)| {
-        let lab = Lab::Mem;
-        let thread = InThread::new(registry, plan, &lab);
+        let backend = InProcess;
+        let thread = InThread::new(registry, plan, &backend);
         work(&mut Worker { thread, done, is_scout: true, slow: false, dies, units: 0 });
     };
     let lost = |why: &str| done.lost.lock().unwrap().push(why.to_owned());
-    let lab = Lab::Mem;
-    let thread = InThread::new(registry, plan, &lab);
+    let backend = InProcess;
+    let thread = InThread::new(registry, plan, &backend);
     let slow = dies.is_some_and(|dies| !matches!(dies, Dies::Each(each) if each > 1));
     let mut crew = Worker { thread, done, is_scout: false, slow, dies: None, units: 0 };
     let mut supervisor = Supervisor::new(plan, &mut crew, &mut audience);

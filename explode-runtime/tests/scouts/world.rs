@@ -152,6 +152,7 @@ pub fn registry() -> Registry {
         build: |options| -> Result<Box<dyn Component>, UsageError> {
             Ok(Box::new(Healer { seed: options.int("seed", 0)?, disk: None }))
         },
+        ..ComponentDef::BASE
     };
     let checker = CheckerDef {
         name: "judge",
@@ -161,8 +162,9 @@ pub fn registry() -> Registry {
             let (seed, merge) = (options.int("seed", 0)?, options.bool("merge", false)?);
             Ok(Box::new(Judge { seed, merge, steps: 0, live: Vec::new() }))
         },
+        ..CheckerDef::BASE
     };
-    Registry { components: [component].into(), checkers: vec![checker], ..Registry::default() }
+    Registry { components: [component].into(), checkers: [checker].into(), ..Registry::default() }
 }
 
 /// The plan of a world.

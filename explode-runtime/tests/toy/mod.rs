@@ -27,6 +27,7 @@ const TOY: ComponentDef = ComponentDef {
     on: Some("disk"),
     options: OPTIONS,
     build: |options| Ok(Box::new(Toy(Nature::of(options)?))),
+    ..ComponentDef::BASE
 };
 
 const CHECKER: CheckerDef = CheckerDef {
@@ -34,6 +35,7 @@ const CHECKER: CheckerDef = CheckerDef {
     about: "its checker",
     options: OPTIONS,
     build: |options| Ok(Box::new(Toss { nature: Nature::of(options)?, mutates: 0 })),
+    ..CheckerDef::BASE
 };
 
 /// The options of the toy of this seed.
@@ -42,7 +44,7 @@ pub fn options(seed: u64) -> Options {
 }
 
 pub fn registry() -> Registry {
-    Registry { components: [DISK, TOY].into(), checkers: vec![CHECKER], ..Registry::default() }
+    Registry { components: [DISK, TOY].into(), checkers: [CHECKER].into(), ..Registry::default() }
 }
 
 /// Two steps of it; one if it remembers, which its replays would not.

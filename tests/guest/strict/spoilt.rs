@@ -23,6 +23,7 @@ const DEF: ComponentDef = ComponentDef {
         let damages: Vec<_> = [("nobody", None)].into_iter().chain(whose).collect();
         Ok(Box::new(Spoil(options.one_of("of", &damages)?)))
     },
+    ..ComponentDef::BASE
 };
 
 impl Component for Spoil {

@@ -44,6 +44,7 @@ pub const DEF: CheckerDef = CheckerDef {
     about: "a system call that fails has no effect, whatever function of the kernel failed (use --set COMPONENT.fail=...)",
     options: &[],
     build,
+    ..CheckerDef::BASE
 };
 
 /// The model, and how the last call has ended.

@@ -103,6 +103,7 @@ pub const DEF: CheckerDef = CheckerDef {
         },
     ],
     build,
+    ..CheckerDef::BASE
 };
 
 fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {

@@ -82,6 +82,7 @@ pub const DEF: CheckerDef = CheckerDef {
         },
     ],
     build,
+    ..CheckerDef::BASE
 };
 
 /// What was done, and what of it is promised. (No signature: what is not synced yet is part of the state too.)

@@ -67,6 +67,7 @@ pub const DEF: CheckerDef = CheckerDef {
         CALLS,
     ],
     build,
+    ..CheckerDef::BASE
 };
 
 /// The tree, and what of it is forced.

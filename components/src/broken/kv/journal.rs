@@ -29,6 +29,7 @@ pub const DEF: ComponentDef = ComponentDef {
         default: "none",
     }],
     build,
+    ..ComponentDef::BASE
 };
 
 /// The blocks of the journal; the pages are behind it.

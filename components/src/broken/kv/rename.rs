@@ -24,6 +24,7 @@ pub const DEF: ComponentDef = ComponentDef {
         default: "none",
     }],
     build,
+    ..ComponentDef::BASE
 };
 
 /// What is wrong with it.

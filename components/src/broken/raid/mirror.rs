@@ -28,6 +28,7 @@ pub const DEF: ComponentDef = ComponentDef {
         default: "none",
     }],
     build,
+    ..ComponentDef::BASE
 };
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {

@@ -37,6 +37,7 @@ pub const DEF: ComponentDef = ComponentDef {
         },
     ],
     build,
+    ..ComponentDef::BASE
 };
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {

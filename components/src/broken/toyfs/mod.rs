@@ -65,6 +65,7 @@ pub const DEF: ComponentDef = ComponentDef {
         },
     ],
     build,
+    ..ComponentDef::BASE
 };
 
 struct ToyFsComponent {

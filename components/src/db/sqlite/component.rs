@@ -33,6 +33,7 @@ pub const DEF: ComponentDef = ComponentDef {
         OptionDef { name: "schema", about: "SQL that makes the tables of a new database", default: "" },
     ],
     build,
+    ..ComponentDef::BASE
 };
 
 const PATH: &str = "/db";

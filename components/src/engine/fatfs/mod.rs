@@ -33,6 +33,7 @@ pub const DEF: ComponentDef = ComponentDef {
         default: "nothing",
     }],
     build,
+    ..ComponentDef::BASE
 };
 
 /// What it is held to.

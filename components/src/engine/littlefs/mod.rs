@@ -47,6 +47,7 @@ pub const DEF: ComponentDef = ComponentDef {
         },
     ],
     build,
+    ..ComponentDef::BASE
 };
 
 /// Bytes that are buffered, at least.

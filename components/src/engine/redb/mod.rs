@@ -40,6 +40,7 @@ pub const DEF: ComponentDef = ComponentDef {
         },
     ],
     build,
+    ..ComponentDef::BASE
 };
 
 /// The version in Cargo.lock; a test compares the two.

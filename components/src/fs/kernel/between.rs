@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::os::fd::AsFd as _;
 use std::rc::Rc;
 
+use explode_kernel::KernelDisks;
 use explode_ramdisk::files::{Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Synced};
 use explode_runtime::base::Fault;
 use explode_runtime::between::{Between, Own};
-use explode_runtime::devices::KernelDisks;
 use nix::errno::Errno;
 
 use super::MountedFiles;

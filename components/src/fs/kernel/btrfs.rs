@@ -3,8 +3,8 @@
 //! Stacks on crash disks are mounted beside the live one, with its UUID. Of a file system of one device the kernel knows them apart
 //! (`temp_fsid`, Linux 6.7): the second gets another UUID in memory, and keeps its own on the disk.
 
+use explode_kernel::let_others_finish;
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::devices::let_others_finish;
 use explode_runtime::stack::{Component, ComponentDef};
 
 use super::common::options;
@@ -33,6 +33,7 @@ pub const DEF: ComponentDef = ComponentDef {
         STRICT,
     ],
     build,
+    ..ComponentDef::BASE
 };
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {

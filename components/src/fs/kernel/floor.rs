@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use explode_runtime::shell::forget_sync;
+use crate::command::forget_sync;
 use explode_runtime::stack::Floor;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 

@@ -16,6 +16,7 @@ pub const DEF: ComponentDef = ComponentDef {
     on: Some("ramdisk"),
     options: options![],
     build,
+    ..ComponentDef::BASE
 };
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {

@@ -29,10 +29,11 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use explode_kernel::{KernelDisks, find_thread, let_others_finish};
 use explode_ramdisk::files::Files;
 use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::between::{BETWEEN_OPTIONS, Between, Own};
-use explode_runtime::devices::{Side, find_thread, let_others_finish};
+use explode_runtime::devices::Side;
 use explode_runtime::failures::Failures;
 use explode_runtime::stack::{Below, Component, Floor, Plain, PlainFileSystem, Recovery, Surface};
 use explode_runtime::verdict::{Profile, Promise};
@@ -314,7 +315,7 @@ impl System {
         let files = MountedFiles::new(&at)
             .map_err(|errno| Fault::new(format!("the root directory cannot be opened: {}", errno.desc())))?;
         let files = Rc::new(files.settling(self.settle));
-        let driven = below.devices.kernel().filter(|disks| disks.side() == Side::Live);
+        let driven = below.devices.of_type::<KernelDisks>().filter(|disks| disks.side() == Side::Live);
         let Some(disks) = driven.filter(|_| !self.between.is_none()) else {
             return Ok(Mounted { surface: Rc::clone(&files) as _, files, at, threads: Vec::new() });
         };

@@ -26,6 +26,7 @@ pub const DEF: ComponentDef = ComponentDef {
         default: "relaxed",
     }],
     build,
+    ..ComponentDef::BASE
 };
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {

@@ -20,6 +20,7 @@ pub const DEF: ComponentDef = ComponentDef {
         default: "4096",
     }],
     build,
+    ..ComponentDef::BASE
 };
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {

@@ -27,6 +27,7 @@ pub const DEF: ComponentDef = ComponentDef {
         STRICT,
     ],
     build,
+    ..ComponentDef::BASE
 };
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {

@@ -8,9 +8,9 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::command::{hold_clock, run_without_sync};
 use explode_runtime::base::{Blame, Fault};
 use explode_runtime::devices::NOW;
-use explode_runtime::shell::{hold_clock, run_without_sync};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use super::still;

@@ -18,6 +18,7 @@ pub const DEF: ComponentDef = ComponentDef {
         OptionDef { name: "revision", about: "of the format: 1.02, 1.50, 2.01", default: "2.01" },
     ],
     build,
+    ..ComponentDef::BASE
 };
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {

@@ -22,7 +22,7 @@ use super::chops::{Cache, Chops};
 use super::plan::Plan;
 use super::registry::Registry;
 use crate::choose::Chooser;
-use crate::devices::Lab;
+use crate::devices::Backend;
 use crate::explore::Unit;
 use crate::pipeline::Pipeline;
 use crate::trace::Origin;
@@ -37,7 +37,7 @@ pub struct Runner<'a> {
     registry: &'a Registry,
     /// With the effective values of all options.
     plan: Plan,
-    lab: &'a Lab,
+    backend: &'a dyn Backend,
     pristine: Image,
     profile: Option<Profile>,
     hides: Vec<(String, &'static str)>,
@@ -98,7 +98,7 @@ impl Runner<'_> {
         script.extend(unit.script.iter().cloned());
         let mut chooser = Chooser::new(script);
         let mut operations = 0;
-        let mut pipeline = Pipeline::new(self.registry, &self.plan, self.lab, self.pristine.clone());
+        let mut pipeline = Pipeline::new(self.registry, &self.plan, self.backend, self.pristine.clone());
         if self.keep_events {
             pipeline.keep_events();
         }

@@ -8,7 +8,7 @@ use explode_ramdisk::{Image, Recording};
 use super::Runner;
 use crate::base::{Mode, RunError, UsageError};
 use crate::check::Checker;
-use crate::devices::{Lab, Side};
+use crate::devices::{Backend, HostId, Side};
 use crate::run::chops::Chops;
 use crate::run::plan::Plan;
 use crate::run::registry::Registry;
@@ -21,10 +21,14 @@ impl<'a> Runner<'a> {
     ///
     /// # Errors
     /// Wrong names and options, or a component that cannot even start.
-    pub fn start(registry: &'a Registry, plan: &Plan, lab: &'a Lab) -> Result<Runner<'a>, RunError> {
+    pub fn start(
+        registry: &'a Registry,
+        plan: &Plan,
+        backend: &'a dyn Backend,
+    ) -> Result<Runner<'a>, RunError> {
         plan.check(registry)?;
         let plan = &plan.completed(registry)?;
-        let mut stack = build(registry, plan, lab, Image::new(), Recording::Off)?;
+        let mut stack = build(registry, plan, backend, Image::new(), Recording::Off)?;
         let broken = |fault| RunError::Broken(format!("the first start failed: {fault}"));
         stack.start_first().map_err(broken)?;
         // Whoever drives the stack would find out later.
@@ -50,11 +54,11 @@ impl<'a> Runner<'a> {
         if let Some(what) = unsupported {
             return Err(RunError::Missing(format!("unsupported: {what}")));
         }
-        let versions = versions(&stack, lab);
+        let versions = versions(&stack, backend);
         let pristine = stack.devices().image().map_err(broken)?;
         drop(stack);
         let leaves_out = if checker.probes() {
-            let mut stack = build(registry, plan, lab, pristine.clone(), Recording::Off)?;
+            let mut stack = build(registry, plan, backend, pristine.clone(), Recording::Off)?;
             stack.set_begins_with_files(begins_with_files);
             stack.start().map_err(broken)?;
             let probed = checker.probe(&stack).map_err(broken)?;
@@ -73,7 +77,7 @@ impl<'a> Runner<'a> {
         Ok(Runner {
             registry,
             plan: plan.clone(),
-            lab,
+            backend,
             pristine,
             profile,
             hides,
@@ -127,12 +131,12 @@ fn not_empty(registry: &Registry, plan: &Plan, stack: &Stack, checker: &dyn Chec
     ))
 }
 
-/// Versions of what decides a result: this program, what the components say of theirs, and what the lab knows of their programs.
-fn versions(stack: &Stack, lab: &Lab) -> BTreeMap<String, String> {
+/// Versions of what decides a result: this program, what the components say of theirs, and what the backend knows of their programs.
+fn versions(stack: &Stack, backend: &dyn Backend) -> BTreeMap<String, String> {
     let ours = ("explode", env!("CARGO_PKG_VERSION").to_owned());
     let systems = stack.versions().into_iter().chain([ours]);
     let systems = systems.map(|(name, version)| (name.to_owned(), version));
-    systems.chain(lab.versions(&stack.programs())).collect()
+    systems.chain(backend.versions(&stack.programs())).collect()
 }
 
 /// Why no check can stand for another, if that is so.
@@ -159,11 +163,11 @@ fn not_skipping(registry: &Registry, plan: &Plan, stack: &Stack) -> Result<Optio
 pub(super) fn build(
     registry: &Registry,
     plan: &Plan,
-    lab: &Lab,
+    backend: &dyn Backend,
     image: Image,
     recording: Recording,
 ) -> Result<Stack, RunError> {
     let Plan { stack, settings, .. } = plan;
-    let devices = lab.devices(Side::Live, image, recording, settings.seed);
+    let devices = backend.disks(HostId::default(), Side::Live, image, recording, settings.seed);
     Ok(Stack::build(stack, &registry.components, devices, settings.rules, settings.seed)?)
 }

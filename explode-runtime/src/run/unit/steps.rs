@@ -217,13 +217,15 @@ impl Way<'_, '_> {
 impl Runner<'_> {
     /// A stack that is started on these disks; `mounts` hears when it is mounted.
     fn start_on(&self, image: Image, mounts: impl Fn()) -> Result<Stack, RunError> {
-        let Runner { registry, plan, lab, .. } = self;
+        let Runner { registry, plan, backend, .. } = self;
         let recording = if plan.settings.soft { Recording::Operations } else { Recording::On };
-        let mut stack = build(registry, plan, lab, image, recording)?;
+        let mut stack = build(registry, plan, *backend, image, recording)?;
         stack.set_begins_with_files(self.begins_with_files);
         mounts();
-        let started =
-            stack.start().and_then(|()| lab.settle(&stack.threads())).and_then(|()| between::quiesce(&stack));
+        let started = stack
+            .start()
+            .and_then(|()| backend.settle(&stack.threads()))
+            .and_then(|()| between::quiesce(&stack));
         started.map_err(|fault| RunError::Broken(fault.to_string()))?;
         Ok(stack)
     }

@@ -7,7 +7,7 @@ use super::unit_end::UnitEnd;
 use super::{Crew, Listener, Order, StartError, Started};
 use crate::base::RunError;
 use crate::dedup::{Checks, Draft, Known};
-use crate::devices::Lab;
+use crate::devices::Backend;
 use crate::explain::probe::{Probe, Probed};
 use crate::explain::{Talk, run_probe};
 use crate::run::plan::Plan;
@@ -20,7 +20,7 @@ use crate::verdict::Death;
 pub struct InThread<'a> {
     registry: &'a Registry,
     plan: &'a Plan,
-    lab: &'a Lab,
+    backend: &'a dyn Backend,
     working: Option<Working<'a>>,
 }
 
@@ -34,9 +34,9 @@ struct Working<'a> {
 }
 
 impl<'a> InThread<'a> {
-    /// For a plan, in a lab.
-    pub fn new(registry: &'a Registry, plan: &'a Plan, lab: &'a Lab) -> InThread<'a> {
-        InThread { registry, plan, lab, working: None }
+    /// For a plan, in a backend.
+    pub fn new(registry: &'a Registry, plan: &'a Plan, backend: &'a dyn Backend) -> InThread<'a> {
+        InThread { registry, plan, backend, working: None }
     }
 
     /// As [`Crew::start`].
@@ -44,7 +44,7 @@ impl<'a> InThread<'a> {
     /// # Errors
     /// Those of [`Runner::start`].
     pub fn begin(&mut self, keep_events: bool) -> Result<Started, RunError> {
-        let mut runner = Runner::start(self.registry, self.plan, self.lab)?;
+        let mut runner = Runner::start(self.registry, self.plan, self.backend)?;
         if keep_events {
             runner.keep_events();
         }

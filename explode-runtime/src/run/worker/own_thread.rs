@@ -15,6 +15,7 @@ use super::remote::{Body, WorkerEnded};
 use super::serve::serve;
 use crate::base::RunError;
 use crate::base::panic_words;
+use crate::devices::InProcess;
 use crate::run::registry::Registry;
 
 /// A thread whose stream has ended is waited for so long.
@@ -48,7 +49,7 @@ pub fn spawn_thread(
 fn serve_on(registry: &Registry, stream: UnixStream, page: &File) -> io::Result<()> {
     let page = Page::map(page)?;
     let input = OwnedFd::from(stream.try_clone()?);
-    serve(registry, input, stream, Some(&page))
+    serve(registry, &InProcess, input, stream, Some(&page))
 }
 
 /// A thread that serves.

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::rc::Rc;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
@@ -14,7 +15,7 @@ use super::unit_end::Snapshot;
 use super::wire::{OwnedPoint, Said, ToWorker};
 use crate::base::{Mode, RunError};
 use crate::choose::Point;
-use crate::devices::Lab;
+use crate::devices::{Backend, Backends};
 use crate::explain::Talk;
 use crate::explain::probe::{Next, ProbeSaid};
 use crate::explore::Arrival;
@@ -23,20 +24,28 @@ use crate::run::registry::Registry;
 use crate::trace::{Trace, replay_heard};
 use crate::verdict::Step;
 
-/// Serves a supervisor on two streams, which may be one. Steps are announced on the page, or on the stream if there is none.
+/// Serves a supervisor on two streams, which may be one, on the backends of this program. Steps are announced on the page, or on the
+/// stream if there is none.
 ///
 /// # Errors
 /// The supervisor says what nobody understands, or the stream fails. That it is gone is none.
-pub fn serve(registry: &Registry, input: OwnedFd, output: impl Write, page: Option<&Page>) -> io::Result<()> {
+pub fn serve(
+    registry: &Registry,
+    backends: &dyn Backends,
+    input: OwnedFd,
+    output: impl Write,
+    page: Option<&Page>,
+) -> io::Result<()> {
     let wire = Wire { input, reader: FrameReader::default(), output, page, stop: false, failed: None };
-    Serving { registry, wire, lab: None }.serve()
+    Serving { registry, backends, wire, backend: None }.serve()
 }
 
 struct Serving<'a, W> {
     registry: &'a Registry,
+    backends: &'a dyn Backends,
     wire: Wire<'a, W>,
     /// One for all: EKM serves one user at a time, and disks that are there need not be made again.
-    lab: Option<Lab>,
+    backend: Option<Rc<dyn Backend>>,
 }
 
 impl<W: Write> Serving<'_, W> {
@@ -59,24 +68,24 @@ impl<W: Write> Serving<'_, W> {
     }
 
     fn replay(&mut self, trace: &Trace) -> Result<Said, RunError> {
-        let lab = self.lab(trace.mode)?;
+        let backend = self.backend(trace.mode)?;
         self.wire.about_to(Step::FirstStart, 0);
         let wire = RefCell::new(&mut self.wire);
         let hear = |step| wire.borrow_mut().about_to(step, 0);
-        replay_heard(self.registry, trace, &lab, &hear).map(Said::Replayed)
+        replay_heard(self.registry, trace, &*backend, &hear).map(Said::Replayed)
     }
 
     /// Runs units of a plan; returns the first word that is not about it.
     fn work(&mut self, plan: &Plan, keep_events: bool) -> io::Result<Option<ToWorker>> {
         let registry = self.registry;
-        let lab = match self.lab(plan.mode) {
-            Ok(lab) => lab,
+        let backend = match self.backend(plan.mode) {
+            Ok(backend) => backend,
             Err(error) => {
                 self.wire.say(&Said::Failed(error.into()))?;
                 return self.wire.hear();
             }
         };
-        let mut thread = InThread::new(registry, plan, &lab);
+        let mut thread = InThread::new(registry, plan, &*backend);
         self.wire.about_to(Step::FirstStart, 0);
         let started = thread.begin(keep_events);
         self.wire.about_to(Step::Between, 0);
@@ -114,9 +123,9 @@ impl<W: Write> Serving<'_, W> {
         self.wire.say(&said)
     }
 
-    fn lab(&mut self, mode: Mode) -> Result<Lab, RunError> {
-        let lab = self.lab.take().map_or_else(|| Lab::open(mode), Ok)?;
-        Ok(self.lab.insert(lab).clone())
+    fn backend(&mut self, mode: Mode) -> Result<Rc<dyn Backend>, RunError> {
+        let backend = self.backend.take().map_or_else(|| self.backends.open(mode), Ok)?;
+        Ok(Rc::clone(self.backend.insert(backend)))
     }
 }
 

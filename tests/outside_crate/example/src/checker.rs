@@ -12,6 +12,7 @@ pub const DEF: CheckerDef = CheckerDef {
     about: "a line that was appended is in the log",
     options: &[],
     build: |_| Ok(Box::new(LogLines { lines: Vec::new(), durable: 0 })),
+    ..CheckerDef::BASE
 };
 
 struct LogLines {

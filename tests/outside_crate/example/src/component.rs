@@ -13,6 +13,7 @@ pub const DEF: ComponentDef = ComponentDef {
     on: Some("simfiles"),
     options: &[OptionDef { name: "fsync", about: "sync each line: true, or false, a bug", default: "true" }],
     build: |options| Ok(Box::new(LineLog { fsync: options.bool("fsync", true)?, log: None })),
+    ..ComponentDef::BASE
 };
 
 struct LineLog {

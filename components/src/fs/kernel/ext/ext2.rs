@@ -23,6 +23,7 @@ pub const DEF: ComponentDef = ComponentDef {
         MOST_BETWEEN,
     ],
     build,
+    ..ComponentDef::BASE
 };
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {

@@ -17,4 +17,5 @@ pub const DEF: ComponentDef = ComponentDef {
         let hides = "file data that has no block yet (delayed allocation), and buffers that the journal owns";
         journal::journalled("ext4", hides, profiles::ext4_ordered, options)
     },
+    ..ComponentDef::BASE
 };

@@ -14,4 +14,5 @@ pub const DEF: ComponentDef = ComponentDef {
     on: Some("ramdisk"),
     options: options![BITS, CLUSTER, FLUSH, FSCK, STRICT, BETWEEN, MOST_BETWEEN],
     build: |options| fat("vfat", "codepage=437,iocharset=iso8859-1,tz=UTC", options),
+    ..ComponentDef::BASE
 };

@@ -18,6 +18,7 @@ pub const DEF: ComponentDef = ComponentDef {
     on: Some("ramdisk"),
     options: options![STRICT],
     build,
+    ..ComponentDef::BASE
 };
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {

@@ -25,6 +25,7 @@ pub const DEF: ComponentDef = ComponentDef {
         default: "empty",
     }],
     build,
+    ..ComponentDef::BASE
 };
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {

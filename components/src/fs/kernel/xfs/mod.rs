@@ -23,6 +23,7 @@ pub const DEF: ComponentDef = ComponentDef {
         STRICT,
     ],
     build,
+    ..ComponentDef::BASE
 };
 
 /// Disks of less than 300 MiB are for tests; discards nothing.

@@ -1,0 +1,211 @@
+//! A checker made of shell commands.
+
+use std::ffi::OsStr;
+use std::io::Write as _;
+
+use super::steps::{Alternative, Definition, Step};
+use explode_components::command::{Out, fill_checker, run};
+use explode_runtime::base::{Blame, Fault, OptionDef, Options, UsageError};
+use explode_runtime::check::{Checker, CheckerDef, Cx};
+use explode_runtime::choose::{Kind, Label, Point};
+use explode_runtime::crash::Epoch;
+use explode_runtime::events::What;
+use explode_runtime::stack::{Paths, Stack, is_of_commands};
+use explode_runtime::verdict::{Demand, Failure, Verdict, Violation};
+
+/// What a plan uses whose checker is made of commands; the checker's own name stands in the plan.
+pub const DEF: CheckerDef = CheckerDef {
+    name: "commands",
+    about: "a checker made of shell commands, in a stack file",
+    options: &[
+        OptionDef {
+            name: "mutate",
+            about: "the alternatives of one choice, each with its steps",
+            default: "",
+        },
+        OptionDef { name: "check", about: "0 for ok, 1 for a broken promise", default: "" },
+        OptionDef { name: "sig", about: "prints the signature of the state", default: "" },
+    ],
+    listed: false,
+    recognises: Some(is_of_commands),
+    needs_command_host: true,
+    build,
+    ..CheckerDef::BASE
+};
+
+#[derive(Clone)]
+struct CommandChecker {
+    definition: Definition,
+    /// The names of the alternatives, in order.
+    names: Vec<String>,
+    /// Calls of mutate on this path.
+    mutates: u32,
+    /// The alternatives completed so far, one a line.
+    done: String,
+    signature: Option<Vec<u8>>,
+}
+
+fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
+    let definition: Definition = options.parse("a checker made of commands")?;
+    definition.check()?;
+    let names = definition.mutate.iter().map(|alternative| alternative.name.clone()).collect();
+    Ok(Box::new(CommandChecker { definition, names, mutates: 0, done: String::new(), signature: None }))
+}
+
+/// How an alternative went.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Went {
+    Well,
+    /// A step has failed; those after it were not run.
+    Wrong,
+}
+
+impl CommandChecker {
+    fn steps(&self, alternative: &Alternative, cx: &mut Cx<'_>) -> Result<Went, Failure> {
+        let stack = cx.stack();
+        // Without a kernel below the state is all there is: nothing is lost but what a process has not yet written.
+        let soft = stack.devices().kernel().is_none();
+        for step in &alternative.steps {
+            match step {
+                Step::Start(args) if !soft => cx.check_crashes_start(&self.arguments(args)?),
+                Step::Start(_) => {}
+                Step::End(args) if !soft => cx.check_crashes_end(self, &self.arguments(args)?)?,
+                Step::Crash(args) if !soft => cx.check_crashes_now(self, &self.arguments(args)?)?,
+                Step::End(args) | Step::Crash(args) => cx.check_soft_crash(self, &self.arguments(args)?)?,
+                Step::Sh { command: text, must } => {
+                    let command = fill_checker(text, &stack.paths(), self.mutates)?;
+                    let ended = run(&command, stack.devices(), Out::Said, &[])?;
+                    if let Some(log) = stack.log() {
+                        let text = fill_checker(text, &Paths::in_script(), self.mutates)?;
+                        log.note(What::Shell(text));
+                    }
+                    if ended.not_run() {
+                        return Err(Failure::Broken(ended.told(&command)));
+                    }
+                    let failed = ended.code() != Some(0);
+                    if failed && *must {
+                        return Err(self.violation("must", ended.told(&command)).into());
+                    }
+                    if soft {
+                        cx.check_soft_crash(self, &[])?;
+                    }
+                    if failed {
+                        if let Some(log) = stack.log() {
+                            log.failed(self.mutates, ended.told(text));
+                        }
+                        return Ok(Went::Wrong);
+                    }
+                }
+            }
+        }
+        Ok(Went::Well)
+    }
+
+    fn arguments(&self, args: &[String]) -> Result<Vec<String>, Fault> {
+        args.iter().map(|arg| fill_checker(arg, &Default::default(), self.mutates)).collect()
+    }
+
+    fn violation(&self, promise: &str, message: String) -> Violation {
+        Violation::new(Verdict::CheckFailed, promise, message)
+    }
+
+    /// Runs `sig`, if there is one: its output is the state's signature.
+    fn look(&mut self, stack: &Stack) -> Result<(), Fault> {
+        let Some(sig) = &self.definition.sig else { return Ok(()) };
+        let sig = fill_checker(sig, &stack.paths(), self.mutates)?;
+        let ended = run(&sig, stack.devices(), Out::Alone, &[])?;
+        if ended.code() != Some(0) {
+            return Err(ended.fault(&sig).blame(Blame::Tool));
+        }
+        self.signature = Some(ended.out);
+        Ok(())
+    }
+}
+
+impl Checker for CommandChecker {
+    /// Who writes the commands knows what is there.
+    fn begins_with_files(&self) -> bool {
+        true
+    }
+
+    fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
+        self.look(stack)
+    }
+
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        self.mutates += 1;
+        let options = u32::try_from(self.names.len()).expect("fewer than 2^32 alternatives");
+        let label = Label { site: "mutate".to_owned(), ..Label::default() };
+        let point = Point { kind: Kind::Action, options, names: &self.names, weights: &[], label };
+        let alternative = self.definition.mutate[cx.choose_at(&point) as usize].clone();
+        if self.steps(&alternative, cx)? == Went::Well {
+            self.done.push_str(&alternative.name);
+            self.done.push('\n');
+        }
+        Ok(self.look(cx.stack())?)
+    }
+
+    fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure> {
+        let failed =
+            |error: std::io::Error| Failure::Broken(format!("EXPLODE_DONE cannot be written: {error}"));
+        let mut done = tempfile::NamedTempFile::new().map_err(failed)?;
+        done.write_all(self.done.as_bytes()).map_err(failed)?;
+        let args = args.join(" ");
+        let variables = [
+            ("EXPLODE_EPOCH", OsStr::new(epoch.as_str())),
+            ("EXPLODE_ARGS", OsStr::new(&args)),
+            ("EXPLODE_DONE", done.path().as_os_str()),
+        ];
+        let check = fill_checker(&self.definition.check, &stack.paths(), self.mutates)?;
+        let ended = run(&check, stack.devices(), Out::Said, &variables)?;
+        match (ended.code(), ended.last_line()) {
+            (Some(0), _) => Ok(()),
+            (Some(1), "") => Err(self.violation("check", ended.told(&check)).into()),
+            (Some(1), line) => Err(self.violation(&promise(line), line.to_owned()).into()),
+            _ => Err(Failure::Broken(ended.told(&check))),
+        }
+    }
+
+    fn demands(&self, epoch: Epoch, args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {
+        let text = fill_checker(&self.definition.check, &Paths::in_script(), self.mutates).ok()?;
+        let environment = [("EXPLODE_EPOCH", epoch.as_str().to_owned()), ("EXPLODE_ARGS", args.join(" "))];
+        let environment = environment.map(|(name, value)| (name.to_owned(), value)).to_vec();
+        Some(vec![Demand::Command { text, environment, done: self.done.clone() }])
+    }
+
+    fn get_sig(&self) -> Option<Vec<u8>> {
+        self.signature.clone()
+    }
+
+    /// Who knows what its commands look at.
+    fn skipping(&self) -> bool {
+        false
+    }
+
+    fn check_key(&self) -> Option<Vec<u8>> {
+        Some(self.done.clone().into_bytes())
+    }
+
+    fn fork(&self) -> Option<Box<dyn Checker>> {
+        Some(Box::new(self.clone()))
+    }
+}
+
+/// What is the same in a message whatever the details: words with digits or slashes in them (keys, numbers, paths) are details.
+fn promise(message: &str) -> String {
+    let detail = |word: &str| word.contains(|letter: char| letter.is_ascii_digit() || letter == '/');
+    let words = message.split_whitespace().map(|word| if detail(word) { "#" } else { word });
+    words.collect::<Vec<_>>().join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::promise;
+
+    #[test]
+    fn details_make_no_other_bug() {
+        assert_eq!(promise("k1 was synced, and is gone"), "#-was-synced,-and-is-gone");
+        assert_eq!(promise("k2 was synced, and is gone"), promise("k17 was synced, and is gone"));
+        assert_eq!(promise("/tmp/explode-x/db: wrong"), "#-wrong");
+    }
+}

@@ -1,0 +1,194 @@
+//! A component made of shell commands.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::placeholders::fill_component;
+use super::private::Private;
+use super::run::{Out, run};
+use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError, programs};
+use explode_runtime::stack::{Below, COMMANDS, Component, ComponentDef, Paths, Recovery};
+
+/// The keys that are commands.
+pub const KEYS: [&str; 5] = ["init", "mount", "unmount", "recover", "threads"];
+
+/// What the layers of a stack that are made of commands use.
+pub const DEF: ComponentDef = ComponentDef {
+    name: COMMANDS,
+    about: "a component made of shell commands, in a stack file",
+    modes: &[Mode::Vm, Mode::Here],
+    also_on: &["folder"],
+    listed: false,
+    command_keys: &KEYS,
+    options: &[
+        OptionDef { name: "init", about: "makes the system", default: "" },
+        OptionDef { name: "mount", about: "makes it ready for use", default: "" },
+        OptionDef { name: "unmount", about: "puts it to rest", default: "" },
+        OptionDef { name: "recover", about: "repairs it after a crash", default: "" },
+        OptionDef { name: "threads", about: "prints the PIDs of its threads, one a line", default: "" },
+        OptionDef { name: "recover_ok", about: "exit codes that count as recovered", default: "[0]" },
+    ],
+    build,
+    ..ComponentDef::BASE
+};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Commands {
+    init: Option<String>,
+    mount: Option<String>,
+    unmount: Option<String>,
+    recover: Option<String>,
+    threads: Option<String>,
+    recover_ok: Option<Vec<u8>>,
+}
+
+struct CommandComponent {
+    commands: Commands,
+    home: Option<Home>,
+    mounted: bool,
+    threads: Vec<u32>,
+}
+
+/// The private folder of a component that has a mount command.
+enum Home {
+    /// In process: a new one, which goes with the component.
+    Temporary(Private),
+    /// On a kernel: always the same one.
+    Place(PathBuf),
+}
+
+impl Home {
+    fn path(&self) -> &Path {
+        match self {
+            Home::Temporary(folder) => folder.path(),
+            Home::Place(path) => path,
+        }
+    }
+}
+
+fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    let commands = options.parse("a component made of commands")?;
+    Ok(Box::new(CommandComponent { commands, home: None, mounted: false, threads: Vec::new() }))
+}
+
+impl CommandComponent {
+    /// Where it is found by its own commands.
+    fn own(&mut self, below: &Below<'_>) -> Result<Paths, Fault> {
+        let mut own = below.paths.first().cloned().unwrap_or_default();
+        if self.commands.mount.is_some() {
+            let home = match self.home.take() {
+                Some(home) => home,
+                None => new_home(below).map_err(|error| at(below.place, &error))?,
+            };
+            own.path = Some(self.home.insert(home).path().to_owned());
+        }
+        Ok(own)
+    }
+
+    /// Runs a command, if there is one; it must end with 0.
+    fn must(&mut self, command: Option<String>, below: &Below<'_>, out: Out) -> Result<Vec<u8>, Fault> {
+        let Some(command) = command else { return Ok(Vec::new()) };
+        let command = fill_component(&command, below.paths, &self.own(below)?)?;
+        let ended = run(&command, below.devices, out, &[])?;
+        if ended.code() == Some(0) { Ok(ended.out) } else { Err(ended.fault(&command)) }
+    }
+}
+
+/// Where a program is, if the shell finds it.
+fn found(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.exists())
+}
+
+/// An empty folder.
+fn new_home(below: &Below<'_>) -> std::io::Result<Home> {
+    if below.devices.kernel().is_none() {
+        return Private::new().map(Home::Temporary);
+    }
+    if below.place.exists() {
+        remove(below.place)?;
+    }
+    std::fs::create_dir_all(below.place)?;
+    Ok(Home::Place(below.place.to_owned()))
+}
+
+/// Removes a folder with what is in it, unless something is mounted there.
+fn remove(place: &Path) -> std::io::Result<()> {
+    let above = place.parent().unwrap_or(place);
+    if place.metadata()?.dev() != above.metadata()?.dev() {
+        return Err(std::io::Error::other("something is still mounted there"));
+    }
+    std::fs::remove_dir_all(place)
+}
+
+fn at(place: &Path, error: &std::io::Error) -> Fault {
+    Fault::new(format!("{}: {error}", place.display())).blame(Blame::Tool)
+}
+
+impl Component for CommandComponent {
+    fn init(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        self.must(self.commands.init.clone(), below, Out::Said).map(drop)
+    }
+
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        self.must(self.commands.mount.clone(), below, Out::Said)?;
+        self.mounted = true;
+        let printed = self.must(self.commands.threads.clone(), below, Out::Alone)?;
+        let printed = String::from_utf8_lossy(&printed);
+        let lines = printed.lines().map(str::trim).filter(|line| !line.is_empty());
+        let pid = |line: &str| {
+            line.parse().map_err(|_| Fault::new(format!("`threads` printed '{line}', which is no PID")))
+        };
+        self.threads = lines.map(pid).collect::<Result<_, _>>().map_err(|fault| fault.blame(Blame::Tool))?;
+        Ok(())
+    }
+
+    fn unmount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        self.must(self.commands.unmount.clone(), below, Out::Said)?;
+        self.mounted = false;
+        self.threads.clear();
+        match self.home.take() {
+            Some(Home::Place(place)) => remove(&place).map_err(|error| at(&place, &error)),
+            Some(Home::Temporary(_)) | None => Ok(()),
+        }
+    }
+
+    fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
+        let Some(command) = self.commands.recover.clone() else { return Ok(Recovery::Clean) };
+        let command = fill_component(&command, below.paths, &self.own(below)?)?;
+        let ended = run(&command, below.devices, Out::Said, &[])?;
+        let ok = self.commands.recover_ok.as_deref().unwrap_or(&[0]);
+        match ended.code() {
+            Some(code) if ok.iter().any(|ok| i32::from(*ok) == code) => {
+                Ok(if code == 0 { Recovery::Clean } else { Recovery::Repaired })
+            }
+            _ => Err(ended.fault(&command)),
+        }
+    }
+
+    fn threads(&self) -> Vec<u32> {
+        self.threads.clone()
+    }
+
+    fn path(&self) -> Option<PathBuf> {
+        self.home.as_ref().filter(|_| self.mounted).map(|home| home.path().to_owned())
+    }
+
+    fn programs(&self) -> Vec<PathBuf> {
+        let Commands { init, mount, unmount, recover, threads, recover_ok: _ } = &self.commands;
+        let commands = [init, mount, unmount, recover, threads].into_iter().flatten();
+        commands.flat_map(|command| programs(command)).filter_map(|program| found(&program.name)).collect()
+    }
+
+    /// Who knows what its commands look at.
+    fn skipping(&self) -> bool {
+        false
+    }
+
+    fn must_unmount(&self) -> bool {
+        self.mounted && self.commands.unmount.is_some()
+    }
+}

@@ -1,0 +1,184 @@
+//! A private folder of this machine: the leaf of stacks of shell commands that need no kernel of ours.
+//!
+//! It knows soft crashes only: a crash disk is a copy of the folder at that instant. The folder is kept as an archive on a simulated
+//! disk, which is brought up to date when the stack settles and when it is unmounted, so a restart, a crash disk and a trace are what
+//! they are everywhere else. What differs is written block by block; the length of the archive stands in the first block. Modes, names, links and contents count; times and owners do not.
+
+use std::cell::RefCell;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use explode_ramdisk::{BLOCK_BYTES, Flags, RamDisk, SECTORS_PER_BLOCK};
+
+use super::private::Private;
+use explode_runtime::base::{Blame, Fault, Mode, Options, UsageError};
+use explode_runtime::stack::{Below, Component, ComponentDef};
+
+/// As it stands in the registry.
+pub const DEF: ComponentDef = ComponentDef {
+    name: "folder",
+    about: "a private folder for stacks of shell commands, with soft crashes only",
+    modes: &[Mode::Mem],
+    on: None,
+    options: &[],
+    hosts_commands: true,
+    build,
+    ..ComponentDef::BASE
+};
+
+/// The simulated disk has room for this much, in bytes; an archive needs a little more than what is in the folder.
+const ROOM_BYTES: u64 = 1 << 30;
+
+#[derive(Default)]
+struct Folder {
+    mounted: Option<Mounted>,
+}
+
+struct Mounted {
+    folder: Private,
+    disk: RamDisk,
+    /// What the disk holds: the blocks from the first to the last that is not zeroes.
+    held: RefCell<Vec<u8>>,
+}
+
+fn build(_options: &Options) -> Result<Box<dyn Component>, UsageError> {
+    Ok(Box::new(Folder::default()))
+}
+
+impl Component for Folder {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        let sectors = ROOM_BYTES / BLOCK_BYTES as u64 * SECTORS_PER_BLOCK;
+        let disk = RamDisk::new(below.devices.storage()?.clone(), below.first_device, sectors);
+        let mut first = vec![0; BLOCK_BYTES];
+        disk.read(0, &mut first);
+        let (length, _) = first.split_first_chunk().expect("a block has eight bytes");
+        let length = u64::from_le_bytes(*length).min(ROOM_BYTES - BLOCK_BYTES as u64) as usize;
+        let mut held = vec![0; BLOCK_BYTES + length.next_multiple_of(BLOCK_BYTES)];
+        disk.read(0, &mut held);
+        let unpacked = Private::new().and_then(|folder| {
+            unpack(&held[BLOCK_BYTES..BLOCK_BYTES + length], folder.path())?;
+            Ok(folder)
+        });
+        let folder = unpacked.map_err(|error| tool(&error))?;
+        self.mounted = Some(Mounted { folder, disk, held: RefCell::new(held) });
+        Ok(())
+    }
+
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+        self.settle()?;
+        self.mounted = None;
+        Ok(())
+    }
+
+    fn settle(&self) -> Result<(), Fault> {
+        let Some(Mounted { folder, disk, held }) = &self.mounted else { return Ok(()) };
+        let mut wanted = vec![0; BLOCK_BYTES];
+        pack(folder.path(), &mut wanted).map_err(|error| tool(&error))?;
+        let length = wanted.len() - BLOCK_BYTES;
+        wanted[..8].copy_from_slice(&(length as u64).to_le_bytes());
+        wanted.resize(wanted.len().next_multiple_of(BLOCK_BYTES), 0);
+        if wanted.len() as u64 > ROOM_BYTES {
+            return Err(tool(&io::Error::other(format!(
+                "it holds more than {ROOM_BYTES} bytes; check with less"
+            ))));
+        }
+        let mut held = held.borrow_mut();
+        let zeroes = vec![0; BLOCK_BYTES];
+        let blocks = wanted.len().max(held.len()) / BLOCK_BYTES;
+        let block =
+            |bytes: &[u8], index: usize| bytes.chunks(BLOCK_BYTES).nth(index).unwrap_or(&zeroes).to_vec();
+        for index in 0..blocks {
+            let new = block(&wanted, index);
+            if new != block(&held, index) {
+                disk.write(index as u64 * SECTORS_PER_BLOCK, &new, Flags::NONE);
+            }
+        }
+        disk.flush();
+        *held = wanted;
+        Ok(())
+    }
+
+    /// What uses it looks at other files, too.
+    fn skipping(&self) -> bool {
+        false
+    }
+
+    fn path(&self) -> Option<PathBuf> {
+        self.mounted.as_ref().map(|mounted| mounted.folder.path().to_owned())
+    }
+
+    fn devices(&self) -> u32 {
+        1
+    }
+}
+
+fn tool(error: &io::Error) -> Fault {
+    Fault::new(format!("the private folder: {error}")).blame(Blame::Tool)
+}
+
+/// Appends an archive of what is in a folder: equal folders give equal bytes.
+fn pack(folder: &Path, to: &mut Vec<u8>) -> io::Result<()> {
+    let mut archive = tar::Builder::new(to);
+    pack_below(folder, Path::new(""), &mut archive)?;
+    archive.finish()
+}
+
+fn pack_below(folder: &Path, below: &Path, archive: &mut tar::Builder<&mut Vec<u8>>) -> io::Result<()> {
+    let mut names =
+        fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
+    names.sort();
+    for name in names {
+        let (path, name) = (folder.join(&name), below.join(&name));
+        let metadata = fs::symlink_metadata(&path)?;
+        let mut header = tar::Header::new_gnu();
+        header.set_mode(metadata.mode() & 0o7777);
+        header.set_size(0);
+        if metadata.is_symlink() {
+            header.set_entry_type(tar::EntryType::Symlink);
+            archive.append_link(&mut header, &name, fs::read_link(&path)?)?;
+        } else if metadata.is_dir() {
+            header.set_entry_type(tar::EntryType::Directory);
+            archive.append_data(&mut header, &name, io::empty())?;
+            pack_below(&path, &name, archive)?;
+        } else if metadata.is_file() {
+            let contents = fs::read(&path)?;
+            header.set_size(contents.len() as u64);
+            archive.append_data(&mut header, &name, contents.as_slice())?;
+        }
+        // Sockets, pipes and devices belong to processes, which a crash ends.
+    }
+    Ok(())
+}
+
+fn unpack(bytes: &[u8], folder: &Path) -> io::Result<()> {
+    let mut archive = tar::Archive::new(bytes);
+    archive.set_preserve_permissions(true);
+    archive.set_preserve_mtime(false);
+    archive.unpack(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_comes_back_as_it_was() {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::create_dir(from.path().join("sub")).unwrap();
+        fs::write(from.path().join("sub/file"), "contents").unwrap();
+        fs::set_permissions(from.path().join("sub/file"), fs::Permissions::from_mode(0o600)).unwrap();
+        std::os::unix::fs::symlink("sub/file", from.path().join("link")).unwrap();
+        let mut bytes = Vec::new();
+        pack(from.path(), &mut bytes).unwrap();
+        unpack(&bytes, to.path()).unwrap();
+        assert_eq!(fs::read_to_string(to.path().join("link")).unwrap(), "contents");
+        assert_eq!(fs::metadata(to.path().join("sub/file")).unwrap().mode() & 0o7777, 0o600);
+        let mut again = Vec::new();
+        pack(to.path(), &mut again).unwrap();
+        assert_eq!(bytes, again);
+        unpack(&[], tempfile::tempdir().unwrap().path()).unwrap();
+    }
+}

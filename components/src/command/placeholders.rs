@@ -1,0 +1,189 @@
+//! What stands in braces in a command: `{child}`, `{dev}`, `{path}`, `{n}`. Other braces are the shell's, and stay.
+
+use explode_runtime::base::{Blame, Fault, UsageError};
+use explode_runtime::stack::Paths;
+
+/// Whose command it is: what can stand in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Context {
+    /// A component's, with so many children.
+    Component(usize),
+    /// A step of a checker's mutate.
+    Step,
+    /// An argument of a crash check.
+    Argument,
+    /// A checker's `check` or `sig`.
+    Check,
+}
+
+impl Context {
+    fn known(self) -> &'static [&'static str] {
+        match self {
+            Context::Component(_) => &["child", "dev", "path"],
+            Context::Step => &["path", "dev", "n"],
+            Context::Argument => &["n"],
+            Context::Check => &["path", "dev"],
+        }
+    }
+}
+
+/// Every name that has a meaning somewhere.
+const NAMES: [&str; 4] = ["child", "dev", "path", "n"];
+
+/// Can everything in braces be filled in?
+///
+/// # Errors
+/// A name without a meaning here, a child that is not there, or what looks like a slip of the pen.
+pub fn check(text: &str, context: Context) -> Result<(), UsageError> {
+    for part in parts(text) {
+        let Part::Braces(inner) = part else { continue };
+        let (name, number) = split(inner);
+        let known = context.known();
+        if known.contains(&name) {
+            match (context, number) {
+                (_, None) => {}
+                (Context::Component(children), Some(number))
+                    if name != "path" && (1..=children).contains(&number) => {}
+                (Context::Component(children), Some(_)) if name != "path" => {
+                    return Err(UsageError(format!(
+                        "{{{inner}}}: there are {children} children, the first is 1"
+                    )));
+                }
+                _ => return Err(UsageError(format!("{{{inner}}} has no number; write {{{name}}}"))),
+            }
+        } else if NAMES.contains(&name) {
+            let known: Vec<String> = known.iter().map(|name| format!("{{{name}}}")).collect();
+            return Err(UsageError(format!(
+                "{{{inner}}} means nothing here; what does: {}",
+                known.join(", ")
+            )));
+        } else if let Some(near) =
+            known.iter().find(|near| strsim::damerau_levenshtein(near, name) <= name.len() / 3)
+        {
+            return Err(UsageError(format!("unknown {{{inner}}}; did you mean {{{near}}}?")));
+        }
+    }
+    Ok(())
+}
+
+/// Fills in the paths of the children; `path` is the layer's own.
+pub(super) fn fill_component(text: &str, children: &[Paths], own: &Paths) -> Result<String, Fault> {
+    fill(text, |name, number| {
+        let child = children.get(number.unwrap_or(1).wrapping_sub(1));
+        match name {
+            "child" => Some(child.and_then(|child| child.path.clone())),
+            "dev" => Some(child.and_then(|child| child.device.clone())),
+            "path" => Some(own.path.clone()),
+            _ => None,
+        }
+        .map(|path| path.map(|path| path.display().to_string()))
+    })
+}
+
+/// Fills in the paths of the top component, and the number of the mutate.
+pub fn fill_checker(text: &str, top: &Paths, n: u32) -> Result<String, Fault> {
+    fill(text, |name, _| match name {
+        "path" => Some(top.path.as_ref().map(|path| path.display().to_string())),
+        "dev" => Some(top.device.as_ref().map(|path| path.display().to_string())),
+        "n" => Some(Some(n.to_string())),
+        _ => None,
+    })
+}
+
+/// `lookup` says what a name and its number stand for: nothing that concerns us, or something that may be missing.
+fn fill(text: &str, lookup: impl Fn(&str, Option<usize>) -> Option<Option<String>>) -> Result<String, Fault> {
+    let mut filled = String::new();
+    for part in parts(text) {
+        match part {
+            Part::Plain(text) => filled.push_str(text),
+            Part::Braces(inner) => {
+                let (name, number) = split(inner);
+                match lookup(name, number) {
+                    None => filled.push_str(&format!("{{{inner}}}")),
+                    Some(Some(value)) => filled.push_str(&value),
+                    Some(None) => {
+                        let text = format!("`{text}`: nothing below has what {{{inner}}} stands for");
+                        return Err(Fault::new(text).blame(Blame::Tool));
+                    }
+                }
+            }
+        }
+    }
+    Ok(filled)
+}
+
+fn split(inner: &str) -> (&str, Option<usize>) {
+    match inner.split_once('.') {
+        Some((name, number)) => (name, number.parse().ok()),
+        None => (inner, None),
+    }
+}
+
+enum Part<'a> {
+    Plain(&'a str),
+    /// A word in braces that no `$` makes a shell's variable.
+    Braces(&'a str),
+}
+
+fn parts(text: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let (mut plain, mut from) = (0, 0);
+    while let Some(open) = text[from..].find('{').map(|at| from + at) {
+        from = open + 1;
+        let Some(close) = text[from..].find('}').map(|at| from + at) else { break };
+        let inner = &text[from..close];
+        let (name, number) = inner.split_once('.').unwrap_or((inner, "1"));
+        let word = !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_lowercase())
+            && !number.is_empty()
+            && number.bytes().all(|byte| byte.is_ascii_digit());
+        if word && !text[..open].ends_with('$') {
+            parts.push(Part::Plain(&text[plain..open]));
+            parts.push(Part::Braces(inner));
+            (plain, from) = (close + 1, close + 1);
+        }
+    }
+    parts.push(Part::Plain(&text[plain..]));
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn paths(path: &str, device: &str) -> Paths {
+        let some = |text: &str| (!text.is_empty()).then(|| PathBuf::from(text));
+        Paths { path: some(path), device: some(device) }
+    }
+
+    #[test]
+    fn what_is_known_is_filled_in_and_the_rest_is_the_shells() {
+        let children = [paths("/a", "/dev/a"), paths("/b", "/dev/b")];
+        let filled = |text: &str| fill_component(text, &children, &paths("/own", "")).unwrap();
+        assert_eq!(filled("x {child}/db {child.2} {dev} {dev.2} {path}"), "x /a/db /b /dev/a /dev/b /own");
+        for shell in ["${path}", "{ a; }", "find -exec rm {} \\;", "awk '{print $1}'", "{a,b}", "${n}{"] {
+            assert_eq!(filled(shell), shell);
+        }
+        assert_eq!(fill_checker("add {path}/db k{n}", &paths("/top", ""), 3).unwrap(), "add /top/db k3");
+        let fault = fill_checker("dd of={dev}", &paths("/top", ""), 3).unwrap_err();
+        assert!(fault.to_string().contains("nothing below has what {dev} stands for"), "{fault}");
+        assert_eq!(fault.blame, Blame::Tool);
+    }
+
+    #[test]
+    fn what_cannot_be_filled_in_is_refused() {
+        let refused = |text: &str, context: Context| check(text, context).unwrap_err().to_string();
+        assert!(refused("{chld}", Context::Component(1)).contains("did you mean {child}?"));
+        assert!(refused("{child.3}", Context::Component(2)).contains("there are 2 children"));
+        assert!(refused("{child.0}", Context::Component(2)).contains("the first is 1"));
+        assert!(refused("{path.2}", Context::Component(2)).contains("write {path}"));
+        assert!(refused("{child}", Context::Step).contains("what does: {path}, {dev}, {n}"));
+        assert!(refused("{n}", Context::Check).contains("means nothing here"));
+        assert!(refused("{path}", Context::Argument).contains("what does: {n}"));
+        for fine in ["{child.2} {dev.1} {path}", "awk '{print}'", "${n}", "{x}"] {
+            assert_eq!(check(fine, Context::Component(2)), Ok(()));
+        }
+    }
+}

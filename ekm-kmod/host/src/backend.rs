@@ -1,0 +1,93 @@
+//! The kernel of this machine as a backend.
+
+use std::any::Any;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use explode_ramdisk::{Image, Recording};
+use explode_runtime::base::{Blame, Fault, Mode, RunError};
+use explode_runtime::devices::{Backend, Backends, Devices, HostId, InProcess, Side, SoftCrashLog};
+
+use crate::kernel::KernelDisks;
+use crate::machine::Machine;
+use crate::soft::SoftCrashes;
+use crate::{left, turns, write_back};
+
+/// This machine's kernel, which has the modules `rdd` and `ekm`.
+#[derive(Clone, Debug)]
+pub struct Kernel(Rc<Machine>);
+
+impl Kernel {
+    /// The kernel for runs of a mode, in this very process. On the machine's own kernel what the calling thread mounts from then on
+    /// is visible to no other process, and goes with this one.
+    ///
+    /// # Errors
+    /// The modules are missing, or of another version; not root.
+    fn open(mode: Mode) -> Result<Kernel, RunError> {
+        if mode == Mode::Vm {
+            turns::take_turns()
+                .map_err(|error| RunError::Missing(format!("a guest of ours, with root: {error}")))?;
+        }
+        let machine = Machine::open(mode == Mode::Vm)?;
+        if mode == Mode::Here {
+            left::mount_apart().map_err(|error| {
+                RunError::Missing(format!("a mount namespace: {error}; --in here needs root"))
+            })?;
+        }
+        Ok(Kernel(Rc::new(machine)))
+    }
+
+    /// The machine.
+    pub fn machine(&self) -> &Machine {
+        &self.0
+    }
+}
+
+impl Backend for Kernel {
+    fn disks(&self, host: HostId, side: Side, image: Image, recording: Recording, seed: u64) -> Devices {
+        let disks = KernelDisks::new(Rc::clone(&self.0), side, image, recording, seed);
+        if host != HostId::default() {
+            self.0.give_up(&Fault::new("a kernel holds one host").blame(Blame::Tool));
+        }
+        Rc::new(disks)
+    }
+
+    fn settle(&self, threads: &[(&str, u32)]) -> Result<(), Fault> {
+        let takes_turns = self.0.takes_turns();
+        if takes_turns {
+            turns::threads_take_turns()
+                .map_err(|error| Fault::new(format!("sched_setscheduler: {error}")).blame(Blame::Tool))?;
+            write_back::keep_shares_above()
+                .map_err(|error| Fault::new(error.to_string()).blame(Blame::Tool))?;
+        }
+        threads.iter().try_for_each(|(layer, pid)| {
+            let checked = turns::check_thread(*pid, takes_turns);
+            checked.map_err(|why| Fault::new(why).blame(Blame::Tool).of(layer))
+        })
+    }
+
+    fn versions(&self, programs: &[PathBuf]) -> Vec<(String, String)> {
+        self.0.packages().versions(programs)
+    }
+
+    fn soft_crashes(&self, base: Image) -> Option<Box<dyn SoftCrashLog>> {
+        Some(Box::new(SoftCrashes::new(base)))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// All backends of explode: no kernel for `mem`, this machine's kernel for `vm` and `here`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AllBackends;
+
+impl Backends for AllBackends {
+    fn open(&self, mode: Mode) -> Result<Rc<dyn Backend>, RunError> {
+        Ok(match mode {
+            Mode::Mem => Rc::new(InProcess),
+            Mode::Vm | Mode::Here => Rc::new(Kernel::open(mode)?),
+        })
+    }
+}

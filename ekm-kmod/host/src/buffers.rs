@@ -1,0 +1,84 @@
+//! What is dirty in the buffer cache of a device, as far as the log says: compared at each mark with what the kernel says.
+//!
+//! The kernel clears a buffer's dirty bit in more places than can be watched (a journal that takes a buffer over does it
+//! inline). What the log still has as dirty and the kernel has not was cleaned since the last mark: it becomes a `clean` at
+//! the mark. What the kernel has and the log has not would be a version that no crash disk can hold: it becomes a `dirty` at
+//! the mark, so that nothing that could be written now is missed.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use explode_ramdisk::{Event, SECTOR_BYTES};
+
+/// Dirty buffers by first sector.
+#[derive(Debug, Default)]
+pub(crate) struct DirtyBuffers(BTreeMap<u64, Bytes>);
+
+impl DirtyBuffers {
+    /// A buffer has become dirty with these contents.
+    pub fn insert(&mut self, sector: u64, data: Bytes) {
+        self.remove(sector, data.len() as u64);
+        self.0.insert(sector, data);
+    }
+
+    /// Buffers that begin in the range are dirty no more.
+    pub fn remove(&mut self, sector: u64, len: u64) {
+        let behind = sector + len / SECTOR_BYTES as u64;
+        let gone: Vec<u64> = self.0.range(sector..behind).map(|(sector, _)| *sector).collect();
+        gone.iter().for_each(|sector| drop(self.0.remove(sector)));
+    }
+
+    /// Takes over what the kernel says, and returns the events that lead there.
+    pub fn reconcile(&mut self, dev: u32, now: impl Iterator<Item = (u64, Bytes)>) -> Vec<Event> {
+        let now: BTreeMap<u64, Bytes> = now.collect();
+        let cleaned = self.0.iter().filter(|(sector, _)| !now.contains_key(sector));
+        let cleaned =
+            cleaned.map(|(sector, data)| Event::Clean { dev, sector: *sector, len: data.len() as u64 });
+        let missed = now.iter().filter(|(sector, data)| self.0.get(sector) != Some(data));
+        let missed = missed.map(|(sector, data)| Event::Dirty { dev, sector: *sector, data: data.clone() });
+        let events = cleaned.chain(missed).collect();
+        self.0 = now;
+        events
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn buffer(byte: u8) -> Bytes {
+        Bytes::from(vec![byte; 1024])
+    }
+
+    #[test]
+    fn an_equal_set_needs_no_event() {
+        let mut dirty = DirtyBuffers::default();
+        dirty.insert(2, buffer(1));
+        dirty.insert(4, buffer(2));
+        assert_eq!(dirty.reconcile(0, [(2, buffer(1)), (4, buffer(2))].into_iter()), []);
+    }
+
+    #[test]
+    fn what_was_written_or_forgotten_is_not_dirty() {
+        let mut dirty = DirtyBuffers::default();
+        dirty.insert(2, buffer(1));
+        dirty.insert(4, buffer(2));
+        dirty.remove(0, 2048);
+        assert_eq!(dirty.reconcile(0, [(4, buffer(2))].into_iter()), []);
+    }
+
+    #[test]
+    fn differences_become_events() {
+        let mut dirty = DirtyBuffers::default();
+        dirty.insert(2, buffer(1));
+        dirty.insert(4, buffer(2));
+        let events = dirty.reconcile(7, [(4, buffer(3)), (8, buffer(4))].into_iter());
+        let expected = [
+            Event::Clean { dev: 7, sector: 2, len: 1024 },
+            Event::Dirty { dev: 7, sector: 4, data: buffer(3) },
+            Event::Dirty { dev: 7, sector: 8, data: buffer(4) },
+        ];
+        assert_eq!(events, expected);
+        assert_eq!(dirty.reconcile(7, [(4, buffer(3)), (8, buffer(4))].into_iter()), []);
+    }
+}

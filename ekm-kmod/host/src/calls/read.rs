@@ -1,0 +1,101 @@
+//! A call, as EKM's log has it.
+
+use std::ffi::OsStr;
+use std::mem::offset_of;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use explode_ekm_abi::wire::{
+    CALL_ACL, CALL_ALLOCATE, CALL_CHANGE, CALL_CREATE, CALL_FLAGS, CALL_INCOMPLETE, CALL_LINK, CALL_MAP,
+    CALL_MKDIR, CALL_MKNOD, CALL_REMOVE_ATTRIBUTE, CALL_RENAME, CALL_RMDIR, CALL_SET_ATTRIBUTE, CALL_SHARE,
+    CALL_SYMLINK, CALL_TMPFILE, CALL_UNLINK, CALL_WRITE, CHANGED_MODE, CHANGED_OWNER, CHANGED_SIZE,
+    CHANGED_TIMES, CallDetail, FLAG_NAMELESS, RecordHeader,
+};
+
+use super::call::{Call, Change, What};
+use explode_runtime::base::{Blame, Fault};
+
+/// The call that a record tells of.
+///
+/// # Errors
+/// The record is damaged, or lacks something that was written.
+pub(crate) fn read(header: &RecordHeader, data: &Bytes) -> Result<Call, Fault> {
+    let damaged = || Fault::new("a call in EKM's log is damaged").blame(Blame::Tool);
+    if data.len() < size_of::<CallDetail>() {
+        return Err(damaged());
+    }
+    let half = |at: usize| {
+        u32::from_ne_bytes(data[at..at + 4].try_into().expect("four bytes of what is long enough"))
+    };
+    let word = |at: usize| {
+        u64::from_ne_bytes(data[at..at + 8].try_into().expect("eight bytes of what is long enough"))
+    };
+    let (path, other) = (half(offset_of!(CallDetail, path)), half(offset_of!(CallDetail, other)));
+    let other_at = size_of::<CallDetail>() + path as usize;
+    let bytes_at = other_at + other as usize;
+    if bytes_at as u64 + header.len != data.len() as u64 {
+        return Err(damaged());
+    }
+    let text = |from: usize, to: usize| PathBuf::from(OsStr::from_bytes(&data[from..to]));
+    // Paths begin with the slash of the root.
+    let relative = |path: PathBuf| path.strip_prefix("/").map_or(path.clone(), PathBuf::from);
+    let path = relative(text(size_of::<CallDetail>(), other_at));
+    let other = || text(other_at, bytes_at);
+    let bytes = || data.slice(bytes_at..);
+    let flags = half(offset_of!(CallDetail, flags));
+    let (position, length) = (word(offset_of!(CallDetail, position)), word(offset_of!(CallDetail, length)));
+    let what = match header.sector {
+        CALL_CREATE => What::Create,
+        CALL_TMPFILE => What::CreateNameless,
+        CALL_MKDIR => What::Mkdir,
+        CALL_MKNOD => {
+            let device = half(offset_of!(CallDetail, device));
+            What::Mknod(device >> 20, device & 0xf_ffff)
+        }
+        CALL_SYMLINK => What::Symlink(other()),
+        CALL_LINK => What::Link(relative(other())),
+        CALL_UNLINK => What::Unlink,
+        CALL_RMDIR => What::Rmdir,
+        CALL_RENAME => What::Rename(relative(other()), flags, (length != 0).then_some(length)),
+        CALL_WRITE => What::Write(position, bytes()),
+        CALL_ALLOCATE => What::Allocate(flags, position, length),
+        CALL_CHANGE => {
+            let has = |bits: u32| flags & bits != 0;
+            let nsec = |at: usize| half(at);
+            let times = [
+                (word(offset_of!(CallDetail, atime)) as i64, nsec(offset_of!(CallDetail, atime_nsec))),
+                (word(offset_of!(CallDetail, mtime)) as i64, nsec(offset_of!(CallDetail, mtime_nsec))),
+            ];
+            What::Change(Change {
+                size: has(CHANGED_SIZE).then_some(position),
+                access: has(CHANGED_MODE | CHANGED_OWNER),
+                times: has(CHANGED_TIMES).then_some(times),
+            })
+        }
+        CALL_SET_ATTRIBUTE => What::SetAttribute(other(), bytes()),
+        CALL_REMOVE_ATTRIBUTE => What::RemoveAttribute(other()),
+        CALL_MAP => What::Map,
+        CALL_SHARE => What::Other("blocks shared between files, by ioctl or copy_file_range, of"),
+        CALL_FLAGS => What::Other("flags set by ioctl (chattr) of"),
+        CALL_ACL => What::Other("an access control list of"),
+        _ => return Err(damaged()),
+    };
+    let call = Call {
+        system: header.device,
+        inode: header.request,
+        nameless: header.flags & FLAG_NAMELESS != 0,
+        path,
+        mode: half(offset_of!(CallDetail, mode)),
+        owner: (half(offset_of!(CallDetail, uid)), half(offset_of!(CallDetail, gid))),
+        what,
+    };
+    if half(offset_of!(CallDetail, missing)) & CALL_INCOMPLETE != 0 {
+        let text = format!(
+            "what a call has written was not all seen ({call}): asynchronous direct writes, and paths of more than 4095 \
+             bytes, are not followed"
+        );
+        return Err(Fault::new(text).blame(Blame::Tool));
+    }
+    Ok(call)
+}

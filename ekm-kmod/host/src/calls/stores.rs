@@ -1,0 +1,170 @@
+//! Stores through shared mappings (mmap), which no call shows: found where somebody looks.
+//!
+//! From the call on that maps a file, it is read at each look at the log. What it holds then and no call has written was stored
+//! through the mapping, some time since the look before: that becomes an operation of its own, the last before the look. What a file
+//! held when it was mapped is not known; at the first look all of it counts as stored.
+
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::Read as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use nix::libc::{O_NOATIME, O_NOFOLLOW};
+
+use super::call::{Call, Change, What};
+use explode_runtime::base::{Blame, Fault};
+
+/// The files that are mapped, or were.
+#[derive(Debug, Default)]
+pub(crate) struct Stores {
+    files: BTreeMap<(u32, u64), Mapped>,
+}
+
+#[derive(Debug)]
+struct Mapped {
+    path: PathBuf,
+    /// What it holds by the calls; none if that is not known.
+    known: Option<Vec<u8>>,
+}
+
+impl Stores {
+    /// A call of the log.
+    pub fn note(&mut self, call: &Call) {
+        let Call { system, inode, path, nameless, what, .. } = call;
+        if let What::Rename(to, ..) = what {
+            for ((of, _), mapped) in &mut self.files {
+                if of == system
+                    && let Ok(rest) = mapped.path.strip_prefix(path)
+                {
+                    mapped.path = if rest.as_os_str().is_empty() { to.clone() } else { to.join(rest) };
+                }
+            }
+        }
+        let file = (*system, *inode);
+        match what {
+            // A file without a name is nobody's that looks at names.
+            What::Map if !nameless => {
+                self.files.entry(file).or_insert_with(|| Mapped { path: path.clone(), known: None });
+            }
+            What::Unlink if self.files.get(&file).is_some_and(|mapped| mapped.path == *path) => {
+                self.files.remove(&file);
+            }
+            What::Write(offset, data) => self.change(file, |known| {
+                let (from, to) = (*offset as usize, *offset as usize + data.len());
+                known.resize(known.len().max(to), 0);
+                known[from..to].copy_from_slice(data);
+            }),
+            What::Change(Change { size: Some(size), .. }) => {
+                self.change(file, |known| known.resize(*size as usize, 0));
+            }
+            // Whatever it holds now.
+            What::Allocate(..) => {
+                if let Some(mapped) = self.files.get_mut(&file) {
+                    mapped.known = None;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn change(&mut self, file: (u32, u64), change: impl FnOnce(&mut Vec<u8>)) {
+        if let Some(known) = self.files.get_mut(&file).and_then(|mapped| mapped.known.as_mut()) {
+            change(known);
+        }
+    }
+
+    /// What was stored since the last look; file systems are mounted at `roots`, if they still are.
+    ///
+    /// # Errors
+    /// A file cannot be found where the calls say that it is.
+    pub fn look(&mut self, roots: &[Option<PathBuf>]) -> Result<Vec<Call>, Fault> {
+        let mut stored = Vec::new();
+        for ((system, inode), mapped) in &mut self.files {
+            let Some(Some(root)) = roots.get(*system as usize) else { continue };
+            let path = root.join(&mapped.path);
+            let now = contents(&path, *inode).map_err(|why| {
+                let text =
+                    format!("what is stored through a mapping of {} cannot be seen: {why}", path.display());
+                Fault::new(text).blame(Blame::Tool)
+            })?;
+            if let Some((offset, data)) = difference(mapped.known.as_deref(), &now) {
+                let (path, what) = (mapped.path.clone(), What::Store(offset, Bytes::copy_from_slice(data)));
+                let (mode, owner, nameless) = (0, (0, 0), false);
+                stored.push(Call { system: *system, inode: *inode, nameless, path, mode, owner, what });
+            }
+            mapped.known = Some(now);
+        }
+        Ok(stored)
+    }
+}
+
+fn contents(path: &Path, inode: u64) -> Result<Vec<u8>, String> {
+    let open = OpenOptions::new().read(true).custom_flags(O_NOFOLLOW | O_NOATIME).open(path);
+    let mut file = open.map_err(|error| error.to_string())?;
+    let there = file.metadata().map_err(|error| error.to_string())?.ino();
+    if there != inode {
+        return Err(format!("inode {there} is there, and it was {inode}"));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    Ok(bytes)
+}
+
+/// From the first byte that differs to the last one.
+fn difference<'a>(known: Option<&[u8]>, now: &'a [u8]) -> Option<(u64, &'a [u8])> {
+    let known = known.filter(|known| known.len() == now.len());
+    let differs = |at: &usize| known.is_none_or(|known| known[*at] != now[*at]);
+    let first = (0..now.len()).find(differs)?;
+    let last = (0..now.len()).rfind(differs)?;
+    Some((first as u64, &now[first..=last]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_is_stored_and_what_was_written_is_not() {
+        assert_eq!(difference(None, b""), None);
+        assert_eq!(difference(None, b"abc"), Some((0, &b"abc"[..])));
+        assert_eq!(difference(Some(b"abcd"), b"abcd"), None);
+        assert_eq!(difference(Some(b"abcd"), b"aXYd"), Some((1, &b"XY"[..])));
+    }
+
+    #[test]
+    fn a_store_is_seen_once_and_under_the_name_that_the_file_has_then() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().join("a");
+        std::fs::write(&at, b"old").unwrap();
+        let call = |path: &str, what| Call {
+            system: 0,
+            inode: at.metadata().or_else(|_| folder.path().join("b").metadata()).unwrap().ino(),
+            nameless: false,
+            path: path.into(),
+            mode: 0o100_644,
+            owner: (0, 0),
+            what,
+        };
+        let roots = [Some(folder.path().to_owned())];
+        let mut stores = Stores::default();
+        assert_eq!(stores.look(&roots).unwrap(), []);
+        stores.note(&call("a", What::Map));
+        let all = |data: &'static [u8]| What::Store(0, Bytes::from_static(data));
+        let stored = |stores: &mut Stores| {
+            stores.look(&roots).unwrap().into_iter().map(|call| (call.path, call.what)).collect::<Vec<_>>()
+        };
+        assert_eq!(stored(&mut stores), [("a".into(), all(b"old"))]);
+        stores.note(&call("a", What::Write(3, Bytes::from_static(b"er"))));
+        std::fs::write(&at, b"older").unwrap();
+        assert_eq!(stored(&mut stores), []);
+        std::fs::rename(&at, folder.path().join("b")).unwrap();
+        stores.note(&call("a", What::Rename("b".into(), 0, None)));
+        std::fs::write(folder.path().join("b"), b"oldex").unwrap();
+        assert_eq!(stored(&mut stores), [("b".into(), What::Store(4, Bytes::from_static(b"x")))]);
+        stores.note(&call("b", What::Unlink));
+        std::fs::remove_file(folder.path().join("b")).unwrap();
+        assert_eq!(stored(&mut stores), []);
+    }
+}

@@ -1,0 +1,232 @@
+//! EKM's event log: switched, marked and emptied by ioctl, read by mmap.
+
+use std::cell::{OnceCell, RefCell};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use bytes::Bytes;
+use explode_ekm_abi::user;
+use explode_ekm_abi::wire::{
+    Clock, FOLLOW_ASK, Follow, LOG_DATA, LOG_MAGIC, LogHeader, Random, RecordHeader, Watch,
+};
+use nix::errno::Errno;
+
+use super::choices::Choices;
+use super::log::Record;
+use super::map::Map;
+use super::numbers::mask;
+use super::probes;
+use explode_runtime::base::{Blame, Fault, RunError};
+use explode_runtime::choose::Choice;
+use explode_runtime::failures::Failures;
+
+/// Where EKM is.
+pub(crate) const PATH: &str = "/dev/ekm";
+
+/// The log, and the switches of EKM.
+#[derive(Debug)]
+pub(crate) struct Ekm {
+    device: File,
+    map: Map,
+    /// Once somebody has wanted any.
+    choices: OnceCell<Choices>,
+    /// What may fail of what is probed.
+    probed: RefCell<Option<Failures>>,
+}
+
+impl Ekm {
+    /// Opens it; nobody else may have it open.
+    pub fn open() -> io::Result<Ekm> {
+        let device = OpenOptions::new().read(true).write(true).open(PATH)?;
+        user::hello_ekm(device.as_fd()).map_err(io::Error::other)?;
+        let head = Map::new(&device, 0, LOG_DATA as usize, false)?;
+        let header = header(&head);
+        if header.magic != LOG_MAGIC || header.record_header as usize != size_of::<RecordHeader>() {
+            return Err(io::Error::other("its log has an unknown form"));
+        }
+        drop(head);
+        let map = Map::new(&device, 0, LOG_DATA as usize + header.capacity as usize, false)?;
+        Ok(Ekm { device, map, choices: OnceCell::new(), probed: RefCell::default() })
+    }
+
+    /// Takes all records and empties the log.
+    ///
+    /// # Errors
+    /// The log was full: what was lost cannot be told, so the run is broken.
+    pub fn drain(&self) -> Result<Vec<Record>, Fault> {
+        loop {
+            if let Some(records) = self.read()? {
+                return Ok(records);
+            }
+        }
+    }
+
+    /// The same, unless more was logged while it was read.
+    fn read(&self) -> Result<Option<Vec<Record>>, Fault> {
+        let header = header(&self.map);
+        if header.lost > 0 {
+            let LogHeader { lost, capacity, .. } = header;
+            user::reset(self.device.as_fd()).map_err(broken)?;
+            return Err(Fault::new(format!(
+                "EKM's log of {capacity} bytes was full, and {lost} events found no room; \
+                 ask for crash checks after fewer operations"
+            ))
+            .blame(Blame::Tool));
+        }
+        if header.used == 0 {
+            return Ok(Some(Vec::new()));
+        }
+        let mut bytes = vec![0; header.used as usize];
+        self.map.read(LOG_DATA as usize, &mut bytes);
+        match user::reset_read(self.device.as_fd(), header.used) {
+            Err(Errno::EAGAIN) => return Ok(None),
+            answer => answer.map_err(broken)?,
+        }
+        let bytes = Bytes::from(bytes);
+        let mut records = Vec::with_capacity(header.records as usize);
+        let mut at = 0;
+        while at < bytes.len() {
+            let record = record(&bytes, at)?;
+            at += (record.header.bytes as usize).next_multiple_of(8);
+            records.push(record);
+        }
+        Ok(Some(records))
+    }
+
+    /// Recording on or off.
+    pub fn record(&self, on: bool) -> Result<(), Fault> {
+        user::record(self.device.as_fd(), on).map(drop).map_err(broken)
+    }
+
+    /// Watches a block device, or ends the watch of a number.
+    pub fn watch(&self, watch: Watch) -> Result<(), Fault> {
+        user::watch(self.device.as_fd(), watch).map_err(broken)
+    }
+
+    /// Follows the calls on a file system, or ends that.
+    pub fn follow(&self, follow: Follow) -> Result<(), Fault> {
+        user::follow(self.device.as_fd(), follow).map(drop).map_err(broken)
+    }
+
+    /// Was every call seen?
+    ///
+    /// # Errors
+    /// Not so: the log is worth nothing.
+    pub fn has_seen_all(&self) -> Result<(), Fault> {
+        let ask = Follow { what: FOLLOW_ASK, ..Follow::default() };
+        match user::follow(self.device.as_fd(), ask).map_err(broken)? {
+            0 => Ok(()),
+            missed => {
+                let text = format!("EKM has not seen {missed} calls: too many went on at once");
+                Err(Fault::new(text).blame(Blame::Tool))
+            }
+        }
+    }
+
+    /// Appends a record for each buffer of a device that is dirty now.
+    pub fn buffers(&self, device: u32) -> Result<(), Fault> {
+        user::buffers(self.device.as_fd(), device).map(drop).map_err(broken)
+    }
+
+    /// Stops the file systems' clock at this second.
+    pub fn freeze_clock(&self, seconds: u64) -> Result<(), Fault> {
+        let clock = Clock { frozen: 1, reserved: 0, seconds };
+        user::clock(self.device.as_fd(), clock).map_err(broken)
+    }
+
+    /// Has the kernel probe what may fail, if it does not yet.
+    ///
+    /// # Errors
+    /// What this kernel has not.
+    pub fn probe(&self, failures: &Failures) -> Result<(), RunError> {
+        let mut probed = self.probed.borrow_mut();
+        let is_probed =
+            |probed: &Failures| probed.kinds().eq(failures.kinds()) && probed.sites == failures.sites;
+        if failures.is_none() || probed.as_ref().is_some_and(is_probed) {
+            return Ok(());
+        }
+        *probed = None;
+        probes::register(&self.device, failures)?;
+        *probed = Some(failures.clone());
+        Ok(())
+    }
+
+    /// Ends that.
+    pub fn probe_nothing(&self) -> Result<(), Fault> {
+        *self.probed.borrow_mut() = None;
+        user::choices(self.device.as_fd(), 0).map(drop).map_err(broken)
+    }
+
+    /// Lets functions of the kernel fail: so many, in calls of this thread; first by the answers of a script.
+    pub fn arm(&self, failures: &Failures, script: &[Choice]) -> Result<(), Fault> {
+        self.probe(failures).map_err(|error| Fault::new(error.to_string()).blame(Blame::Tool))?;
+        let choices = match self.choices.get() {
+            Some(choices) => choices,
+            None => {
+                let choices = Choices::open(&self.device)?;
+                self.choices.get_or_init(|| choices)
+            }
+        };
+        choices.arm(mask(failures.kinds()), failures.most, script)
+    }
+
+    /// Ends that; returns what was chosen.
+    pub fn disarm(&self) -> Result<Vec<Choice>, Fault> {
+        self.choices.get().map_or(Ok(Vec::new()), |choices| choices.disarm(&self.device))
+    }
+
+    /// The file system of this file begins to commit, and is not waited for.
+    pub fn start_commit(&self, file: BorrowedFd<'_>) -> Result<(), Fault> {
+        user::start_commit(self.device.as_fd(), file).map_err(broken)
+    }
+
+    /// Where the kernel's random numbers come from; returns where they came from.
+    pub fn random(&self, random: Random) -> Result<Random, Fault> {
+        user::random(self.device.as_fd(), random).map_err(broken)
+    }
+}
+
+/// A call that EKM refused.
+fn broken(errno: Errno) -> Fault {
+    Fault::new(format!("{PATH}: {}", errno.desc())).blame(Blame::Tool)
+}
+
+fn header(map: &Map) -> LogHeader {
+    let mut bytes = [0; size_of::<LogHeader>()];
+    map.read(0, &mut bytes);
+    let word = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+    let half = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+    LogHeader {
+        magic: word(0),
+        version: half(8),
+        record_header: half(12),
+        capacity: word(16),
+        used: word(24),
+        records: word(32),
+        lost: word(40),
+    }
+}
+
+fn record(log: &Bytes, at: usize) -> Result<Record, Fault> {
+    let damaged = || Fault::new(format!("{PATH}: the record at byte {at} is damaged")).blame(Blame::Tool);
+    let head = log.get(at..at + size_of::<RecordHeader>()).ok_or_else(damaged)?;
+    let word = |at: usize| u64::from_ne_bytes(head[at..at + 8].try_into().expect("eight bytes"));
+    let half = |at: usize| u32::from_ne_bytes(head[at..at + 4].try_into().expect("four bytes"));
+    let quarter = |at: usize| u16::from_ne_bytes(head[at..at + 2].try_into().expect("two bytes"));
+    let header = RecordHeader {
+        bytes: half(0),
+        kind: quarter(4),
+        flags: quarter(6),
+        device: half(8),
+        pid: half(12),
+        sector: word(16),
+        len: word(24),
+        request: word(32),
+    };
+    let (first, last) = (at + size_of::<RecordHeader>(), at + header.bytes as usize);
+    if first > last || last > log.len() {
+        return Err(damaged());
+    }
+    Ok(Record { header, data: log.slice(first..last) })
+}

@@ -1,0 +1,232 @@
+//! The kernel's disks of one stack.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use explode_ekm_abi::wire::Random;
+use explode_ramdisk::{Disk, Event, Image, Read, ReadFault, Recording};
+
+use super::machine::Machine;
+use super::threads::OwnThreads;
+use crate::calls::Call;
+use crate::disk_model::{Completes, DiskModel};
+use crate::handed::Handed;
+use explode_runtime::base::Fault;
+use explode_runtime::devices::{DiskSet, KernelSide, Side};
+
+/// What is known of what was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Noting {
+    /// Nobody wants to know.
+    No,
+    /// All since a disk was attached.
+    Yes,
+    /// Everything may have been: the image was asked for.
+    Lost,
+}
+
+/// RAM disks that hold an image, once a component has attached them; clones are the same ones.
+#[derive(Clone, Debug)]
+pub struct KernelDisks(pub(crate) Rc<Inner>);
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) machine: Rc<Machine>,
+    pub(crate) side: Side,
+    image: Image,
+    /// The nodes of the disks that are attached.
+    attached: RefCell<BTreeMap<u32, PathBuf>>,
+    recording: Cell<Recording>,
+    /// Where the file systems on them are whose operations are noted; none that is about to be unmounted.
+    pub(crate) followed: RefCell<Vec<Option<PathBuf>>>,
+    /// Is it noted what is read?
+    noting: Cell<Noting>,
+    /// Where random numbers came from before.
+    random: Option<Random>,
+    /// The choices that are made below us, while it is not our turn.
+    pub(crate) handed: RefCell<Option<Handed>>,
+    /// The threads that are held back.
+    pub(crate) threads: RefCell<OwnThreads>,
+}
+
+impl KernelDisks {
+    pub(crate) fn new(
+        machine: Rc<Machine>,
+        side: Side,
+        image: Image,
+        recording: Recording,
+        seed: u64,
+    ) -> KernelDisks {
+        machine.begin(side);
+        // A stack on a crash disk draws numbers of its own: how many must not change what the live one draws next.
+        let seed = match side {
+            Side::Live => seed,
+            Side::Crash => !seed,
+        };
+        let random = machine.random(Random { seeded: 1, reserved: 0, seed, drawn: 0 });
+        let random = random.inspect_err(|fault| machine.give_up(fault)).ok();
+        let (attached, recording) = (RefCell::default(), Cell::new(recording));
+        let noting = Cell::new(Noting::No);
+        let (handed, threads) = (RefCell::default(), RefCell::default());
+        let followed = RefCell::default();
+        KernelDisks(Rc::new(Inner {
+            machine,
+            side,
+            image,
+            attached,
+            recording,
+            followed,
+            noting,
+            random,
+            handed,
+            threads,
+        }))
+    }
+
+    /// Disk `dev`, `sectors` large, as a node in `/dev`; the first time it is given what the image says.
+    ///
+    /// # Errors
+    /// The driver has no room for it, or the machine is in no state to go on.
+    pub fn attach(&self, dev: u32, sectors: u64, model: DiskModel) -> Result<PathBuf, Fault> {
+        let Inner { machine, side, image, attached, recording, noting, .. } = &*self.0;
+        if let Some(node) = attached.borrow().get(&dev) {
+            return Ok(node.clone());
+        }
+        let empty = Disk::new();
+        let disk = image.disk(dev).unwrap_or(&empty);
+        let node = self.uncounted(|| machine.attach(*side, dev, sectors, disk))?;
+        let completes = if *side == Side::Live { model.completes } else { Completes::AtOnce };
+        machine.end_writes(*side, dev, completes)?;
+        if noting.get() == Noting::Yes {
+            // Those of the user before, its unmount included.
+            machine.take_reads(*side, dev)?;
+        }
+        if recording.get() == Recording::On {
+            machine.watch(*side, dev, model)?;
+        }
+        attached.borrow_mut().insert(dev, node.clone());
+        Ok(node)
+    }
+
+    /// Does what only the first stack of a machine has to do: no number of the row is drawn by it, so the row is the same for all. (The
+    /// kernel draws one for each inode of a tmpfs, nodes of disks included: `__shmem_get_inode`.)
+    pub(crate) fn uncounted<T>(&self, make: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+        let counted = self.0.machine.random(Random::default())?;
+        let made = make();
+        self.0.machine.random(counted)?;
+        made
+    }
+
+    /// Are operations wanted, and not what goes to the disks?
+    pub(crate) fn notes_operations(&self) -> bool {
+        self.0.recording.get() == Recording::Operations
+    }
+
+    /// Of how many file systems they are, or were, noted.
+    pub(crate) fn followed(&self) -> u32 {
+        self.0.followed.borrow().len() as u32
+    }
+
+    /// The calls that were operations, in their order.
+    pub(crate) fn take_calls(&self) -> Vec<Call> {
+        self.0.machine.take_calls()
+    }
+
+    /// Which of the two sets these are.
+    pub fn side(&self) -> Side {
+        self.0.side
+    }
+
+    /// Something on them could not be put to rest: nobody may use the machine any more.
+    pub fn give_up(&self, why: &Fault) {
+        self.0.machine.give_up(why);
+    }
+}
+
+impl DiskSet for KernelDisks {
+    fn image(&self) -> Result<Image, Fault> {
+        let Inner { machine, side, image, attached, noting, .. } = &*self.0;
+        if noting.get() == Noting::Yes {
+            noting.set(Noting::Lost);
+        }
+        let mut image = image.clone();
+        for dev in attached.borrow().keys() {
+            *image.disk_mut(*dev) = machine.contents(*side, *dev)?;
+        }
+        Ok(image)
+    }
+
+    fn take_log(&self) -> Result<Vec<Event>, Fault> {
+        let Inner { machine, side, attached, recording, followed, .. } = &*self.0;
+        match recording.get() {
+            Recording::Off => Ok(Vec::new()),
+            Recording::Operations => machine.take_operations(&followed.borrow()),
+            Recording::On => machine.take_log(*side, attached.borrow().keys().copied()),
+        }
+    }
+
+    fn issuers(&self, events: usize) -> Vec<Option<String>> {
+        // Of soft crashes the log is made up of what the calls have changed when they were repeated.
+        if self.notes_operations() { vec![None; events] } else { self.0.machine.issuers(events) }
+    }
+
+    fn note_reads(&self) {
+        self.0.noting.set(Noting::Yes);
+    }
+
+    fn take_reads(&self) -> Result<Option<Vec<Read>>, Fault> {
+        let Inner { machine, side, attached, noting, .. } = &*self.0;
+        if noting.replace(Noting::No) != Noting::Yes {
+            return Ok(None);
+        }
+        let mut reads = Vec::new();
+        for dev in attached.borrow().keys().copied() {
+            let blocks = machine.take_reads(*side, dev)?.into_iter().map(u64::from);
+            reads.extend(blocks.map(|block| Read::Sectors { dev, block, sectors: u8::MAX }));
+        }
+        Ok(Some(reads))
+    }
+
+    fn spoil(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) -> Result<(), Fault> {
+        let Inner { machine, side, .. } = &*self.0;
+        machine.spoil(*side, dev, sectors, fault)
+    }
+
+    fn hold_still(&self, still: bool) -> Result<(), Fault> {
+        let Inner { machine, side, attached, .. } = &*self.0;
+        attached.borrow().keys().try_for_each(|dev| machine.hold_still(*side, *dev, still))
+    }
+
+    fn fence(&self) {
+        let Inner { machine, side, attached, recording, .. } = &*self.0;
+        let ended = match recording.replace(Recording::Off) {
+            Recording::Off => Ok(()),
+            Recording::On => attached.borrow().keys().try_for_each(|dev| machine.unwatch(*side, *dev)),
+            Recording::Operations => {
+                (0..self.followed()).try_for_each(|system| KernelSide::unfollow(self, system))
+            }
+        };
+        ended.unwrap_or_else(|fault| machine.give_up(&fault));
+    }
+
+    fn kernel(&self) -> Option<&dyn KernelSide> {
+        Some(self)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Some(random) = self.random {
+            let back = self.machine.random(random);
+            back.map_or_else(|fault| self.machine.give_up(&fault), drop);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The user's half of explode's two kernel modules: the kernel of this machine as a backend of stacks.
+//!
+//! [`Kernel`] implements [`Backend`](explode_runtime::devices::Backend): RAM disks of the kernel hold the images, EKM's log becomes
+//! events, functions of the kernel ask for choices, tasks take turns, and calls on a file system can be repeated for soft crashes.
+//! [`AllBackends`] opens it for the modes that need it.
+//!
+//! Of `explode_runtime` it uses `base`, `choose`, `between`, `failures`, `devices`.
+//!
+//! # Rooms, bottom first
+//!
+//! - `map`: memory that is shared with the kernel
+//! - `packages`: the image of a guest and the packages of its programs
+//! - `issuers`: the tasks that have caused events
+//! - `buffers`: dirty buffers that were cleaned where no probe sees it
+//! - `log`: records of EKM's log as events
+//! - `disk_model`: how a disk treats flushes, and when its writes end
+//! - `turns`: tasks take turns in a guest
+//! - `threads`: threads of a stack: found, held back, run
+//! - `background`: write-back and reclaim, made to happen
+//! - `write_back`: nothing is written back unless asked for
+//! - `numbers`: the numbers of choices in EKM's calls
+//! - `frames`: labels of choices by their callers
+//! - `rdd`: one RAM disk
+//! - `plain`: a RAM disk without a log, to measure with
+//! - `choices`: the page of choices that EKM shares
+//! - `probes`: functions that may fail, probed or refused
+//! - `ekm`: EKM's device
+//! - `left`: disks that a killed run has left
+//! - `calls`: calls on a file system, read from the log and repeated
+//! - `machine`: the kernel of a run: its disks, log and clock
+//! - `handed`: choices while the kernel has their sequence
+//! - `kernel`: the disks of one stack
+//! - `elsewhere`: choices in the kernel and between two calls
+//! - `soft`: soft crashes, by repeated calls
+//! - `backend`: the backend
+
+mod backend;
+mod background;
+mod buffers;
+mod calls;
+mod choices;
+mod disk_model;
+mod ekm;
+mod elsewhere;
+mod frames;
+mod handed;
+mod issuers;
+mod kernel;
+mod left;
+mod log;
+mod machine;
+mod map;
+mod numbers;
+mod packages;
+mod plain;
+mod probes;
+mod rdd;
+mod soft;
+mod threads;
+mod turns;
+mod write_back;
+
+pub use backend::{AllBackends, Kernel};
+pub use disk_model::{Completes, DiskModel};
+pub use kernel::KernelDisks;
+pub use left::remove_left;
+pub use machine::Machine;
+pub use packages::IMAGE_FILE;
+pub use plain::PlainDisk;
+pub use threads::find_thread;
+pub use turns::let_others_finish;

@@ -1,0 +1,96 @@
+//! Records of EKM's log, and what they say as events.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use explode_ekm_abi::wire::{
+    FLAG_DISCARD, FLAG_ERROR, FLAG_FUA, FLAG_PREFLUSH, FLAG_ZEROES, KIND_BUFFER, KIND_COMPLETE, KIND_DIRTY,
+    KIND_FORGET, KIND_MARK, KIND_SUBMIT, RecordHeader,
+};
+use explode_ramdisk::{Event, Flags, Payload};
+
+use super::buffers::DirtyBuffers;
+
+/// One record with its data.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    pub header: RecordHeader,
+    pub data: Bytes,
+}
+
+/// Makes events of the records of one set of devices.
+#[derive(Debug, Default)]
+pub(crate) struct Reader {
+    /// Our number of each request in flight: the kernel's is an address.
+    in_flight: BTreeMap<u64, u64>,
+    last_id: u64,
+    /// What is dirty, as far as the log says, by device.
+    dirty: BTreeMap<u32, DirtyBuffers>,
+    /// Devices whose flushes do nothing.
+    deaf: BTreeSet<u32>,
+}
+
+impl Reader {
+    /// From now on this device's flushes do nothing, nor do the flags of its requests.
+    pub fn drop_flushes(&mut self, dev: u32) {
+        self.deaf.insert(dev);
+    }
+
+    /// The event of a record of device `dev`; none for what is no event.
+    pub fn event(&mut self, dev: u32, record: Record) -> Option<Event> {
+        let Record { header: RecordHeader { kind, flags, sector, len, request, .. }, data } = record;
+        let dirty = self.dirty.entry(dev).or_default();
+        match kind {
+            KIND_DIRTY => {
+                dirty.insert(sector, data.clone());
+                Some(Event::Dirty { dev, sector, data })
+            }
+            KIND_FORGET => {
+                dirty.remove(sector, len);
+                Some(Event::Clean { dev, sector, len })
+            }
+            KIND_SUBMIT => {
+                dirty.remove(sector, len);
+                let deaf = self.deaf.contains(&dev);
+                if deaf && len == 0 {
+                    return None;
+                }
+                let flags = if deaf { flags & !(FLAG_FUA | FLAG_PREFLUSH) } else { flags };
+                self.last_id += 1;
+                self.in_flight.insert(request, self.last_id);
+                Some(submit(self.last_id, dev, sector, len, flags, data))
+            }
+            KIND_COMPLETE => {
+                let id = self.in_flight.remove(&request)?;
+                Some(Event::Complete { id, error: flags & FLAG_ERROR != 0 })
+            }
+            KIND_MARK => Some(Event::Mark { name: sector.to_string() }),
+            _ => None,
+        }
+    }
+
+    /// Compares what the log says is dirty with what the kernel says: the events that the log has missed.
+    pub fn reconcile(&mut self, dev: u32, now: impl IntoIterator<Item = Record>) -> Vec<Event> {
+        let now = now.into_iter().filter(|record| record.header.kind == KIND_BUFFER);
+        self.dirty
+            .entry(dev)
+            .or_default()
+            .reconcile(dev, now.map(|record| (record.header.sector, record.data)))
+    }
+}
+
+fn submit(id: u64, dev: u32, sector: u64, len: u64, flags: u16, data: Bytes) -> Event {
+    let has = |flag: u16| flags & flag != 0;
+    if has(FLAG_PREFLUSH) && len == 0 {
+        return Event::Flush { id, dev };
+    }
+    let payload = if has(FLAG_ZEROES) {
+        Payload::Zeroes(len)
+    } else if has(FLAG_DISCARD) {
+        Payload::Discard(len)
+    } else {
+        Payload::Data(data)
+    };
+    let flags = Flags { fua: has(FLAG_FUA), preflush: has(FLAG_PREFLUSH) };
+    Event::Submit { id, dev, sector, payload, flags }
+}

@@ -1,0 +1,66 @@
+//! A RAM disk of the kernel with nothing around it: for whoever measures what explode costs.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use explode_ekm_abi::user;
+use explode_ekm_abi::wire::{BLOCKS_CHANGED, RDD_MMAP_SHIFT, SECTOR};
+use explode_ramdisk::BLOCK_BYTES;
+
+use super::map::Map;
+use super::rdd::open_control;
+
+/// A disk of zeroes that nobody watches; it ends with its owner.
+#[derive(Debug)]
+pub struct PlainDisk {
+    control: File,
+    number: u32,
+    path: PathBuf,
+    /// Nothing once the disk is being removed.
+    map: Option<Map>,
+}
+
+impl PlainDisk {
+    /// Makes one of so many sectors.
+    ///
+    /// # Errors
+    /// The driver is not there, or has no room.
+    pub fn create(sectors: u64) -> io::Result<PlainDisk> {
+        let control = open_control()?;
+        let bytes = usize::try_from(sectors * SECTOR).map_err(io::Error::other)?;
+        let number = user::create(control.as_fd(), sectors)?.disk;
+        let path = PathBuf::from(format!("/dev/rdd{number}"));
+        let mut disk = PlainDisk { control, number, path, map: None };
+        disk.map = Some(Map::new(&disk.control, i64::from(number) << RDD_MMAP_SHIFT, bytes, true)?);
+        Ok(disk)
+    }
+
+    /// Its node.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The blocks that were written since the last call, in any order.
+    ///
+    /// # Errors
+    /// The driver does not say.
+    pub fn take_changed(&self, into: &mut Vec<u32>) -> io::Result<()> {
+        Ok(user::take_blocks(self.control.as_fd(), self.number, BLOCKS_CHANGED, into)?)
+    }
+
+    /// Writes a block, by no request. Nobody may have the disk open.
+    pub fn write(&self, block: u32, bytes: &[u8; BLOCK_BYTES]) {
+        let map = self.map.as_ref().expect("it is mapped until it is removed");
+        map.write(block as usize * BLOCK_BYTES, bytes);
+    }
+}
+
+impl Drop for PlainDisk {
+    fn drop(&mut self) {
+        self.map = None;
+        // One that is in use stays until the machine stops.
+        user::remove(self.control.as_fd(), self.number).ok();
+    }
+}

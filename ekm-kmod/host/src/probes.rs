@@ -1,0 +1,208 @@
+//! What of the kernel is probed for a stack whose functions may fail, and what this kernel refuses.
+
+use std::fs::{self, File};
+use std::os::fd::AsFd as _;
+
+use explode_ekm_abi::user;
+use explode_ekm_abi::wire::{
+    FAIL_BUFFER, FAIL_CACHE, FAIL_COPY, FAIL_PAGE, FAIL_REQUEST, FAIL_SLAB, Kinds, LISTED_ERRNO,
+    LISTED_ERRNO_NULL, LISTED_NOT, LISTED_NULL, LISTED_TRUE, SITES_MAX,
+};
+use nix::errno::Errno;
+
+use crate::numbers::{mask, number};
+use explode_runtime::base::{RunError, UsageError};
+use explode_runtime::choose::Kind;
+use explode_runtime::failures::{Failures, Site};
+
+/// Where the names of functions are.
+const NAMES: &str = "/proc/kallsyms";
+
+/// What each kind needs of a kernel.
+const NEEDS: [(u32, &str); 6] = [
+    (FAIL_SLAB, "should_failslab (CONFIG_FAILSLAB)"),
+    (FAIL_PAGE, "should_fail_alloc_page (CONFIG_FAIL_PAGE_ALLOC)"),
+    (FAIL_COPY, "fault_in_iov_iter_readable"),
+    (FAIL_BUFFER, "__bread_gfp (CONFIG_BUFFER_HEAD)"),
+    (FAIL_CACHE, "filemap_read_folio as a function of its own"),
+    (FAIL_REQUEST, "should_fail_bio as a function of its own"),
+];
+
+/// Has the kernel probe what may fail, and nothing else.
+///
+/// # Errors
+/// Kinds that this kernel cannot fail; functions that it has not, or that cannot or must not fail.
+pub(crate) fn register(ekm: &File, failures: &Failures) -> Result<(), RunError> {
+    are_there(&failures.sites)?;
+    let kinds = mask(failures.kinds());
+    let found = user::choices(ekm.as_fd(), kinds).map_err(|errno| {
+        RunError::Missing(format!(
+            "EKM has no choices in this kernel: {}; it needs CONFIG_STACKTRACE, CONFIG_KALLSYMS and CONFIG_KPROBES",
+            errno.desc()
+        ))
+    })?;
+    lacking(kinds, found).map_or(Ok(()), |what| Err(RunError::Missing(what)))?;
+    if failures.sites.len() > SITES_MAX {
+        let sites = failures.sites.len();
+        return Err(
+            UsageError(format!("{sites} probes, and there is room for {SITES_MAX}; leave some out")).into()
+        );
+    }
+    for site in &failures.sites {
+        let (probed, listed) = user::site(ekm.as_fd(), &site.symbol, site.returns, site.unlisted);
+        probed.map_err(|errno| UsageError(refused(site, errno, listed)))?;
+    }
+    Ok(())
+}
+
+/// What this kernel has not of what is wanted.
+fn lacking(wanted: u32, found: Kinds) -> Option<String> {
+    let words = Kind::of_kernel().filter_map(|(kind, word)| Some((number(kind)?, word)));
+    let said = words.filter(|(number, _)| wanted & !found.kinds & number != 0);
+    let said: Vec<String> = said
+        .map(|(number, word)| {
+            if found.untraced & number != 0 {
+                return format!("'{word}' needs the function tracer (CONFIG_FUNCTION_TRACER)");
+            }
+            let needs =
+                NEEDS.iter().find(|(kind, _)| *kind == number).map_or("a newer EKM", |(_, needs)| needs);
+            format!("'{word}' needs {needs}")
+        })
+        .collect();
+    let text = || {
+        format!(
+            "this kernel cannot fail all that 'fail' names: {}; name others, or build a kernel with that",
+            said.join(", ")
+        )
+    };
+    (!said.is_empty()).then(text)
+}
+
+/// Has the kernel each of these functions, and only one of its name?
+fn are_there(sites: &[Site]) -> Result<(), RunError> {
+    if sites.is_empty() {
+        return Ok(());
+    }
+    let text = fs::read_to_string(NAMES).map_err(|error| RunError::Missing(format!("{NAMES}: {error}")))?;
+    let functions = || text.lines().filter_map(function);
+    for Site { symbol, .. } in sites {
+        match functions().filter(|name| name == symbol).count() {
+            1 => {}
+            0 => {
+                let what =
+                    format!("probe: this kernel has no function '{symbol}'{}", hint(symbol, functions()));
+                return Err(UsageError(what).into());
+            }
+            several => {
+                let what = format!(
+                    "probe: this kernel has {several} functions '{symbol}', and only one could be probed; name a function that calls the \
+                     one that is meant"
+                );
+                return Err(UsageError(what).into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The name of the function in a line: an address, a letter, a name, and its module.
+fn function(line: &str) -> Option<&str> {
+    let mut words = line.split_ascii_whitespace().skip(1);
+    let letter = words.next()?;
+    words.next().filter(|_| letter.eq_ignore_ascii_case("t") || letter.eq_ignore_ascii_case("w"))
+}
+
+/// What else could be meant.
+fn hint<'a>(symbol: &str, functions: impl Iterator<Item = &'a str> + Clone) -> String {
+    let is_part = |name: &&str| name.strip_prefix(symbol).is_some_and(|rest| rest.starts_with('.'));
+    if let Some(part) = functions.clone().find(is_part) {
+        return format!("; the compiler has made '{part}' of it, whose arguments may be others");
+    }
+    // There are tens of thousands: only those that begin alike are looked at.
+    let most = 1 + symbol.len() / 3;
+    let alike = |name: &&str| {
+        name.len().abs_diff(symbol.len()) <= most
+            && name.bytes().zip(symbol.bytes()).take(3).all(|(one, other)| one == other)
+    };
+    let near = functions.filter(alike).map(|name| (strsim::damerau_levenshtein(symbol, name), name)).min();
+    match near {
+        Some((distance, near)) if distance <= most => format!("; did you mean '{near}'?"),
+        _ => format!(
+            "; it may be inlined into its callers, or of a module that is not loaded; {NAMES} has those that there are"
+        ),
+    }
+}
+
+/// Why EKM does not take a function.
+fn refused(Site { symbol, returns, .. }: &Site, errno: Errno, listed: u32) -> String {
+    let fails_with = match listed {
+        LISTED_NULL => Some("null, write 0"),
+        LISTED_ERRNO => Some("an error, write one such as -EIO"),
+        LISTED_ERRNO_NULL => Some("an error or null, write one such as -EIO, or 0"),
+        LISTED_TRUE => Some("true, write 1"),
+        _ => None,
+    };
+    match (errno, fails_with) {
+        (Errno::EPERM, Some(with)) => format!(
+            "probe: '{symbol}' fails with {with}; that is what the kernel's list of functions that may fail says, \
+             and {returns} is not that"
+        ),
+        (Errno::EPERM, None) => {
+            debug_assert_eq!(listed, LISTED_NOT, "all others are above");
+            format!(
+                "probe: '{symbol}' is not in the kernel's list of functions that may fail (ALLOW_ERROR_INJECTION), so its callers may \
+                 rely on what it does; read it, and if nothing is amiss when it returns {returns} at once, add ':unlisted' (unlisted = \
+                 true in a stack file)"
+            )
+        }
+        (Errno::EEXIST, _) => {
+            format!("probe: '{symbol}' is a second name of a function that is named already; leave one out")
+        }
+        (errno, _) => format!(
+            "probe: '{symbol}' cannot be probed: {}; the kernel keeps probes away from what probes themselves need; name a function \
+             that calls it",
+            errno.desc()
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use explode_ekm_abi::wire::{FAIL_MODULE, FAIL_PROBE, LATE};
+
+    use super::*;
+
+    #[test]
+    fn each_kind_says_what_it_needs() {
+        let all = FAIL_SLAB | FAIL_COPY | FAIL_BUFFER | FAIL_MODULE | FAIL_PROBE;
+        assert_eq!(lacking(all, Kinds { kinds: all, untraced: 0 }), None);
+        let kinds = FAIL_COPY | FAIL_MODULE | FAIL_PROBE;
+        assert_eq!(
+            lacking(all, Kinds { kinds, untraced: FAIL_BUFFER }).unwrap(),
+            "this kernel cannot fail all that 'fail' names: 'slab' needs should_failslab (CONFIG_FAILSLAB), 'buffer' needs the function \
+             tracer (CONFIG_FUNCTION_TRACER); name others, or build a kernel with that"
+        );
+        // The others are asked by modules, at functions that the user names, and by our own disk: any kernel can.
+        let of_functions = Kind::of_kernel().filter_map(|(kind, word)| Some((number(kind)?, word)));
+        let of_functions = of_functions.filter(|(number, _)| (FAIL_MODULE | FAIL_PROBE | LATE) & number == 0);
+        for (number, word) in of_functions {
+            assert!(NEEDS.iter().any(|(kind, _)| *kind == number), "{word}");
+        }
+    }
+
+    #[test]
+    fn what_could_be_meant() {
+        let lines = "ffff0000 T vfs_mkdir\nffff1000 t submit_bh_wbc.constprop.0\nffff2000 d vfs_mkdirs\nffff3000 t xfs_a\t[xfs]\n";
+        let functions = lines.lines().filter_map(function);
+        assert_eq!(
+            functions.clone().collect::<Vec<_>>(),
+            ["vfs_mkdir", "submit_bh_wbc.constprop.0", "xfs_a"]
+        );
+        assert_eq!(hint("vfs_mkdri", functions.clone()), "; did you mean 'vfs_mkdir'?");
+        assert!(
+            hint("submit_bh_wbc", functions.clone())
+                .starts_with("; the compiler has made 'submit_bh_wbc.constprop.0'")
+        );
+        assert!(hint("something_else", functions).contains("may be inlined"));
+    }
+}

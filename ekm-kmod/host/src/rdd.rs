@@ -1,0 +1,188 @@
+//! RAM disks of the kernel: made by `/dev/rdd-control`, read and written by mmap, restored by what has changed.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::ops::Range;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use explode_ekm_abi::user;
+use explode_ekm_abi::wire::{
+    BLOCKS_CHANGED, BLOCKS_READ, DiskSpec, ENDS_AT_ONCE, ENDS_BY_CHOICE, ENDS_BY_CHOICE_NOT_YET, ENDS_LATE,
+    ENDS_NOT_YET, FAULT_UNREADABLE, FaultSpec, RDD_MMAP_SHIFT,
+};
+use explode_ramdisk::{BLOCK_BYTES, Disk, ReadFault, SECTOR_BYTES};
+use nix::errno::Errno;
+use nix::libc::{EIO, ENOSPC};
+
+use super::disk_model::Completes;
+use super::map::Map;
+
+/// The device that makes disks.
+pub(crate) const CONTROL: &str = "/dev/rdd-control";
+
+/// The device that makes disks, and removes them.
+pub(crate) fn open_control() -> io::Result<File> {
+    let control = OpenOptions::new().read(true).write(true).open(CONTROL)?;
+    user::hello_rdd(control.as_fd()).map_err(io::Error::other)?;
+    Ok(control)
+}
+
+/// One RAM disk, and what is known to be on it.
+#[derive(Debug)]
+pub(crate) struct RddDisk {
+    spec: DiskSpec,
+    path: PathBuf,
+    map: Map,
+    /// Its contents, but for the blocks that the driver has listed as changed since.
+    known: Disk,
+    /// Blocks that have changed, as the driver listed them last.
+    changed: Vec<u32>,
+    /// May the driver hold faults?
+    faulty: bool,
+    /// When its writes end.
+    ends: u32,
+}
+
+impl RddDisk {
+    /// Makes a disk of zeroes.
+    pub fn create(control: &File, sectors: u64) -> Result<RddDisk, Errno> {
+        let spec = user::create(control.as_fd(), sectors)?;
+        let bytes = usize::try_from(sectors * explode_ekm_abi::wire::SECTOR).map_err(|_| Errno::EFBIG)?;
+        let map = Map::new(control, i64::from(spec.disk) << RDD_MMAP_SHIFT, bytes, true)?;
+        let path = PathBuf::from(format!("/dev/rdd{}", spec.disk));
+        Ok(RddDisk {
+            spec,
+            path,
+            map,
+            known: Disk::new(),
+            changed: Vec::new(),
+            faulty: false,
+            ends: ENDS_AT_ONCE,
+        })
+    }
+
+    /// Takes it away.
+    pub fn remove(self, control: &File) -> Result<(), Errno> {
+        drop(self.map);
+        user::remove(control.as_fd(), self.spec.disk)
+    }
+
+    /// Its node.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its name, without a path.
+    pub fn name(&self) -> &str {
+        self.path.file_name().and_then(|name| name.to_str()).expect("it was made of a number")
+    }
+
+    /// Device numbers, size, number.
+    pub fn spec(&self) -> &DiskSpec {
+        &self.spec
+    }
+
+    /// From now on writes end then.
+    pub fn end_writes(&mut self, control: &File, completes: Completes) -> Result<(), Errno> {
+        let ends = match completes {
+            Completes::AtOnce => ENDS_AT_ONCE,
+            Completes::Late => ENDS_LATE,
+            Completes::Choice => ENDS_BY_CHOICE,
+        };
+        self.set_ends(control, ends)
+    }
+
+    /// Of a disk whose writes end late: none does, or they go on.
+    pub fn hold_still(&mut self, control: &File, still: bool) -> Result<(), Errno> {
+        let ends = match (self.ends, still) {
+            (ENDS_LATE, true) => ENDS_NOT_YET,
+            (ENDS_NOT_YET, false) => ENDS_LATE,
+            (ENDS_BY_CHOICE, true) => ENDS_BY_CHOICE_NOT_YET,
+            (ENDS_BY_CHOICE_NOT_YET, false) => ENDS_BY_CHOICE,
+            (as_it_is, _) => as_it_is,
+        };
+        self.set_ends(control, ends)
+    }
+
+    fn set_ends(&mut self, control: &File, ends: u32) -> Result<(), Errno> {
+        if self.ends != ends {
+            user::ends(control.as_fd(), self.spec.disk, ends)?;
+            self.ends = ends;
+        }
+        Ok(())
+    }
+
+    /// What is on it now; costs what was written since the last call.
+    pub fn contents(&mut self, control: &File) -> Result<&Disk, Errno> {
+        let mut bytes = [0; BLOCK_BYTES];
+        self.take_changed(control)?;
+        for block in &self.changed {
+            self.map.read(*block as usize * BLOCK_BYTES, &mut bytes);
+            self.known.write(u64::from(*block) * (BLOCK_BYTES / 512) as u64, &bytes);
+        }
+        Ok(&self.known)
+    }
+
+    /// A write of an earlier stack that has failed is nobody's any more: the kernel keeps it with the node, and tells whoever syncs next
+    /// (`file_check_and_advance_wb_err`).
+    pub fn forget_errors(&self) -> io::Result<()> {
+        // That is how it is told.
+        File::open(&self.path)?.sync_all().or_else(|error| match error.raw_os_error() {
+            Some(EIO | ENOSPC) => Ok(()),
+            _ => Err(error),
+        })
+    }
+
+    /// Makes it hold `wanted`; costs what was written since, and what differs from what it held then. Nobody may have it open:
+    /// the page cache of a block device ends with its last user.
+    pub fn restore(&mut self, control: &File, wanted: &Disk) -> Result<(), Errno> {
+        self.take_changed(control)?;
+        self.changed.sort_unstable();
+        let differing = self.known.changed_blocks(wanted);
+        let only_differing = |block: &u64| self.changed.binary_search(&(*block as u32)).is_err();
+        let blocks = self.changed.iter().copied().map(u64::from);
+        for block in blocks.chain(differing.into_iter().filter(only_differing)) {
+            self.map.write(block as usize * BLOCK_BYTES, wanted.block(block));
+        }
+        self.known = wanted.clone();
+        if std::mem::take(&mut self.faulty) {
+            user::fault(control.as_fd(), FaultSpec { disk: self.spec.disk, ..FaultSpec::default() })?;
+        }
+        let bad: Vec<u64> = wanted.unreadable().collect();
+        bad.into_iter().try_for_each(|sector| self.make_unreadable(control, sector..sector + 1))
+    }
+
+    /// Sectors go bad. Somebody may have the disk open: what he has read before he has.
+    pub fn spoil(&mut self, control: &File, sectors: Range<u64>, fault: ReadFault) -> Result<(), Errno> {
+        self.contents(control)?;
+        self.known.spoil(sectors.clone(), fault);
+        match fault {
+            ReadFault::Unreadable => self.make_unreadable(control, sectors),
+            ReadFault::Garbage { .. } => {
+                for sector in sectors {
+                    self.map.write(sector as usize * SECTOR_BYTES, self.known.sector(sector));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn make_unreadable(&mut self, control: &File, sectors: Range<u64>) -> Result<(), Errno> {
+        let (sector, sectors) = (sectors.start, sectors.end - sectors.start);
+        let kind = FAULT_UNREADABLE;
+        self.faulty = true;
+        user::fault(control.as_fd(), FaultSpec { disk: self.spec.disk, kind, sector, sectors, seed: 0 })
+    }
+
+    /// The blocks that were read since the last call, in order of first reads.
+    pub fn take_reads(&self, control: &File) -> Result<Vec<u32>, Errno> {
+        let mut blocks = Vec::with_capacity(512);
+        user::take_blocks(control.as_fd(), self.spec.disk, BLOCKS_READ, &mut blocks)?;
+        Ok(blocks)
+    }
+
+    fn take_changed(&mut self, control: &File) -> Result<(), Errno> {
+        user::take_blocks(control.as_fd(), self.spec.disk, BLOCKS_CHANGED, &mut self.changed)
+    }
+}

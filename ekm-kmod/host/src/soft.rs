@@ -1,0 +1,138 @@
+//! Soft crashes: the disks that calls leave, as the calls are repeated; and what of that is an event.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use explode_ramdisk::{BLOCK_BYTES, Event, Image, SECTOR_BYTES, operation_of};
+
+use crate::calls::{Call, Repeat, Trouble, What};
+use crate::kernel::KernelDisks;
+use explode_runtime::base::{Blame, Fault};
+use explode_runtime::devices::{DiskSet, OnStack, SoftCrashLog};
+
+/// The calls since the disks that a live stack began with, and what the first of them leave.
+#[derive(Clone, Debug)]
+pub(crate) struct SoftCrashes {
+    base: Image,
+    calls: Vec<Call>,
+    /// What so many calls leave, as far as it was asked for and may be asked for again.
+    left: BTreeMap<usize, Image>,
+}
+
+impl SoftCrashes {
+    /// No call yet.
+    pub fn new(base: Image) -> SoftCrashes {
+        SoftCrashes { base, calls: Vec::new(), left: BTreeMap::new() }
+    }
+}
+
+impl SoftCrashLog for SoftCrashes {
+    fn take(&mut self, live: &dyn DiskSet, hash: &mut dyn FnMut(&[u8])) {
+        let disks = live.as_any().downcast_ref::<KernelDisks>();
+        let calls = disks.map_or_else(Vec::new, KernelDisks::take_calls);
+        for call in &calls {
+            if let What::Write(_, data) | What::Store(_, data) | What::SetAttribute(_, data) = &call.what {
+                hash(data);
+            }
+        }
+        self.calls.extend(calls);
+    }
+
+    fn follow(&mut self, log: &[Event], on_stack: &OnStack<'_>) -> Result<(Image, Vec<Event>), Fault> {
+        let operations: Vec<usize> =
+            (0..self.calls.len()).filter(|call| self.calls[*call].is_operation()).collect();
+        let marks = log.iter().filter(|event| operation_of(event).is_some()).count();
+        let first = operations
+            .len()
+            .checked_sub(marks)
+            .ok_or_else(|| Fault::new("the log has operations that no call has made").blame(Blame::Tool))?;
+        let before = first.checked_sub(1).map_or(0, |last| operations[last] + 1);
+        let begin = self.after(before, on_stack)?;
+        self.left.retain(|calls, _| *calls >= before);
+        let mut events = Vec::new();
+        let mut now = begin.clone();
+        let mut next = operations[first..].iter();
+        for event in log {
+            if operation_of(event).is_some() {
+                let then = self.after(next.next().expect("as many as marks") + 1, on_stack)?;
+                differences(&now, &then, &mut events);
+                now = then;
+            }
+            // The log has nothing but marks, or differences that were put in before.
+            if matches!(event, Event::Mark { .. }) {
+                events.push(event.clone());
+            }
+        }
+        Ok((begin, events))
+    }
+
+    fn fork(&self) -> Box<dyn SoftCrashLog> {
+        Box::new(self.clone())
+    }
+}
+
+impl SoftCrashes {
+    /// What the first so many calls leave.
+    fn after(&mut self, calls: usize, on_stack: &OnStack<'_>) -> Result<Image, Fault> {
+        if let Some(image) = self.left.get(&calls) {
+            return Ok(image.clone());
+        }
+        let start = (0, &self.base);
+        let (done, from) = self.left.range(..calls).next_back().map_or(start, |(done, image)| (*done, image));
+        let mut image =
+            if calls == done { Ok(from.clone()) } else { repeat(from, &self.calls[done..calls], on_stack) };
+        if matches!(image, Err((Trouble::Nameless, _))) && done > 0 {
+            // The file lost its name before: from the beginning on it is held open.
+            image = repeat(&self.base, &self.calls[..calls], on_stack);
+        }
+        let image = image.map_err(|(trouble, what)| {
+            let why = match trouble {
+                Trouble::Nameless => "its file had no name from the beginning on".to_owned(),
+                Trouble::Failed(why) => why,
+            };
+            Fault::new(format!("a call cannot be repeated on a crash disk: {what}: {why}")).blame(Blame::Tool)
+        })?;
+        self.left.insert(calls, image.clone());
+        Ok(image)
+    }
+}
+
+/// Repeats calls on a disk; returns what they leave, or the call that could not be repeated.
+fn repeat(image: &Image, calls: &[Call], on_stack: &OnStack<'_>) -> Result<Image, (Trouble, String)> {
+    let mut trouble = None;
+    let left = on_stack(image, &mut |roots| {
+        repeat_all(roots, calls).map_err(|found| {
+            trouble = Some(found);
+            Fault::new("a call")
+        })
+    });
+    left.map_err(|fault| {
+        // Without trouble of a call the stack itself failed, and the fault says where.
+        trouble.unwrap_or_else(|| (Trouble::Failed(fault.to_string()), "the stack".to_owned()))
+    })
+}
+
+fn repeat_all(roots: &[PathBuf], calls: &[Call]) -> Result<(), (Trouble, String)> {
+    let repeat = Repeat::new(roots, calls);
+    let mut repeat = repeat.map_err(|trouble| (trouble, "its file system".to_owned()))?;
+    calls.iter().try_for_each(|call| repeat.call(call).map_err(|trouble| (trouble, call.to_string())))
+}
+
+/// What has changed on the disks, block by block.
+fn differences(before: &Image, after: &Image, events: &mut Vec<Event>) {
+    let mut devices: Vec<u32> = before.devices().chain(after.devices()).collect();
+    devices.sort_unstable();
+    devices.dedup();
+    for dev in devices {
+        let (old, new) = (before.disk(dev), after.disk(dev));
+        let nothing = explode_ramdisk::Disk::new();
+        let (old, new) = (old.unwrap_or(&nothing), new.unwrap_or(&nothing));
+        for block in new.changed_blocks(old) {
+            if new.block(block) != old.block(block) {
+                let sector = block * (BLOCK_BYTES / SECTOR_BYTES) as u64;
+                events.push(Event::Dirty { dev, sector, data: Bytes::copy_from_slice(new.block(block)) });
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Turns: in a guest each task runs until it waits, and then the one that has been waiting to run for the longest time.
+//!
+//! Otherwise it is a matter of microseconds whether the journal's thread or the syncfs(2) that has woken it is the first to write
+//! (`sync_filesystem` starts a commit, and goes on to the buffers), and the same way would not always give the same events.
+
+use std::time::Duration;
+use std::{fs, io, thread};
+
+use explode_ekm_abi::wire::LATE_THREAD;
+use nix::libc::{
+    ESRCH, SCHED_FIFO, SCHED_IDLE, SCHED_OTHER, sched_getparam, sched_getscheduler, sched_param,
+    sched_setscheduler,
+};
+
+/// The priority (`SCHED_FIFO`) of all tasks that take turns.
+pub(crate) const TURNS: i32 = 2;
+/// That of threads that are held back: they run when all that take turns wait (EX-57).
+pub(crate) const QUIESCED: i32 = 1;
+/// That of the one whose run was chosen.
+pub(crate) const CHOSEN: i32 = 3;
+
+/// Below it the kernel's deadline servers of ordinary tasks, by processor.
+const SERVERS: &str = "/sys/kernel/debug/sched/fair_server";
+
+/// The calling thread and what it starts take turns from now on.
+///
+/// # Errors
+/// Not root; a kernel that makes exceptions, and does not let them be turned off.
+pub(crate) fn take_turns() -> io::Result<()> {
+    // No exception for others after 0.95 s: neither by throttling, nor (Linux 6.12) by a server that lets ordinary tasks, as the
+    // threads of work queues are at first, cut in for 50 ms when they have waited for that long.
+    fs::write("/proc/sys/kernel/sched_rt_runtime_us", "-1")?;
+    match fs::read_dir(SERVERS) {
+        Ok(servers) => {
+            for server in servers {
+                fs::write(server?.path().join("runtime"), "0")?;
+            }
+        }
+        Err(_) if !has_servers()? => {}
+        Err(error) => {
+            let text =
+                format!("{SERVERS}: {error}; the kernel needs CONFIG_SCHED_DEBUG, and debugfs mounted");
+            return Err(io::Error::new(error.kind(), text));
+        }
+    }
+    set_priority(0, TURNS)
+}
+
+/// Has the kernel such servers?
+fn has_servers() -> io::Result<bool> {
+    let symbols = fs::read_to_string("/proc/kallsyms")?;
+    Ok(symbols.lines().any(|line| line.split(' ').nth(2) == Some("fair_server_init")))
+}
+
+/// The kernel's threads do so too, those that are there. They begin without, whoever starts them.
+///
+/// # Errors
+/// Not root.
+pub(crate) fn threads_take_turns() -> io::Result<()> {
+    for entry in fs::read_dir("/proc")? {
+        let pid = entry?.file_name().to_str().and_then(|name| name.parse().ok());
+        // SAFETY: a plain number.
+        let Some(pid) = pid.filter(|pid| unsafe { sched_getscheduler(*pid) } == SCHED_OTHER) else {
+            continue;
+        };
+        if is_late(pid) {
+            continue;
+        }
+        let set = set_priority(pid, TURNS);
+        set.or_else(|error| if error.raw_os_error() == Some(ESRCH) { Ok(()) } else { Err(error) })?;
+    }
+    Ok(())
+}
+
+/// Is it the thread that waits until all others do, turns or not?
+fn is_late(pid: i32) -> bool {
+    let name = LATE_THREAD.strip_suffix(b"\0").unwrap_or(LATE_THREAD);
+    fs::read(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim_ascii_end() == name)
+}
+
+/// Is there such a task, which has not ended, and does it take turns if it is to?
+///
+/// # Errors
+/// What is wrong, for a person.
+pub(crate) fn check_thread(pid: u32, takes_turns: bool) -> Result<(), String> {
+    // proc(5): after the name, in brackets, comes the state; Z has ended, and nobody has asked how.
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+    if matches!(state, None | Some('Z' | 'X')) {
+        return Err(format!("`threads` printed {pid}, and there is no such task"));
+    }
+    // SAFETY: a plain number.
+    let policy = i32::try_from(pid).map_or(-1, |pid| unsafe { sched_getscheduler(pid) });
+    if takes_turns && policy != SCHED_FIFO {
+        return Err(format!(
+            "task {pid} of `threads` has a scheduling policy of its own, and does not take turns with the others: what it does \
+             would not repeat"
+        ));
+    }
+    Ok(())
+}
+
+/// While `work` goes on, the calling thread runs only when nobody does who takes turns or is held back.
+pub(crate) fn behind_all<T>(work: impl FnOnce() -> T) -> io::Result<T> {
+    schedule(0, SCHED_OTHER, 0)?;
+    let done = work();
+    set_priority(0, TURNS)?;
+    Ok(done)
+}
+
+/// Gives a task (0: the calling thread) this priority among those that run until they wait.
+///
+/// # Errors
+/// Not root, or it has ended (ESRCH).
+pub(crate) fn set_priority(pid: i32, priority: i32) -> io::Result<()> {
+    schedule(pid, SCHED_FIFO, priority)
+}
+
+/// Lets everything else run until it waits, new threads of the kernel that take no turns yet among it: the calling thread has the
+/// processor only when nobody else wants it, some times over, since one may have another do something.
+///
+/// # Errors
+/// Not root.
+pub fn let_others_finish() -> io::Result<()> {
+    const TIMES: u32 = 3;
+    const PAUSE: Duration = Duration::from_millis(2);
+    let mut parameter = sched_param { sched_priority: 0 };
+    // SAFETY: a plain number, and the kernel writes one sched_param.
+    let policy = unsafe {
+        sched_getparam(0, &raw mut parameter);
+        sched_getscheduler(0)
+    };
+    let set = |policy, parameter: sched_param| {
+        // SAFETY: the kernel reads one sched_param.
+        match unsafe { sched_setscheduler(0, policy, &raw const parameter) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    };
+    set(SCHED_IDLE, sched_param { sched_priority: 0 })?;
+    for _ in 0..TIMES {
+        thread::sleep(PAUSE);
+    }
+    set(policy, parameter)
+}
+
+fn schedule(pid: i32, policy: i32, priority: i32) -> io::Result<()> {
+    let parameters = sched_param { sched_priority: priority };
+    // SAFETY: the kernel reads one sched_param.
+    match unsafe { sched_setscheduler(pid, policy, &raw const parameters) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

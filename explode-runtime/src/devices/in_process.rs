@@ -1,0 +1,76 @@
+//! The backend without a kernel: simulated devices in this process.
+
+use std::any::Any;
+use std::ops::Range;
+use std::rc::Rc;
+
+use explode_ramdisk::{Event, Image, Read, ReadFault, Recording, Storage};
+
+use super::backend::{Backend, Backends, HostId, Side};
+use super::disk_set::{Devices, DiskSet};
+use crate::base::{Fault, Mode, RunError};
+
+/// Simulated devices in this process, of any number of hosts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InProcess;
+
+impl Backend for InProcess {
+    fn disks(&self, _host: HostId, _side: Side, image: Image, recording: Recording, _seed: u64) -> Devices {
+        Rc::new(Storage::new(image, recording))
+    }
+
+    fn hosts(&self) -> u32 {
+        u32::MAX
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// Opens no mode but `mem`.
+impl Backends for InProcess {
+    fn open(&self, mode: Mode) -> Result<Rc<dyn Backend>, RunError> {
+        match mode {
+            Mode::Mem => Ok(Rc::new(InProcess)),
+            Mode::Vm | Mode::Here => {
+                Err(RunError::Missing("this worker runs in process only; use --in mem".to_owned()))
+            }
+        }
+    }
+}
+
+impl DiskSet for Storage {
+    fn image(&self) -> Result<Image, Fault> {
+        Ok(Storage::image(self))
+    }
+
+    fn take_log(&self) -> Result<Vec<Event>, Fault> {
+        Ok(Storage::take_log(self))
+    }
+
+    fn note_reads(&self) {
+        Storage::note_reads(self);
+    }
+
+    fn take_reads(&self) -> Result<Option<Vec<Read>>, Fault> {
+        Ok(Storage::take_reads(self))
+    }
+
+    fn spoil(&self, dev: u32, sectors: Range<u64>, fault: ReadFault) -> Result<(), Fault> {
+        Storage::spoil(self, dev, sectors, fault);
+        Ok(())
+    }
+
+    fn fence(&self) {
+        Storage::fence(self);
+    }
+
+    fn memory(&self) -> Option<&Storage> {
+        Some(self)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

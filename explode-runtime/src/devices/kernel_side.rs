@@ -1,0 +1,65 @@
+//! What only the devices of a kernel can do.
+
+use std::path::Path;
+
+use super::backend::Side;
+use crate::base::{Fault, RunError};
+use crate::between::Between;
+use crate::choose::Choice;
+use crate::failures::Failures;
+
+/// The kernel below a stack: its choices, its threads, and the calls on its file systems.
+pub trait KernelSide {
+    /// Which of the two sets these are.
+    fn side(&self) -> Side;
+
+    /// Makes the folders of a stack's components.
+    fn make_folders(&self, places: &[&Path]);
+
+    /// Has the kernel probe the functions that may fail.
+    ///
+    /// # Errors
+    /// Functions that this kernel does not have, or that must not be probed.
+    fn probe(&self, failures: &Failures) -> Result<(), RunError>;
+
+    /// Hands the sequence of choices over: from here on functions of the kernel may fail in system calls of this thread, and the
+    /// kernel may act on its own between two calls. The script answers first, and nothing happens after it. Every choice of the
+    /// script is one of the kernel's side.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    fn hand_over(&self, failures: Failures, between: Between, script: Vec<Choice>) -> Result<(), Fault>;
+
+    /// Takes the sequence back. Returns what was chosen.
+    ///
+    /// # Errors
+    /// What was chosen is not known.
+    fn take_back(&self) -> Result<Vec<Choice>, Fault>;
+
+    /// Holds back the threads of this stack from now on: they run when all others wait.
+    ///
+    /// # Errors
+    /// The kernel refuses, or is not a guest's.
+    fn quiesce(&self, threads: &[(&str, u32)]) -> Result<(), Fault>;
+
+    /// Returns true if operations are logged in place of what goes to the disks.
+    fn notes_operations(&self) -> bool;
+
+    /// Logs the operations on the file system that is mounted at this path.
+    ///
+    /// # Errors
+    /// The kernel refuses, or follows too many already.
+    fn follow(&self, at: &Path) -> Result<(), Fault>;
+
+    /// How many file systems are followed, or were.
+    fn followed(&self) -> u32;
+
+    /// Ends that for one file system, which is about to be unmounted.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    fn unfollow(&self, system: u32) -> Result<(), Fault>;
+
+    /// Marks the machine as unfit for further runs: something on it could not be unmounted.
+    fn give_up(&self, why: &Fault);
+}
