@@ -2,6 +2,7 @@
 //!
 //! # Rooms, bottom first
 //!
+//! - `command`: checkers made of shell commands
 //! - `db`: databases
 //! - `fs`: file systems
 //! - `kv`: key-value stores

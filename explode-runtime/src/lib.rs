@@ -36,7 +36,6 @@
 //! - `media`: blocks that go bad, as choices
 //! - `failures`: functions of the kernel that fail, as choices
 //! - `between`: background work of the kernel, as choices
-//! - `calls`: calls of the kernel, repeated on crash disks for soft crashes
 //! - `devices`: the devices below a stack: in process, or the kernel's
 //! - `stack`: components, stacks, and their recovery
 //! - `check`: checkers
@@ -49,7 +48,6 @@
 //! - `minimise`: smaller traces with the same error
 //! - `script`: shell and xfstests scripts of a trace
 //! - `crash_test`: a crash test as a `#[test]`
-//! - `shell`: components and checkers made of shell commands
 
 pub mod base;
 pub mod between;
