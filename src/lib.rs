@@ -16,14 +16,16 @@
 //! - `worker`: workers in child processes
 //! - `guest`: workers in guests: the host's side and the agent's
 //! - `crew`: the workers of runs and replays
-//! - `cli`: the arguments of the command line
 //! - `stack_file`: stack files
+//! - `cli`: the arguments of the command line
+//! - `command_line`: the process's arguments, with those of a stack file
 //! - `matrix`: systems by checks, each cell a run
 //! - `registry`: all components, checkers and targets
 //! - `commands`: the commands, one file each
 
 pub mod bench;
 mod cli;
+mod command_line;
 mod commands;
 mod crew;
 mod guest;
@@ -51,7 +53,7 @@ pub use registry::registry;
 
 /// Runs the command line: parses the process's arguments, does what they say, and returns the exit code.
 pub fn main(registry: &Registry) -> ExitCode {
-    let exit = match stack_file::command_line(registry, std::env::args_os().collect()) {
+    let exit = match command_line::parse(registry, std::env::args_os().collect()) {
         Ok(cli) => commands::dispatch(registry, &cli.command),
         Err(error) => output::fail(Exit::Usage, error),
     };
