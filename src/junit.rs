@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use explode_runtime::base::Output;
+use explode_runtime::plan::Plan;
 use explode_runtime::report::{Finding, Message, Paste, brief};
-use explode_runtime::run::Plan;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::output;

@@ -45,7 +45,7 @@ mod worker;
 use std::process::ExitCode;
 
 use explode_runtime::base::Exit;
-use explode_runtime::run::Registry;
+use explode_runtime::plan::Registry;
 
 pub use explode_ramdisk as ramdisk;
 pub use explode_runtime as runtime;

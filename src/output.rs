@@ -4,8 +4,8 @@
 use std::io::{self, IsTerminal as _, Write as _};
 
 use explode_runtime::base::Exit;
+use explode_runtime::plan::Plan;
 use explode_runtime::report::{Paste, absolute, escaped};
-use explode_runtime::run::Plan;
 
 /// Says what went wrong, and returns the exit code that goes with it. Further lines are moved to the right: none of them looks like
 /// another error.

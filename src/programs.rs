@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use explode_runtime::base::{Mode, Program, RunError, programs_of};
-use explode_runtime::run::Plan;
+use explode_runtime::plan::Plan;
 use explode_vm::{Wanted, find_program};
 
 /// The programs that a guest shall have for a plan.

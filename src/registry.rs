@@ -1,6 +1,6 @@
 //! Everything of ours that can be named.
 
-use explode_runtime::run::Registry;
+use explode_runtime::plan::Registry;
 
 /// All our components, checkers and targets.
 pub fn registry() -> Registry {

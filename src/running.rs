@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use explode_runtime::plan::Settings;
 use explode_runtime::report::{Human, Message, Progress, escaped, progress_text, share};
-use explode_runtime::run::Settings;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// How long the bar is, for indicatif: it counts in thousandths.

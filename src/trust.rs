@@ -9,8 +9,8 @@ use std::fmt;
 use std::path::Path;
 
 use explode_runtime::base::{Mode, UsageError, quoted};
+use explode_runtime::plan::Plan;
 use explode_runtime::report::one_line;
-use explode_runtime::run::Plan;
 use explode_runtime::stack::Carried;
 use explode_runtime::trace::{Secret, Trace};
 

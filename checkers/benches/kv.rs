@@ -5,8 +5,9 @@ use std::path::Path;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use explode_runtime::devices::InProcess;
+use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::{Message, Summary};
-use explode_runtime::run::{Confirmation, Local, Plan, Registry, explore};
+use explode_runtime::run::{Confirmation, Local, explore};
 
 fn kv(c: &mut Criterion) {
     let mut registry = Registry::default();

@@ -10,8 +10,9 @@ use explode_checkers::fs::reasonable::hard::WORST;
 use explode_runtime::base::Options;
 use explode_runtime::devices::InProcess;
 use explode_runtime::explore::StrategyName;
+use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::Message;
-use explode_runtime::run::{Confirmation, Local, Plan, Registry, explore};
+use explode_runtime::run::{Confirmation, Local, explore};
 
 fn reasonable(c: &mut Criterion) {
     let mut registry = Registry::default();

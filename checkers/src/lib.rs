@@ -19,7 +19,7 @@ pub mod kv;
 pub mod vcs;
 pub mod vdisk;
 
-use explode_runtime::run::Registry;
+use explode_runtime::plan::Registry;
 
 /// Adds all checkers and the targets that they make with our components.
 pub fn register(registry: &mut Registry) {

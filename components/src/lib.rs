@@ -22,7 +22,7 @@ pub mod fs;
 mod noting;
 pub mod vdisk;
 
-use explode_runtime::run::Registry;
+use explode_runtime::plan::Registry;
 #[cfg(not(feature = "engines"))]
 use explode_runtime::stack::Absent;
 

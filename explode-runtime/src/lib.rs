@@ -33,24 +33,22 @@
 //! - `crash`: the crash disks of an interval: counted, enumerated, sampled
 //! - `explore`: strategies: the choices to try next
 //! - `verdict`: verdicts, violations, promises and demands
-//! - `media`: blocks that go bad, as choices
-//! - `failures`: functions of the kernel that fail, as choices
-//! - `between`: background work of the kernel, as choices
+//! - `faults`: the menus of what may fail: blocks of a medium, functions of the kernel, its background work
 //! - `devices`: the devices below a stack: in process, or the kernel's
 //! - `stack`: components, stacks, and their recovery
 //! - `check`: checkers
+//! - `plan`: the registry, plans and their settings, rows and columns of the matrix
 //! - `skip`: verdicts that are known from another crash disk
 //! - `pipeline`: one crash disk, recovered, mounted and checked
 //! - `trace`: traces and their replay
 //! - `report`: the messages of a run and their human form
-//! - `run`: plans, units of work, workers, and the run folder
+//! - `run`: units of work, workers, and the run folder
 //! - `explain`: explanations of a trace
 //! - `minimise`: smaller traces with the same error
 //! - `script`: shell and xfstests scripts of a trace
 //! - `crash_test`: a crash test as a `#[test]`
 
 pub mod base;
-pub mod between;
 pub mod check;
 pub mod choose;
 pub mod crash;
@@ -60,10 +58,10 @@ pub mod devices;
 pub mod events;
 pub mod explain;
 pub mod explore;
-pub mod failures;
-pub mod media;
+pub mod faults;
 pub mod minimise;
 pub mod pipeline;
+pub mod plan;
 pub mod report;
 pub mod run;
 pub mod script;

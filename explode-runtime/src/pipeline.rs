@@ -24,7 +24,7 @@ use crate::check::{Ask, Checker};
 use crate::crash::{Counts, CrashDisk, Epoch, Limits, SampleSeed, When};
 use crate::devices::{Backend, DiskSet, HostId, Side, SoftCrashLog};
 use crate::events::hash_event;
-use crate::run::{Plan, Registry};
+use crate::plan::{Plan, Registry};
 use crate::stack::{Recovery, Stack};
 use crate::verdict::{Failure, Stage, Violation};
 use crate::writeset::{EventError, WriteSet};

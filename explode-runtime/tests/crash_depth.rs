@@ -9,7 +9,7 @@ use explode_ramdisk::{Flags, RamDisk};
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::check::{Checker, CheckerDef, Cx};
 use explode_runtime::crash::Epoch;
-use explode_runtime::run::{MOST_CRASH_DEPTH, Registry};
+use explode_runtime::plan::{MOST_CRASH_DEPTH, Registry};
 use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Stack, StackSpec, Surface};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 

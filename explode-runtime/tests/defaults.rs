@@ -8,10 +8,11 @@ use explode_runtime::base::{Bounds, Fault, Mode, OptionDef, Options};
 use explode_runtime::check::{Checker, CheckerDef, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::devices::InProcess;
+use explode_runtime::plan::{Plan, Registry, Target};
 use explode_runtime::report::Message;
-use explode_runtime::run::{Plan, Registry, Target};
+use explode_runtime::run::replay;
 use explode_runtime::stack::{Below, Component, ComponentDef, Stack, StackSpec, Surface};
-use explode_runtime::trace::{Replay, Trace, replay};
+use explode_runtime::trace::{Replay, Trace};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 use serde_json::{Value, json};
 

@@ -7,8 +7,8 @@ mod toy;
 use std::collections::BTreeMap;
 
 use explode_runtime::base::Options;
+use explode_runtime::plan::Plan;
 use explode_runtime::report::{Message, RunInfo, Summary};
-use explode_runtime::run::Plan;
 use proptest::prelude::*;
 
 use common::Said;

@@ -15,12 +15,13 @@ use explode_runtime::choose::Point;
 use explode_runtime::crash::Epoch;
 use explode_runtime::devices::InProcess;
 use explode_runtime::explore::{Exhaust, Finished, Strategy, Unit, Wants};
+use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::{Finding, Message, Summary};
 use explode_runtime::run::{
-    Audience, Confirmation, History, InThread, Keep, Plan, Registry, StrategyName, Supervisor,
+    Audience, Confirmation, History, InThread, Keep, StrategyName, Supervisor, replay,
 };
 use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Stack, Surface};
-use explode_runtime::trace::{Replay, Trace, replay};
+use explode_runtime::trace::{Replay, Trace};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 
 const BLOCK: usize = 4096;

@@ -9,7 +9,7 @@ use super::explode::Crashes;
 use super::floor::FloorLoop;
 use explode_runtime::base::Fault;
 use explode_runtime::pipeline::Pipeline;
-use explode_runtime::run::Plan;
+use explode_runtime::plan::Plan;
 
 /// Rounds of each kind, at least.
 const ROUNDS: usize = 15;

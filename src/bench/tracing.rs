@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use explode_kernel::{Kernel, Machine};
 use explode_runtime::base::{Fault, Options, RunError};
 use explode_runtime::devices::{Backend, HostId, Side};
-use explode_runtime::failures::Failures;
-use explode_runtime::run::Registry;
+use explode_runtime::faults::kernel::Failures;
+use explode_runtime::plan::Registry;
 use explode_runtime::stack::{Stack, StackSpec};
 use explode_runtime::writeset::Rules;
 

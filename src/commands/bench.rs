@@ -7,7 +7,7 @@ mod say;
 use explode_kernel::AllBackends;
 use explode_runtime::base::{Exit, Mode, RunError};
 use explode_runtime::devices::Backends as _;
-use explode_runtime::run::Registry;
+use explode_runtime::plan::Registry;
 
 use crate::bench::{bench as measure, bench_restore, bench_tracing};
 use crate::cli::{BenchArgs, Format};

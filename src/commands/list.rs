@@ -2,7 +2,7 @@
 
 use explode_runtime::base::{Exit, Mode, OptionDef, UsageError};
 use explode_runtime::check::CheckerDef;
-use explode_runtime::run::{Registry, Target};
+use explode_runtime::plan::{Registry, Target};
 use explode_runtime::stack::{Layer, StackSpec, simfiles};
 use explode_runtime::verdict::{Profile, Promise};
 use serde_json::{Value, json};

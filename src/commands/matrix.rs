@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use explode_runtime::base::{Bounds, Exit, Output, RunError, UsageError, durable_write};
-use explode_runtime::run::{Registry, check_budget, check_deadline, check_samples, fresh_folder};
+use explode_runtime::plan::{Registry, check_budget, check_deadline, check_samples};
+use explode_runtime::run::fresh_folder;
 use serde_json::{Value, json};
 
 use super::plan::mode;

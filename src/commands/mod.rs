@@ -17,7 +17,7 @@ mod trace;
 mod vm;
 
 use explode_runtime::base::Exit;
-use explode_runtime::run::Registry;
+use explode_runtime::plan::Registry;
 
 use crate::cli::{As, Command};
 use crate::{guest, worker};

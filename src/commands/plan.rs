@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use explode_components::command::KEYS;
 use explode_runtime::base::{Mode, OptionValue, Options, UsageError};
-use explode_runtime::run::{Plan, Registry};
+use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::stack::{Layer, StackSpec};
 
 use crate::cli::{self, StackArgs};

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use explode_runtime::base::UsageError;
 use explode_runtime::explore::Prefix;
-use explode_runtime::run::{Plan, Registry};
+use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::trace::Trace;
 
 /// Reads its way, which must be one of the plan's system.

@@ -1,8 +1,8 @@
 //! `explode replay`: exit code 1 when the finding is reproduced, 5 when it is not.
 
 use explode_runtime::base::Exit;
+use explode_runtime::plan::{Registry, check_deadline};
 use explode_runtime::report::{brief, detail_line, status_line};
-use explode_runtime::run::{Registry, check_deadline};
 use explode_runtime::trace::{Replay, Trace};
 use explode_runtime::verdict::Verdict;
 use serde_json::json;

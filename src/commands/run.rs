@@ -6,10 +6,9 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 use explode_runtime::base::{Exit, Mode, Output, RunError, UsageError};
+use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::{Human, Message, Summary, escaped};
-use explode_runtime::run::{
-    Claim, Confirmation, History, Keep, Local, OWN_NAMES, Plan, Registry, StrategyName,
-};
+use explode_runtime::run::{Claim, Confirmation, History, Keep, Local, OWN_NAMES, StrategyName};
 use explode_runtime::trace::{Secret, Trace};
 use nix::sys::signal::Signal;
 

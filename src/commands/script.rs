@@ -8,8 +8,8 @@ use std::path::Path;
 
 use explode_runtime::base::{Exit, durable_file};
 use explode_runtime::explain::Bounds;
+use explode_runtime::plan::Registry;
 use explode_runtime::report::{escaped, status_line};
-use explode_runtime::run::Registry;
 use explode_runtime::script::{Case, Refused};
 
 use super::trace;

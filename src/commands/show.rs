@@ -5,7 +5,7 @@ use explode_runtime::base::{Exit, Mode, UsageError};
 use explode_runtime::explain::critical::Search;
 use explode_runtime::explain::probe::Moment;
 use explode_runtime::explain::{Bounds, Retold, Story};
-use explode_runtime::run::Registry;
+use explode_runtime::plan::Registry;
 use explode_runtime::stack::Carried;
 use explode_runtime::trace::Trace;
 use serde_json::{Value, json};

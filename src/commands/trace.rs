@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use explode_runtime::base::{Exit, RunError};
-use explode_runtime::run::Registry;
+use explode_runtime::plan::Registry;
 use explode_runtime::trace::Trace;
 
 use crate::{output, programs, trust};

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use explode_kernel::AllBackends;
 use explode_runtime::base::Exit;
-use explode_runtime::run::{Registry, serve};
+use explode_runtime::plan::Registry;
+use explode_runtime::run::serve;
 
 use crate::output;
 

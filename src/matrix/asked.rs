@@ -1,7 +1,7 @@
 //! One cell as a stack file: what the matrix runs, and whoever wants to run it again.
 
 use explode_runtime::base::{Bounds, OptionValue, Options};
-use explode_runtime::run::Registry;
+use explode_runtime::plan::Registry;
 use explode_runtime::stack::{Layer, StackSpec};
 use toml::{Table, Value};
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use explode_runtime::base::{Exit, durable_write, read_plain_at_most};
+use explode_runtime::plan::Registry;
 use explode_runtime::report::{Finding, Summary};
-use explode_runtime::run::Registry;
 use explode_runtime::verdict::{NOT_PROMISED, Verdict};
 use serde::{Deserialize, Serialize};
 

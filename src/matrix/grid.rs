@@ -9,10 +9,10 @@ use explode_runtime::base::{
     Bounds, Mode, OptionValue, Options, RunError, UsageError, check_folder, check_plain, durable_write,
     read_plain_at_most,
 };
+use explode_runtime::plan::{Question, Registry};
 use explode_runtime::report::Finding;
-use explode_runtime::run::{Question, Registry, check_owner};
-use explode_runtime::stack::StackSpec;
-use explode_runtime::stack::{Carried, carried};
+use explode_runtime::run::check_owner;
+use explode_runtime::stack::{Carried, StackSpec, carried};
 use explode_runtime::trace::{Secret, Tagged};
 use explode_runtime::verdict::{Profile, Verdict};
 use serde::{Deserialize, Serialize};

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use explode_runtime::base::UsageError;
+use explode_runtime::plan::Registry;
 use explode_runtime::report::Finding;
-use explode_runtime::run::Registry;
 use explode_runtime::stack::Plain;
 use explode_runtime::trace::{Trace, came_to_an_end};
 use explode_runtime::verdict::{StepName, Verdict};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use explode_checkers::command::{check_arguments, check_intervals};
 use explode_components::command::{Context, check_placeholders};
 use explode_runtime::base::{OptionValue, Options, UsageError};
-use explode_runtime::run::Registry;
+use explode_runtime::plan::Registry;
 
 use super::components::{command, name, used_options};
 use super::document::{Table, Value};

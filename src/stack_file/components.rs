@@ -2,9 +2,8 @@
 
 use explode_components::command::{Context, KEYS, check_placeholders};
 use explode_runtime::base::{OptionValue, Options, UsageError};
-use explode_runtime::run::Registry;
-use explode_runtime::stack::COMMANDS;
-use explode_runtime::stack::{ComponentDef, Layer, StackSpec};
+use explode_runtime::plan::Registry;
+use explode_runtime::stack::{COMMANDS, ComponentDef, Layer, StackSpec};
 
 use super::document::{Table, Value};
 

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Command;
 use explode_runtime::base::{Options, UsageError, read_at_most};
-use explode_runtime::run::Registry;
+use explode_runtime::plan::Registry;
 use explode_runtime::stack::StackSpec;
 use toml::de::DeTable;
 

@@ -6,7 +6,7 @@ use explode::runtime::base::{Blame, Bounds, Fault, Mode, OptionDef, Options, Usa
 use explode::runtime::check::{Checker, CheckerDef, Cx};
 use explode::runtime::choose::{Kind, Label, Point};
 use explode::runtime::crash::Epoch;
-use explode::runtime::run::{Registry, Target};
+use explode::runtime::plan::{Registry, Target};
 use explode::runtime::stack::{Below, Component, ComponentDef, Recovery, Stack, StackSpec};
 use explode::runtime::verdict::{Failure, Verdict, Violation};
 

@@ -4,7 +4,7 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use explode_ramdisk::Event;
-use explode_runtime::run::Plan;
+use explode_runtime::plan::Plan;
 use explode_runtime::verdict::Verdict;
 use explode_runtime::writeset::Completion;
 

@@ -6,7 +6,8 @@
 use std::path::Path;
 
 use explode_runtime::base::Mode;
-use explode_runtime::trace::{Replay, Trace, replay};
+use explode_runtime::run::replay;
+use explode_runtime::trace::{Replay, Trace};
 use explode_runtime::verdict::Verdict;
 
 use crate::cases::Cx;

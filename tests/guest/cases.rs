@@ -8,9 +8,10 @@ use explode_kernel::AllBackends;
 use explode_ramdisk::{Event, Payload};
 use explode_runtime::base::Mode;
 use explode_runtime::devices::{Backend, Backends as _};
+use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::{Finding, Message, Summary};
-use explode_runtime::run::{Confirmation, Local, Plan, Registry, explore};
-use explode_runtime::trace::{Replay, Trace, replay};
+use explode_runtime::run::{Confirmation, Local, explore, replay};
+use explode_runtime::trace::{Replay, Trace};
 use explode_runtime::verdict::{Verdict, Violation};
 
 use crate::directed::{LAST, Seen, go, go_on};

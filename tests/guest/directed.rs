@@ -7,9 +7,10 @@ use explode_runtime::crash::Kept;
 use explode_runtime::devices::Backend;
 use explode_runtime::explore::{Arrival, State, Unit};
 use explode_runtime::pipeline::{Judgement, Pipeline};
-use explode_runtime::run::{Early, ErrorFound, Plan, Registry, Runner, SoFar, Way, Work};
+use explode_runtime::plan::{Plan, Registry};
+use explode_runtime::run::{Early, Runner, SoFar, Work};
 use explode_runtime::stack::Stack;
-use explode_runtime::trace::Trace;
+use explode_runtime::trace::{ErrorFound, Trace, Way};
 use explode_runtime::verdict::{Failure, Violation};
 
 use crate::common::steps;
@@ -98,7 +99,7 @@ pub fn go_by(
 struct Look<'a> {
     plan: &'a Plan,
     left: std::slice::Iter<'a, &'a str>,
-    runner_origin: explode_runtime::trace::Origin,
+    runner_origin: explode_runtime::plan::Origin,
     last: u32,
     choices: Vec<Choice>,
     seen: Seen,

@@ -11,10 +11,11 @@ use explode_runtime::check::Ask;
 use explode_runtime::choose::{Choice, Point};
 use explode_runtime::explore::{Arrival, State, Unit};
 use explode_runtime::pipeline::Pipeline;
+use explode_runtime::plan::Plan;
 use explode_runtime::report::Summary;
-use explode_runtime::run::{Early, Ended, ErrorFound, Plan, Runner, SoFar, Way, Work};
+use explode_runtime::run::{Early, Ended, Runner, SoFar, Work};
 use explode_runtime::stack::Stack;
-use explode_runtime::trace::Trace;
+use explode_runtime::trace::{ErrorFound, Trace, Way};
 use explode_runtime::verdict::{Failure, Violation};
 use nix::libc::{SCHED_FIFO, sched_param, sched_setscheduler};
 

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use explode_runtime::base::{Bounds, Mode, OptionDef, Options};
 use explode_runtime::check::{Checker, CheckerDef, Cx as Steps};
 use explode_runtime::crash::Epoch;
+use explode_runtime::plan::{Plan, Registry, Target};
 use explode_runtime::report::Summary;
-use explode_runtime::run::{Plan, Registry, Target};
 use explode_runtime::stack::{Stack, StackSpec, Surface};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 use nix::libc::{

@@ -2,7 +2,8 @@
 //! does not. What an option weakens is by design, and refused by a checker that asks about nothing else.
 
 use explode_runtime::base::Options;
-use explode_runtime::run::{Plan, Runner};
+use explode_runtime::plan::Plan;
+use explode_runtime::run::Runner;
 use explode_runtime::verdict::{Verdict, Violation};
 
 use crate::cases::Cx;

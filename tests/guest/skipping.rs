@@ -7,8 +7,8 @@ use std::os::unix::fs::FileExt as _;
 use explode_kernel::{DiskModel, KernelDisks};
 use explode_ramdisk::{Disk, Image, Read, Recording};
 use explode_runtime::devices::{Backend, Devices, HostId, Side};
+use explode_runtime::plan::Plan;
 use explode_runtime::report::{Finding, Summary};
-use explode_runtime::run::Plan;
 use explode_runtime::stack::Stack;
 
 use crate::cases::Cx;

@@ -4,7 +4,7 @@
 mod damages;
 mod spoilt;
 
-use explode_runtime::run::Plan;
+use explode_runtime::plan::Plan;
 use explode_runtime::verdict::{Verdict, Violation};
 
 use crate::cases::{Cx, is_clean, sampled};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use explode_runtime::base::Options;
+use explode_runtime::plan::Plan;
 use explode_runtime::report::Summary;
-use explode_runtime::run::Plan;
 use explode_runtime::writeset::Completion;
 
 use crate::cases::Cx;

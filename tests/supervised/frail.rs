@@ -8,7 +8,7 @@ use explode::ramdisk::files::OpenFlags;
 use explode::runtime::base::{Blame, Bounds, Fault, Mode, OptionDef, Options, UsageError};
 use explode::runtime::check::{Checker, CheckerDef, Cx};
 use explode::runtime::crash::Epoch;
-use explode::runtime::run::{Registry, Target};
+use explode::runtime::plan::{Registry, Target};
 use explode::runtime::stack::{Below, Component, ComponentDef, Recovery, Stack, StackSpec};
 use explode::runtime::verdict::{Failure, Verdict, Violation};
 use nix::sys::signal::{Signal, kill, raise};

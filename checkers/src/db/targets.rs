@@ -11,7 +11,7 @@
 //! - a WAL without syncs at commits (NORMAL) is checkpointed after a few frames.
 
 use explode_runtime::base::{Bounds, Options};
-use explode_runtime::run::Target;
+use explode_runtime::plan::Target;
 use explode_runtime::stack::StackSpec;
 
 use super::contents::SCHEMA;

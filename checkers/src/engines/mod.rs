@@ -3,7 +3,7 @@
 mod redb;
 
 use explode_runtime::base::{Bounds, Options};
-use explode_runtime::run::Target;
+use explode_runtime::plan::Target;
 use explode_runtime::stack::StackSpec;
 
 use crate::fs::{atomic, sync};

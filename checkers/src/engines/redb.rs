@@ -1,7 +1,7 @@
 //! The targets: redb at its durability levels, and on files whose syncs lie (`docs/redb.md`).
 
 use explode_runtime::base::{Bounds, Options};
-use explode_runtime::run::Target;
+use explode_runtime::plan::Target;
 use explode_runtime::stack::StackSpec;
 
 use crate::kv::commits;

@@ -3,7 +3,7 @@
 //! A check costs a mount there, so bounds are small: what they leave out is said by each run.
 
 use explode_runtime::base::{Bounds, Options};
-use explode_runtime::run::Target;
+use explode_runtime::plan::Target;
 use explode_runtime::stack::StackSpec;
 
 use super::{basic, sync, ways};

@@ -2,7 +2,7 @@
 //! has done.
 
 use explode_runtime::base::{Bounds, Options};
-use explode_runtime::run::Target;
+use explode_runtime::plan::Target;
 use explode_runtime::stack::StackSpec;
 
 use super::{reasonable, ways};

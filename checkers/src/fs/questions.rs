@@ -1,7 +1,7 @@
 //! What `explode matrix` asks of each file system.
 
 use explode_runtime::base::{Bounds, Options};
-use explode_runtime::run::Question;
+use explode_runtime::plan::Question;
 
 use super::{failures, moved, reasonable, replaced, sync, ways};
 

@@ -24,7 +24,7 @@ use explode_runtime::base::{Bounds, OptionDef, Options, UsageError};
 use explode_runtime::check::{Checker, CheckerDef, Cx, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
-use explode_runtime::run::Target;
+use explode_runtime::plan::Target;
 use explode_runtime::stack::{Stack, StackSpec};
 use explode_runtime::verdict::{Contents, Demand, Failure, Verdict, Violation};
 use nix::errno::Errno;

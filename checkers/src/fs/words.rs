@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use explode_runtime::base::Options;
-use explode_runtime::run::Registry;
+use explode_runtime::plan::Registry;
 use explode_runtime::stack::StackSpec;
 use explode_runtime::verdict::Profile;
 

@@ -1,7 +1,7 @@
 //! The targets: our key-value stores, and each of their bugs (`docs/seeded-bugs.md`).
 
 use explode_runtime::base::{Bounds, Options};
-use explode_runtime::run::Target;
+use explode_runtime::plan::Target;
 use explode_runtime::stack::StackSpec;
 
 use super::commits;

@@ -4,7 +4,7 @@ use explode_components::broken::merge::Folder;
 use explode_runtime::base::{Bounds, Options, UsageError};
 use explode_runtime::check::{Checker, CheckerDef, Cx};
 use explode_runtime::crash::Epoch;
-use explode_runtime::run::Target;
+use explode_runtime::plan::Target;
 use explode_runtime::stack::{Stack, StackSpec};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 

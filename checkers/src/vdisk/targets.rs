@@ -1,7 +1,7 @@
 //! The targets: our arrays of disks, and each of their bugs (`docs/seeded-bugs.md`); and other systems of ours on them.
 
 use explode_runtime::base::{Bounds, Options};
-use explode_runtime::run::Target;
+use explode_runtime::plan::Target;
 use explode_runtime::stack::{Layer, StackSpec};
 
 use super::blocks;

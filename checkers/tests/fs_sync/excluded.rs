@@ -3,7 +3,8 @@
 
 use explode_runtime::base::Options;
 use explode_runtime::devices::InProcess;
-use explode_runtime::run::{Confirmation, Local, Plan, explore};
+use explode_runtime::plan::Plan;
+use explode_runtime::run::{Confirmation, Local, explore};
 use explode_runtime::verdict::NOT_PROMISED;
 
 use crate::broken_files::REPAIR;

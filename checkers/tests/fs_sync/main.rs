@@ -16,8 +16,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use explode_runtime::devices::InProcess;
+use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::{Message, Summary};
-use explode_runtime::run::{Confirmation, Local, Plan, Registry, explore};
+use explode_runtime::run::{Confirmation, Local, explore};
 
 /// Everything that can be named.
 fn registry() -> Registry {

@@ -1,7 +1,7 @@
 //! The calls beyond the eight (`calls=more`): exact counts where all is well, and which group of them finds which lie.
 
 use explode_runtime::base::Options;
-use explode_runtime::run::Plan;
+use explode_runtime::plan::Plan;
 use explode_runtime::stack::StackSpec;
 
 use crate::{counts, plan, registry, run};

@@ -3,7 +3,8 @@
 use explode_ramdisk::files::OpenFlags;
 use explode_runtime::base::{Exit, Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::devices::InProcess;
-use explode_runtime::run::{Confirmation, Local, Plan, Registry, explore};
+use explode_runtime::plan::{Plan, Registry};
+use explode_runtime::run::{Confirmation, Local, explore};
 use explode_runtime::stack::{Below, Component, ComponentDef, StackSpec};
 
 use crate::{registry, run};

@@ -1,8 +1,8 @@
 //! `fs-reasonable`: exact counts where all is well, and what is told where something is not.
 
 use explode_runtime::base::Options;
+use explode_runtime::plan::Plan;
 use explode_runtime::report::Summary;
-use explode_runtime::run::Plan;
 
 use crate::broken_files::REPAIR;
 use crate::{Ran, plan, registry, run};

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use explode_runtime::base::{Exit, Options};
 use explode_runtime::devices::InProcess;
+use explode_runtime::plan::Plan;
 use explode_runtime::report::Message;
-use explode_runtime::run::{Confirmation, Local, Plan, explore};
+use explode_runtime::run::{Confirmation, Local, explore};
 use explode_runtime::stack::StackSpec;
 
 use crate::{counts, plan, registry, run};

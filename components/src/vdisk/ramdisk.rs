@@ -3,8 +3,8 @@
 use explode_kernel::{Completes, DiskModel, KernelDisks};
 use explode_ramdisk::{Flushes, RamDisk};
 use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::failures::Failures;
-use explode_runtime::media::{MEDIA_OPTIONS, Media, Medium, Site};
+use explode_runtime::faults::kernel::Failures;
+use explode_runtime::faults::media::{MEDIA_OPTIONS, Media, Medium, Site};
 use explode_runtime::stack::{Below, Component, ComponentDef, Plain, Surface};
 
 /// As it stands in the registry.

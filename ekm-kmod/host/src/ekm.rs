@@ -19,7 +19,7 @@ use super::numbers::mask;
 use super::probes;
 use explode_runtime::base::{Blame, Fault, RunError};
 use explode_runtime::choose::Choice;
-use explode_runtime::failures::Failures;
+use explode_runtime::faults::kernel::Failures;
 
 /// Where EKM is.
 pub(crate) const PATH: &str = "/dev/ekm";

@@ -9,10 +9,10 @@ use super::background;
 use super::handed::Handed;
 use super::kernel::{Inner, KernelDisks};
 use explode_runtime::base::{Blame, Fault, RunError};
-use explode_runtime::between::Between;
 use explode_runtime::choose::{Choice, Chooser, Kind, Label, Point};
 use explode_runtime::devices::{KernelSide, Side};
-use explode_runtime::failures::Failures;
+use explode_runtime::faults::background::Between;
+use explode_runtime::faults::kernel::Failures;
 
 impl KernelDisks {
     /// A call of the checked system's user has ended, of this name: here the kernel may do something on its own. `things` says what

@@ -2,9 +2,9 @@
 
 use crate::machine::Machine;
 use explode_runtime::base::Fault;
-use explode_runtime::between::Between;
 use explode_runtime::choose::{Choice, Chooser, Point};
-use explode_runtime::failures::Failures;
+use explode_runtime::faults::background::Between;
+use explode_runtime::faults::kernel::Failures;
 
 /// The sequence, while it is not ours.
 #[derive(Debug)]

@@ -28,7 +28,7 @@ use crate::calls::{self, Call, Stores};
 use explode_runtime::base::{Blame, Fault, RunError};
 use explode_runtime::choose::Choice;
 use explode_runtime::devices::{NOW, Side};
-use explode_runtime::failures::Failures;
+use explode_runtime::faults::kernel::Failures;
 
 /// Devices of a side.
 const DEVICES: u32 = WATCHES_MAX as u32 / 2;

@@ -13,7 +13,7 @@ use nix::errno::Errno;
 use crate::numbers::{mask, number};
 use explode_runtime::base::{RunError, UsageError};
 use explode_runtime::choose::Kind;
-use explode_runtime::failures::{Failures, Site};
+use explode_runtime::faults::kernel::{Failures, Site};
 
 /// Where the names of functions are.
 const NAMES: &str = "/proc/kallsyms";

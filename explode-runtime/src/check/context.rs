@@ -5,9 +5,18 @@ use std::panic::Location;
 use super::{Args, Checker};
 use crate::choose::{Chooser, Label, Point};
 use crate::crash::When;
-use crate::failures::{Turn, failed};
+use crate::faults::kernel::failed;
 use crate::stack::Stack;
 use crate::verdict::Failure;
+
+/// Who chooses from here on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// The kernel: the checked system goes on.
+    Kernels,
+    /// The harness: nothing fails.
+    Ours,
+}
 
 /// A request for crash checks, as whoever runs the mutate sees it.
 pub struct Ask<'a> {

@@ -6,6 +6,6 @@ mod def;
 mod digest;
 
 pub use checker::{Args, Checker};
-pub use context::{Ask, Cx};
+pub use context::{Ask, Cx, Turn};
 pub use def::{CheckerDef, Checkers};
 pub use digest::digest;

@@ -1,7 +1,7 @@
 //! Whether a crash test has looked at everything within its bounds, and what to raise if not.
 
+use crate::plan::Settings;
 use crate::report::Summary;
-use crate::run::Settings;
 
 /// What a passing run did not look at, and which settings to raise. `None` if it looked at everything.
 pub(super) fn incomplete(summary: &Summary, settings: &Settings) -> Option<String> {

@@ -1,6 +1,6 @@
 //! Running a crash test: exploring, and of what is found the smallest form, its story, and the command that replays it.
 
-use crate::base;
+use crate::{base, plan};
 use std::any::Any;
 use std::env;
 use std::fmt::{Debug, Display};
@@ -16,9 +16,10 @@ use super::{PARTS, Parts, engine, model};
 use crate::base::{Options, RunError};
 use crate::explain::{Bounds, differences, diverged as in_lines, story};
 use crate::minimise::{Minimised, minimise};
+use crate::plan::{Plan, Registry, Settings};
 use crate::report::{Finding, Message, Summary, escaped};
 use crate::run;
-use crate::run::{Audience, Confirmation, OTHER_PATH, Plan, Registry, Remote, Settings, Supervisor};
+use crate::run::{Audience, Confirmation, OTHER_PATH, Remote, Supervisor};
 use crate::stack::{StackSpec, simfiles};
 use crate::trace::{Replay, Trace};
 
@@ -42,7 +43,7 @@ impl CrashTest {
         parts: Parts<S, M>,
     ) -> CrashTest {
         let (store, checker) = (engine::def::<S, M>(), model::def::<S, M>());
-        let target = run::Target {
+        let target = plan::Target {
             name: "",
             about: store.about,
             stack: StackSpec::default()

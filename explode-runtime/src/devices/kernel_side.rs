@@ -4,9 +4,9 @@ use std::path::Path;
 
 use super::backend::Side;
 use crate::base::{Fault, RunError};
-use crate::between::Between;
 use crate::choose::Choice;
-use crate::failures::Failures;
+use crate::faults::background::Between;
+use crate::faults::kernel::Failures;
 
 /// The kernel below a stack: its choices, its threads, and the calls on its file systems.
 pub trait KernelSide {

@@ -5,7 +5,7 @@ use explode_ramdisk::{Event, Image};
 use super::{Judge, contradiction};
 use crate::base::Fault;
 use crate::crash::{Counts, CrashDisk, Limits, Name, Neighbours, SampleSeed, When, walk, walk_named};
-use crate::run::Settings;
+use crate::plan::Settings;
 use crate::writeset::WriteSet;
 
 /// Which neighbours are asked for.

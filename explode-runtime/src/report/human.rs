@@ -7,7 +7,7 @@ use super::layout::{WORD, detail_line, status_line};
 use super::message::{Finding, Message, RunInfo, Summary};
 use super::paste::Paste;
 use super::progress::{Sparse, plural, progress_text};
-use crate::run::Settings;
+use crate::plan::Settings;
 use crate::stack::Layer;
 
 /// Writes messages as text.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::{Count, Mode, Options};
 use crate::crash::Epoch;
-use crate::run::Settings;
+use crate::plan::Settings;
 use crate::stack::StackSpec;
 use crate::verdict::Verdict;
 

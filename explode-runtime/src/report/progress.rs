@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::message::Progress;
 use crate::base::Count;
-use crate::run::Settings;
+use crate::plan::Settings;
 
 /// What a line of progress says; what matters most comes first, for a terminal may be narrow.
 pub fn progress_text(progress: &Progress) -> String {

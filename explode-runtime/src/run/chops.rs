@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 use explode_ramdisk::Image;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::unit::Place;
 use crate::check::Checker;
 use crate::choose::{Choice, choices_hash};
 use crate::explore::State;
+use crate::trace::Place;
 
 /// So many chopped states are kept. States with a chop in common are mostly explored one after the other.
 const KEPT: usize = 128;

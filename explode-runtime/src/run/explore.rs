@@ -1,13 +1,12 @@
 //! Exploring in the caller's thread: supervisor and worker in one, for users of the library.
 
-use super::plan::Plan;
-use super::registry::Registry;
 use super::supervise::Supervisor;
 use super::tell::Audience;
 use super::worker::InThread;
 use crate::base::RunError;
 use crate::devices::Backend;
 use crate::explore::Strategy;
+use crate::plan::{Plan, Registry};
 use crate::report::Summary;
 
 /// Explores a plan in a backend to its end, or until a bound or the budget stops it. The audience hears every message. There are no

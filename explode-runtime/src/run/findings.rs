@@ -5,15 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::plan::Plan;
 use super::tell::Audience;
 use super::time::Time;
-use super::unit::ErrorFound;
-use crate::base::RunError;
-use crate::base::as_json;
+use crate::base::{RunError, as_json};
+use crate::plan::{Origin, Plan};
 use crate::report::{Finding, Message};
 use crate::run::confirm::Confirmation;
-use crate::trace::{Origin, Trace};
+use crate::trace::{ErrorFound, Trace};
 
 /// Bugs by signature, and what was broken.
 pub(super) struct Findings<'a> {

@@ -6,13 +6,11 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, BufRead as _, BufReader, Seek as _, Write};
 use std::path::{Path, PathBuf};
 
-use super::plan::Plan;
-use crate::base::RunError;
-use crate::base::UsageError;
 use crate::base::{
-    check_folder, check_plain, durable_write, foreign_owner, make_folder, open_plain, read_plain_at_most,
-    remove_temporary, sync_folder,
+    RunError, UsageError, check_folder, check_plain, durable_write, foreign_owner, make_folder, open_plain,
+    read_plain_at_most, remove_temporary, sync_folder,
 };
+use crate::plan::Plan;
 use crate::report::Message;
 use crate::trace::{Secret, Tagged, Trace};
 

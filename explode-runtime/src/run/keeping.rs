@@ -5,11 +5,10 @@ use std::path::Path;
 use crate::base::RunError;
 use crate::dedup::{Checks, Known, Notes as _};
 use crate::explore::{Reached, Unit};
+use crate::plan::{Origin, Plan};
 use crate::run::findings::FindingsChange;
 use crate::run::journal::{Journal, Record};
-use crate::run::plan::Plan;
 use crate::run::worker::UnitEnd;
-use crate::trace::Origin;
 
 /// A seen set and a journal, to be measured.
 #[derive(Debug)]

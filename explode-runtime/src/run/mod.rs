@@ -6,13 +6,10 @@ mod confirm;
 mod explore;
 mod findings;
 mod folder;
-mod grid;
 mod hearing;
 mod journal;
 mod keeping;
 mod memory;
-mod plan;
-mod registry;
 mod scouts;
 mod supervise;
 mod tell;
@@ -25,16 +22,14 @@ pub use crate::explore::StrategyName;
 pub use confirm::{Confirm, Confirmation};
 pub use explore::{explore, explore_by};
 pub use folder::{Claim, OWN_NAMES, RunFolder, check_owner, fresh_folder, is_tagged};
-pub use grid::{Question, System};
 pub use journal::{History, JournalError};
 pub use keeping::Keeping;
-pub use plan::{MOST_CRASH_DEPTH, Plan, Settings, check_budget, check_deadline, check_samples};
-pub use registry::{Registry, Target};
 pub use scouts::{Scouts, WithCrew};
 pub use supervise::{Keep, Supervisor};
 pub use tell::{Audience, Local};
-pub use unit::{Early, Ended, ErrorFound, Place, Runner, SoFar, Way, Work};
+pub use unit::{Early, Ended, Runner, SoFar, Work};
 pub(crate) use worker::OTHER_PATH;
+pub use worker::replay;
 pub use worker::{
     Body, Crew, Failed, FrameReader, InThread, Listener, Order, Outcome, Page, Past, Remote, Said, Scouted,
     Snapshot, Spawn, StartError, Started, ToWorker, UnitEnd, WorkerEnded, encode, serve, spawn_thread,

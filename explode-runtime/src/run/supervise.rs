@@ -9,7 +9,6 @@ use super::findings::Findings;
 use super::hearing::Hearing;
 use super::journal::{History, Journal, Record, identity};
 use super::memory::Memory;
-use super::plan::{Plan, Settings};
 use super::scouts::{News, Scouts, Store};
 use super::tell::{Audience, run_info};
 use super::time::Time;
@@ -17,6 +16,7 @@ use super::worker::{Crew, StartError, Started, UnitEnd};
 use crate::base::{Count, RunError, UsageError};
 use crate::dedup::{ByKey, Known, States};
 use crate::explore::{Finished, Strategy, StrategyName, Unit};
+use crate::plan::{Plan, Settings};
 use crate::report::{Message, Progress, Summary, rate};
 
 /// What is kept of a run, so that another process can go on with it.

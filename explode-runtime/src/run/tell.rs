@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use explode_ramdisk::Event;
 
 use super::folder::{Claim, RunFolder};
-use super::plan::Plan;
 use super::worker::Started;
-use crate::base::RunError;
-use crate::base::{Output, Writing};
+use crate::base::{Output, RunError, Writing};
+use crate::plan::Plan;
 use crate::report::{Finding, Message, RunInfo};
 use crate::run::confirm::{Confirm, Confirmation};
 use crate::trace::{Secret, Tagged, Trace};

@@ -9,10 +9,10 @@ use explode_ramdisk::{Files, RamDisk};
 
 use super::plain::Plain;
 use crate::base::Fault;
-use crate::between::Between;
 use crate::devices::DiskSet;
-use crate::failures::Failures;
-use crate::media::{Media, Medium, Site};
+use crate::faults::background::Between;
+use crate::faults::kernel::Failures;
+use crate::faults::media::{Media, Medium, Site};
 use crate::verdict::Profile;
 use crate::writeset::Rules;
 

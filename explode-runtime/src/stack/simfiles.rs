@@ -10,7 +10,7 @@ use explode_ramdisk::files::{Files, Granule};
 use self::profile::profile;
 use super::component::{Below, Component, Surface};
 use crate::base::{Fault, Mode, OptionDef, Options, UsageError};
-use crate::media::{MEDIA_OPTIONS, Media, Medium, Site};
+use crate::faults::media::{MEDIA_OPTIONS, Media, Medium, Site};
 use crate::stack::ComponentDef;
 use crate::verdict::Profile;
 use crate::writeset::{Atom, Rules};

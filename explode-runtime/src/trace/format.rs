@@ -5,14 +5,13 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::origin::Origin;
 use super::tag::{Secret, Tagged};
 use crate::base::{MOST_TRACE_BYTES, Mode, Options, read_at_most};
 use crate::choose::Choice;
 use crate::crash::{Epoch, Kept, names};
-use crate::run::{ErrorFound, Plan, Settings};
-use crate::stack::Carried;
-use crate::stack::StackSpec;
+use crate::plan::{Origin, Plan, Settings};
+use crate::stack::{Carried, StackSpec};
+use crate::trace::ErrorFound;
 use crate::verdict::{StepName, Verdict};
 
 /// The format that this version writes and reads.

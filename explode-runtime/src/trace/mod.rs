@@ -1,12 +1,11 @@
 //! Traces: everything that leads to a finding, in one file, and its replay.
 
 mod format;
-mod origin;
-mod replay;
+mod outcome;
 mod tag;
+mod witness;
 
 pub use format::{CrashDiskRecord, Trace, TraceError};
-pub use origin::Origin;
-pub(crate) use replay::replay_heard;
-pub use replay::{Replay, came_to_an_end, replay};
+pub use outcome::{Replay, came_to_an_end};
 pub use tag::{Secret, Tagged};
+pub use witness::{ErrorFound, Place, Way};

@@ -10,7 +10,7 @@ use explode_runtime::base::{Bounds, Options};
 use explode_runtime::check::{Checker, CheckerDef, Cx};
 use explode_runtime::choose::Kind;
 use explode_runtime::crash::Epoch;
-use explode_runtime::run::{Plan, Registry, Target};
+use explode_runtime::plan::{Plan, Registry, Target};
 use explode_runtime::stack::{Layer, Stack, StackSpec};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 

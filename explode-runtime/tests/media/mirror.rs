@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use explode_ramdisk::{Flags, RamDisk};
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::media::{MEDIA_OPTIONS, Media, Medium, Site};
+use explode_runtime::faults::media::{MEDIA_OPTIONS, Media, Medium, Site};
 use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Surface};
 use nix::errno::Errno;
 

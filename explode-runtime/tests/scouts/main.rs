@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use explode_runtime::dedup::Known;
 use explode_runtime::devices::InProcess;
+use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::Message;
 use explode_runtime::run::{
-    Confirmation, Crew, InThread, Listener, Local, Order, Plan, Registry, Scouted, Scouts, StartError,
-    Started, StrategyName, Supervisor, UnitEnd,
+    Confirmation, Crew, InThread, Listener, Local, Order, Scouted, Scouts, StartError, Started, StrategyName,
+    Supervisor, UnitEnd,
 };
 use explode_runtime::trace::Trace;
 use explode_runtime::verdict::{Death, Step};

@@ -6,7 +6,8 @@ use explode_runtime::base::{Options, UsageError};
 use explode_runtime::check::{Checker, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::explore::Prefix;
-use explode_runtime::run::{Plan, StrategyName};
+use explode_runtime::plan::Plan;
+use explode_runtime::run::StrategyName;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 

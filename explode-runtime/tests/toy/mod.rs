@@ -7,7 +7,7 @@ use explode_ramdisk::{Flags, RamDisk, SECTOR_BYTES};
 use explode_runtime::base::{Bounds, Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::check::{Checker, CheckerDef, Cx};
 use explode_runtime::crash::Epoch;
-use explode_runtime::run::{Plan, Registry, Target};
+use explode_runtime::plan::{Plan, Registry, Target};
 use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Stack, StackSpec};
 use explode_runtime::verdict::{Failure, Profile, Promise, Verdict, Violation};
 use xxhash_rust::xxh3::xxh3_64_with_seed;

@@ -1,7 +1,7 @@
 //! What is measured: each target, once for each combination of the values that `--each` gives.
 
 use explode_runtime::base::{RunError, UsageError};
-use explode_runtime::run::{Plan, Registry};
+use explode_runtime::plan::{Plan, Registry};
 
 use crate::cli::BenchArgs;
 use crate::commands::plan::{Setting, bare, once};

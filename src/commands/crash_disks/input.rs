@@ -10,7 +10,7 @@ use explode_runtime::base::Exit;
 use explode_runtime::events::{
     LOG_WRITES_MAGIC, LogLimits, ReadError, read_jsonl_within, read_logwrites_within,
 };
-use explode_runtime::run::check_samples;
+use explode_runtime::plan::check_samples;
 
 use super::base::{self, MOST_BASE};
 use crate::cli::CrashDisksArgs;

@@ -1,7 +1,7 @@
 //! The checker on simulated files, and on such whose syncs lie.
 
 use explode_runtime::base::{Bounds, Options};
-use explode_runtime::run::Target;
+use explode_runtime::plan::Target;
 use explode_runtime::stack::StackSpec;
 
 use super::DEF;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use explode_kernel::KernelDisks;
 use explode_ramdisk::files::{Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Synced};
 use explode_runtime::base::Fault;
-use explode_runtime::between::{Between, Own};
+use explode_runtime::faults::background::{Between, Own};
 use nix::errno::Errno;
 
 use super::MountedFiles;

@@ -1,7 +1,7 @@
 //! What all file systems of the kernel can be told: how they are mounted, and what may fail in them.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::failures::{FAILURE_OPTIONS, Failures};
+use explode_runtime::faults::kernel::{FAILURE_OPTIONS, Failures};
 use nix::mount::MsFlags;
 
 /// Every change is durable at once.

@@ -13,10 +13,9 @@ use crate::crash::{CrashDisk, Epoch, Name, Neighbours, names};
 use crate::explain::happened::moment;
 use crate::explain::probe::{Looks, Next, ProbeSaid, Spot, Standing, Tried, Until};
 use crate::pipeline::{Asked, Candidate, Judge, Judged, Judgement, NeighboursOf, key};
-use crate::run::Place;
 use crate::script::{Disks, Evidence};
 use crate::stack::Stack;
-use crate::trace::CrashDiskRecord;
+use crate::trace::{CrashDiskRecord, Place};
 use crate::verdict::{Stage, Step};
 
 /// What all disks of a moment have in common.

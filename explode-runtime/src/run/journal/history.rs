@@ -8,12 +8,9 @@ use std::time::Instant;
 use super::frame::unframe;
 use super::record::{Header, Record};
 use super::{Journal, MAGIC, MAGIC_WORDS, NAME, NEEDED};
-use crate::base::RunError;
-use crate::base::UsageError;
-use crate::base::open_plain;
+use crate::base::{RunError, UsageError, open_plain};
+use crate::plan::{Origin, Plan};
 use crate::run::folder::RESUMED;
-use crate::run::plan::Plan;
-use crate::trace::Origin;
 
 /// The journal of a run that an earlier process has begun.
 #[derive(Clone, Debug)]

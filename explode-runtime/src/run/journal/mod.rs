@@ -15,10 +15,9 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::plan::Plan;
 use crate::base::{RunError, durable_write, open_plain};
 use crate::dedup::Known;
-use crate::trace::Origin;
+use crate::plan::{Origin, Plan};
 use frame::{frame, read_frame, unframe};
 pub use history::{History, JournalError};
 use record::Header;

@@ -6,10 +6,9 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::base::as_json;
 use crate::choose::choices_hash;
 use crate::explore::{Arrival, Reached, Unit};
+use crate::plan::{Origin, Plan};
 use crate::run::findings::FindingsChange;
-use crate::run::plan::Plan;
 use crate::run::worker::UnitEnd;
-use crate::trace::Origin;
 
 /// Which run it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use super::*;
 use crate::base::{Bounds, Options, UsageError};
 use crate::explore::{Arrival, Reached, Unit};
+use crate::plan::{Registry, Target};
 use crate::run::findings::FindingsChange;
 use crate::run::memory::Memory;
 use crate::run::worker::UnitEnd;
-use crate::run::{Registry, Target};
 use crate::stack::StackSpec;
 
 fn journal(units: u64) -> Vec<u8> {

@@ -13,8 +13,8 @@ use super::Ran;
 use crate::choose::Choice;
 use crate::dedup::Known;
 use crate::explore::{Arrival, Reached, Strategy, Unit};
+use crate::plan::Origin;
 use crate::run::journal::identity;
-use crate::trace::Origin;
 
 /// The scouts do not run further ahead when so many bytes wait for the supervisor.
 const ROOM: usize = 64 << 20;

@@ -9,9 +9,12 @@
 //! | `ended.rs` | how a unit ended, and what leads to an error |
 
 mod ended;
+mod media;
 mod mutate;
+mod quiesce;
 mod start;
 mod steps;
+mod turn;
 mod work;
 
 use std::cell::RefCell;
@@ -19,17 +22,15 @@ use std::cell::RefCell;
 use explode_ramdisk::Image;
 
 use super::chops::{Cache, Chops};
-use super::plan::Plan;
-use super::registry::Registry;
 use crate::choose::Chooser;
 use crate::devices::Backend;
 use crate::explore::Unit;
 use crate::pipeline::Pipeline;
-use crate::trace::Origin;
+use crate::plan::{Origin, Plan, Registry};
 use crate::verdict::Profile;
 
-pub use ended::{Early, Ended, ErrorFound, Way};
-pub use work::{Place, SoFar, Work};
+pub use ended::{Early, Ended};
+pub use work::{SoFar, Work};
 
 /// Runs units of one plan, each on its own stack, from the pristine disks that it made once.
 #[derive(Debug)]

@@ -4,10 +4,11 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::base::panic_words;
+use crate::check::Turn;
 use crate::check::{Ask, Checker, Cx};
 use crate::choose::{Chooser, Point};
-use crate::failures::{Turn, failed};
-use crate::media;
+use crate::faults::kernel::failed;
+use crate::faults::media;
 use crate::pipeline::Pipeline;
 use crate::stack::Stack;
 use crate::verdict::Failure;

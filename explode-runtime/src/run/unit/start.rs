@@ -9,11 +9,9 @@ use super::Runner;
 use crate::base::{Mode, RunError, UsageError};
 use crate::check::Checker;
 use crate::devices::{Backend, HostId, Side};
+use crate::plan::{Origin, Plan, Registry};
 use crate::run::chops::Chops;
-use crate::run::plan::Plan;
-use crate::run::registry::Registry;
 use crate::stack::Stack;
-use crate::trace::Origin;
 use crate::verdict::NOT_PROMISED;
 
 impl<'a> Runner<'a> {

@@ -1,5 +1,6 @@
 //! A unit, step by step: what it has reached before is replayed without checks, and each mutate after that is explored.
 
+use super::{media, quiesce};
 use std::cell::RefCell;
 
 use explode_ramdisk::{Image, Recording};
@@ -9,17 +10,19 @@ use super::Runner;
 use super::ended::Early;
 use super::mutate::mutate;
 use super::start::build;
-use super::work::{Place, SoFar, Work};
+use super::turn::HandOver;
+use super::work::{SoFar, Work};
 use crate::base::RunError;
-use crate::between::{self, ran};
-use crate::check::{Ask, Checker};
+use crate::check::{Ask, Checker, Turn};
 use crate::choose::{Choice, Chooser, Point};
 use crate::explore::{Arrival, Unit};
-use crate::failures::{HandOver, Turn, diverted};
-use crate::media;
+use crate::faults;
+use crate::faults::background::ran;
+use crate::faults::kernel::diverted;
 use crate::pipeline::Pipeline;
 use crate::run::chops::Chopped;
 use crate::stack::Stack;
+use crate::trace::Place;
 use crate::verdict::{Failure, Step};
 
 /// A unit on its way.
@@ -225,7 +228,7 @@ impl Runner<'_> {
         let started = stack
             .start()
             .and_then(|()| backend.settle(&stack.threads()))
-            .and_then(|()| between::quiesce(&stack));
+            .and_then(|()| quiesce::quiesce(&stack));
         started.map_err(|fault| RunError::Broken(fault.to_string()))?;
         Ok(stack)
     }
@@ -236,7 +239,7 @@ fn signature(bytes: Option<&[u8]>, chooser: &Chooser, depth: u32) -> u128 {
     let way = || [&chooser.hash().to_le_bytes()[..], &depth.to_le_bytes()].concat();
     let mut signature = bytes.map_or_else(way, <[u8]>::to_vec);
     // What has gone bad is part of the state, and no checker's affair.
-    media::faults(chooser.made()).for_each(|fault| signature.extend(fault.as_bytes()));
+    faults::media::faults(chooser.made()).for_each(|fault| signature.extend(fault.as_bytes()));
     // Likewise what has failed, or ended late: there is less that may from here on.
     diverted(chooser.made()).for_each(|choice| {
         signature.extend(choice.label.to_string().as_bytes());

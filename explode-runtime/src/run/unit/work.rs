@@ -1,13 +1,12 @@
 //! Who makes the crash checks of a unit, and what is said to it of how far the unit is.
 
-use serde::{Deserialize, Serialize};
-
 use crate::check::Ask;
 use crate::choose::{Choice, Point};
 use crate::events::CallLog;
 use crate::explore::Arrival;
 use crate::pipeline::Pipeline;
 use crate::stack::Stack;
+use crate::trace::Place;
 use crate::verdict::{Failure, Step};
 
 /// Who makes the crash checks of a unit, hears of its states and answers its choices.
@@ -62,27 +61,4 @@ pub struct SoFar<'a> {
     pub operations: u64,
     /// Where it is.
     pub place: Place,
-}
-
-/// Where in a run something happens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
-    /// Calls of mutate so far, the current one included.
-    pub mutates: u32,
-    /// Index of the request for crash checks, from the beginning of the run.
-    pub interval: u64,
-    /// Chops so far, one that goes on included.
-    pub chops: u32,
-}
-
-impl Place {
-    /// The call of mutate that is here.
-    pub(super) fn step(self) -> Step {
-        Step::Mutate { mutates: self.mutates, interval: self.interval }
-    }
-
-    /// The chop that follows it.
-    pub(super) fn chop(self) -> Step {
-        Step::Chop { mutates: self.mutates }
-    }
 }

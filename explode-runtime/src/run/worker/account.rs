@@ -6,9 +6,8 @@
 
 use super::book::{Book, Entry, Index, Says, Spot};
 use super::unit_end::UnitEnd;
-use crate::dedup::Keys;
-use crate::dedup::Notes;
-use crate::run::ErrorFound;
+use crate::dedup::{Keys, Notes};
+use crate::trace::ErrorFound;
 
 /// Goes through a book.
 pub(super) struct Account<'a> {

@@ -19,10 +19,11 @@ use crate::crash::{CrashDisk, Kept};
 use crate::dedup::Notes;
 use crate::explore::{Arrival, Sketch};
 use crate::pipeline::{Candidate, Judge, Judged, Judgement, Pipeline, key as key_of};
-use crate::run::plan::Plan;
-use crate::run::unit::{Early, ErrorFound, Place, Runner, SoFar, Way, Work};
+use crate::plan::Plan;
+use crate::run::unit::{Early, Runner, SoFar, Work};
 use crate::skip::Answer;
 use crate::stack::Stack;
+use crate::trace::{ErrorFound, Place, Way};
 use crate::verdict::{Failure, Profile, Stage, Step, StepName, Violation};
 
 /// How a message begins that says that the choices of a state did not lead to it again.

@@ -10,8 +10,7 @@ use crate::dedup::{Checks, Draft, Known};
 use crate::devices::Backend;
 use crate::explain::probe::{Probe, Probed};
 use crate::explain::{Talk, run_probe};
-use crate::run::plan::Plan;
-use crate::run::registry::Registry;
+use crate::plan::{Plan, Registry};
 use crate::run::unit::Runner;
 use crate::verdict::Death;
 

@@ -18,6 +18,7 @@ mod own_thread;
 mod page;
 mod pen;
 mod remote;
+mod replay;
 mod scouted;
 mod serve;
 mod skipping;
@@ -32,6 +33,7 @@ pub use in_thread::InThread;
 pub use own_thread::spawn_thread;
 pub use page::Page;
 pub use remote::{Body, Remote, Spawn, WorkerEnded};
+pub use replay::replay;
 pub use scouted::Scouted;
 pub use serve::serve;
 pub use unit_end::{Snapshot, UnitEnd};
@@ -41,7 +43,7 @@ use crate::base::{RunError, as_json};
 use crate::choose::{Choice, Point};
 use crate::dedup::Known;
 use crate::explore::{Arrival, State, Unit, Wants};
-use crate::trace::Origin;
+use crate::plan::Origin;
 use crate::verdict::{Death, Step, StepName, Verdict, Violation};
 
 /// What a worker is to do.

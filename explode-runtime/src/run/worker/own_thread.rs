@@ -13,10 +13,9 @@ use std::time::{Duration, Instant};
 use super::page::Page;
 use super::remote::{Body, WorkerEnded};
 use super::serve::serve;
-use crate::base::RunError;
-use crate::base::panic_words;
+use crate::base::{RunError, panic_words};
 use crate::devices::InProcess;
-use crate::run::registry::Registry;
+use crate::plan::Registry;
 
 /// A thread whose stream has ended is waited for so long.
 const LAST_WORDS: Duration = Duration::from_secs(1);

@@ -19,9 +19,9 @@ use crate::devices::{Backend, Backends};
 use crate::explain::Talk;
 use crate::explain::probe::{Next, ProbeSaid};
 use crate::explore::Arrival;
-use crate::run::plan::Plan;
-use crate::run::registry::Registry;
-use crate::trace::{Trace, replay_heard};
+use crate::plan::{Plan, Registry};
+use crate::run::worker::replay::replay_heard;
+use crate::trace::Trace;
 use crate::verdict::Step;
 
 /// Serves a supervisor on two streams, which may be one, on the backends of this program. Steps are announced on the page, or on the

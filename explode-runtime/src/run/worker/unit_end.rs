@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::{Count, as_json};
 use crate::choose::Choice;
 use crate::dedup::Known;
-use crate::run::{ErrorFound, Way};
+use crate::trace::{ErrorFound, Way};
 
 /// What a unit came to, as far as it went.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use crate::choose::{Kind, Label, Point};
 use crate::dedup::Known;
 use crate::explain::probe::{Next, Probe, ProbeSaid};
 use crate::explore::Arrival;
-use crate::run::plan::Plan;
+use crate::plan::Plan;
 use crate::trace::{Replay, Trace};
 use crate::verdict::Step;
 

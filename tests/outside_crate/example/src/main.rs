@@ -5,7 +5,7 @@ mod component;
 
 use explode::runtime::stack::StackSpec;
 use explode::runtime::base::{Bounds, Options};
-use explode::runtime::run::Target;
+use explode::runtime::plan::Target;
 
 fn main() -> std::process::ExitCode {
     let on_files = StackSpec::default().plug("simfiles", Options::none());

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use explode_runtime::base::Fault;
-use explode_runtime::failures::Failures;
+use explode_runtime::faults::kernel::Failures;
 use explode_runtime::stack::{Below, Component, Surface};
 use explode_runtime::verdict::Profile;
 

@@ -35,7 +35,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
 
 #[cfg(test)]
 mod tests {
-    use explode_runtime::run::Registry;
+    use explode_runtime::plan::Registry;
     use explode_runtime::stack::StackSpec;
     use explode_runtime::verdict::{Profile, Promise};
 

@@ -23,7 +23,7 @@ use super::wire::{Said, ToWorker};
 use super::{Crew, Listener, Order, StartError, Started};
 use crate::base::{Mode, RunError};
 use crate::dedup::Known;
-use crate::run::plan::Plan;
+use crate::plan::Plan;
 use crate::trace::{Replay, Trace};
 use crate::verdict::{Death, Step};
 use worker::{Nobody, Worker};

@@ -1,9 +1,9 @@
 //! What can be named: components, checkers, targets. Filled by those who have some; the engine has none of its own.
 
-use super::grid::{Question, System};
 use super::plan::Plan;
 use crate::base::{Bounds, Mode, Options, UsageError};
 use crate::check::{Checker, CheckerDef, Checkers};
+use crate::plan::matrix::{Question, System};
 use crate::stack::{Component, ComponentDef, Components, Layer, StackSpec};
 
 /// A named (checker, stack, options).

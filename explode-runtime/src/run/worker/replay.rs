@@ -3,10 +3,7 @@
 use std::collections::HashSet;
 
 use explode_ramdisk::{Image, Recording};
-use serde::{Deserialize, Serialize};
 
-use super::Trace;
-use super::format::CrashDiskRecord;
 use crate::base::RunError;
 use crate::check::{Ask, Checker};
 use crate::choose::{Choice, Divergence, Point};
@@ -14,46 +11,11 @@ use crate::crash::{CrashDisk, names};
 use crate::devices::Backend;
 use crate::explore::{Arrival, State, Unit};
 use crate::pipeline::{Candidate, Judge, Judgement, Pipeline, stood_still};
-use crate::run::{Early, Registry, Runner, SoFar, Work};
+use crate::plan::Registry;
+use crate::run::{Early, Runner, SoFar, Work};
 use crate::stack::Stack;
-use crate::verdict::{Death, Failure, Step, StepName, Violation};
-
-/// What a replay came to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Replay {
-    /// The same verdict, for the same reason.
-    Reproduced {
-        /// What was found now.
-        violation: Violation,
-        /// The log was another one, and a search over the disks of the interval has found it (EX-60).
-        by_search: bool,
-    },
-    /// The way was the same, the verdict was not.
-    NotReproduced(String),
-    /// Another way.
-    Diverged(Divergence),
-}
-
-impl Trace {
-    /// What it means for this trace that its replay ended the process, or did not end.
-    pub fn replay_of(&self, death: &Death) -> Replay {
-        match death.step.name() {
-            Some(step) if Some(step) == self.died && !death.from_outside => {
-                let violation = death.violation(step);
-                if violation.signature(&self.checker) == self.signature {
-                    return Replay::Reproduced { violation, by_search: false };
-                }
-                Replay::NotReproduced(format!("the replay died otherwise: {}", violation.message))
-            }
-            _ => Replay::NotReproduced(format!("the replay itself died {death}")),
-        }
-    }
-}
-
-/// What a replay says if the step that hung, or ended its process, does so no more.
-pub fn came_to_an_end(step: StepName) -> String {
-    format!("step {step} came to an end")
-}
+use crate::trace::{CrashDiskRecord, Replay, Trace, came_to_an_end};
+use crate::verdict::{Failure, Step, Violation};
 
 /// Replays a trace in this process, in this backend. A trace of a step that hangs or ends the process does so.
 ///

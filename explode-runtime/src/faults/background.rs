@@ -5,9 +5,8 @@
 //! checker that changes or syncs anything: nothing, or one of them. The threads that belong to the stack are held back meanwhile;
 //! [`KernelDisks::between_calls`](crate::devices::KernelDisks::between_calls) has the choice, and what must be true of who has run.
 
-use crate::base::{Fault, OptionDef, Options, UsageError};
+use crate::base::{OptionDef, Options, UsageError};
 use crate::choose::{Choice, Kind};
-use crate::stack::Stack;
 
 /// Something that the kernel does on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,17 +110,6 @@ pub(crate) fn ran(choices: &[Choice]) -> impl Iterator<Item = (&str, String)> {
         let what = choice.name.clone().unwrap_or_else(|| choice.value.to_string());
         (choice.label.site.as_str(), what)
     })
-}
-
-/// A stack was started: from now on its threads are held back, if what they do is chosen.
-///
-/// # Errors
-/// The kernel refuses; or it is not ours.
-pub(crate) fn quiesce(stack: &Stack) -> Result<(), Fault> {
-    match stack.devices().kernel() {
-        Some(disks) if !stack.between().is_none() => disks.quiesce(&stack.threads()),
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]

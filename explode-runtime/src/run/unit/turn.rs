@@ -1,19 +1,11 @@
 //! Whose turn it is to choose: the kernel's, while the checked system runs, or ours.
 
-use super::Failures;
 use crate::base::Fault;
-use crate::between::Between;
+use crate::check::Turn;
 use crate::choose::{Choice, Chooser};
+use crate::faults::background::Between;
+use crate::faults::kernel::Failures;
 use crate::stack::Stack;
-
-/// Who chooses from here on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
-    /// The kernel: the checked system goes on.
-    Kernels,
-    /// The harness: nothing fails.
-    Ours,
-}
 
 /// Hands the sequence of choices over to the kernel, and takes it back.
 #[derive(Debug)]

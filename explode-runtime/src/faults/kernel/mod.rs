@@ -7,11 +7,8 @@
 //! that was asked meanwhile, before anything is chosen or checked here.
 
 mod sites;
-mod turn;
 
 pub use sites::Site;
-pub(crate) use turn::HandOver;
-pub use turn::Turn;
 
 use crate::base::{OptionDef, Options, UsageError};
 use crate::choose::{Choice, Kind};
@@ -19,8 +16,7 @@ use crate::choose::{Choice, Kind};
 /// What may fail.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Failures {
-    /// The numbers of the kinds, as EKM has them; that of named functions is among them if there are any.
-    /// A bit for each kind, in the order of [`Kind::of_kernel`].
+    /// A bit for each kind, in the order of [`Kind::of_kernel`]; that of named functions is among them if there are any.
     kinds: u32,
     /// How many on a path, late writes included.
     pub most: u32,

@@ -11,20 +11,18 @@ use explode_ramdisk::ReadFault;
 
 pub use blocks::{Medium, Site};
 
-use crate::base::{Fault, OptionDef, Options, UsageError};
-use crate::choose::{Choice, Chooser, Kind, Label, Point};
-use crate::pipeline::Pipeline;
-use crate::stack::Stack;
+use crate::base::{OptionDef, Options, UsageError};
+use crate::choose::Choice;
 
 /// Where the choices are, for their labels.
-const SITE: &str = "media";
+pub(crate) const SITE: &str = "media";
 
 /// What may go bad of a leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Media {
     unreadable: bool,
     garbage: bool,
-    most: u32,
+    pub(crate) most: u32,
 }
 
 /// The options by which a leaf is told so.
@@ -62,57 +60,11 @@ impl Media {
     }
 
     /// The faults of a block, with their names.
-    fn faults(self, seed: u64) -> impl Iterator<Item = (&'static str, ReadFault)> {
+    pub(crate) fn faults(self, seed: u64) -> impl Iterator<Item = (&'static str, ReadFault)> {
         let unreadable = self.unreadable.then_some(("unreadable", ReadFault::Unreadable));
         let garbage = self.garbage.then_some(("garbage", ReadFault::Garbage { seed }));
         unreadable.into_iter().chain(garbage)
     }
-}
-
-/// Something that may happen now.
-#[derive(Debug)]
-struct Chance {
-    site: Site,
-    fault: ReadFault,
-}
-
-/// A mutate begins: if a block goes bad now, it does. `seed` is what garbage is drawn from.
-///
-/// # Errors
-/// The log cannot be read, or the devices do not do it.
-pub(crate) fn choose(
-    stack: &Stack,
-    pipeline: &mut Pipeline<'_>,
-    chooser: &mut Chooser,
-    fallback: &mut dyn FnMut(&Point<'_>) -> u32,
-    seed: u64,
-) -> Result<(), Fault> {
-    if !stack.may_go_bad() {
-        return Ok(());
-    }
-    let so_far = faults(chooser.made()).count() as u32;
-    let write_set = pipeline.catch_up(stack.devices())?;
-    let mut names = vec!["none".to_owned()];
-    let mut chances = Vec::new();
-    for (media, site) in stack.media_sites(write_set.durable()) {
-        if so_far < media.most && write_set.is_settled(site.dev, &site.sectors) {
-            for (word, fault) in media.faults(seed) {
-                names.push(format!("{} {word}", site.name));
-                chances.push(Chance { site: site.clone(), fault });
-            }
-        }
-    }
-    let options = u32::try_from(names.len()).map_err(Fault::new)?;
-    let label = Label { site: SITE.to_owned(), ..Label::default() };
-    let point = Point { kind: Kind::IoFailure, options, names: &names, weights: &[], label };
-    let answer = chooser.choose(&point, fallback) as usize;
-    if let Some(Chance { site: Site { dev, sectors, .. }, fault }) =
-        answer.checked_sub(1).map(|at| &chances[at])
-    {
-        stack.devices().spoil(*dev, sectors.clone(), *fault)?;
-        pipeline.spoil(*dev, sectors.clone(), *fault, &names[answer]);
-    }
-    Ok(())
 }
 
 /// The names of the faults among some choices.

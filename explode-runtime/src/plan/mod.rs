@@ -1,0 +1,12 @@
+//! What is to be run: the registry of everything that has a name, plans with their settings, the rows and columns of the matrix, and
+//! what a run begins with.
+
+mod matrix;
+mod origin;
+mod plan;
+mod registry;
+
+pub use matrix::{Question, System};
+pub use origin::Origin;
+pub use plan::{MOST_CRASH_DEPTH, Plan, Settings, check_budget, check_deadline, check_samples};
+pub use registry::{Registry, Target};

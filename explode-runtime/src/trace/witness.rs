@@ -1,0 +1,71 @@
+//! A violation with all that leads to it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::as_json;
+use crate::choose::Choice;
+use crate::crash::{Epoch, Kept};
+use crate::verdict::{Step, StepName, Violation};
+
+/// A violation with all that leads to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorFound {
+    /// What is wrong.
+    pub violation: Violation,
+    /// The profile's line that excludes it, with its source, if there is one.
+    pub by_design: Option<String>,
+    /// The step that has ended the worker, or hung; none if the worker itself has seen the violation.
+    pub died: Option<StepName>,
+    /// What leads to it.
+    pub way: Way,
+}
+
+impl ErrorFound {
+    /// Is a violation of the same kind?
+    pub(crate) fn is_like(&self, violation: &Violation) -> bool {
+        (self.violation.verdict, &self.violation.promise) == (violation.verdict, &violation.promise)
+    }
+}
+
+/// What leads to an error.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Way {
+    /// The epoch of the check; none without a crash.
+    pub epoch: Option<Epoch>,
+    /// The check's arguments.
+    pub args: Vec<String>,
+    /// The crash disk's identity and what it has kept; none without a crash.
+    pub disk: Option<(String, Vec<Kept>)>,
+    /// The same of each crash during recovery that followed.
+    pub recovery: Vec<(String, Vec<Kept>)>,
+    /// Every choice from the pristine disks on.
+    #[serde(with = "as_json")]
+    pub choices: Vec<Choice>,
+    /// Where.
+    pub place: Place,
+    /// The hash of all events up to there.
+    pub log_hash: u128,
+}
+
+/// Where in a run something happens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Calls of mutate so far, the current one included.
+    pub mutates: u32,
+    /// Index of the request for crash checks, from the beginning of the run.
+    pub interval: u64,
+    /// Chops so far, one that goes on included.
+    pub chops: u32,
+}
+
+impl Place {
+    /// The call of mutate that is here.
+    pub(crate) fn step(self) -> Step {
+        Step::Mutate { mutates: self.mutates, interval: self.interval }
+    }
+
+    /// The chop that follows it.
+    pub(crate) fn chop(self) -> Step {
+        Step::Chop { mutates: self.mutates }
+    }
+}
