@@ -21,10 +21,10 @@ use kernel::{c_str, ffi, prelude::*};
 
 use crate::bindings::{self, dentry, file, inode, inode_operations, kiocb, kretprobe_instance, pt_regs};
 use crate::contents::Source;
-use crate::follow;
 use crate::kretprobe::{self, Function, Handler, Probe};
 use crate::lock::IrqLock;
 use crate::log::{Event, LOG};
+use crate::systems;
 use crate::wire::{self, CallDetail};
 
 /// Bytes that a probe's handlers share.
@@ -119,7 +119,7 @@ pub(crate) unsafe fn own(operations: &inode_operations) -> [Option<Probe>; 9] {
 unsafe fn enter(ri: *mut kretprobe_instance, regs: *mut pt_regs, of: *const inode) -> ffi::c_int {
     // SAFETY: The caller's promise.
     unsafe {
-        let Some(system) = follow::system_of(of) else { return 1 };
+        let Some(system) = systems::system_of(of) else { return 1 };
         let notes = kretprobe::notes::<Notes>(ri);
         (*notes).system = system;
         let regs = &*regs;

@@ -15,27 +15,38 @@
 //! - All probes are registered when the module is loaded, and gone before it is; but those of functions that may fail, of which some
 //!   are entered all the time, and those of calls, only while its user wants them.
 //!
-//! | file | what |
-//! |---|---|
-//! | `device` | the calls |
-//! | `log`, `lock` | the log, and the lock that it needs |
-//! | `watch` | which devices are watched |
-//! | `trace` | tracepoints: DIRTY, SUBMIT, COMPLETE |
-//! | `forget` | kprobes: FORGET |
-//! | `buffers`, `pages`, `buffer` | dirty buffers: of a device, in a page cache, one |
-//! | `clock`, `random` | time and chance |
-//! | `versions`, `unset` | what memory held before |
-//! | `flusher` | passes of write-back, which take no time |
-//! | `failures` | kprobes: functions that may fail |
-//! | `sites` | kprobes: likewise, those that the user names |
-//! | `choose` | what other modules ask |
-//! | `choices` | whether they do: in whose system calls, and by whose answers |
-//! | `stacks` | who has called |
-//! | `commit` | file systems asked to commit, without waiting |
-//! | `symbols` | names of addresses, and where functions lie |
-//! | `follow` | which file systems' calls are logged |
-//! | `calls`, `contents` | kretprobes: CALL, and what a call has written |
-//! | `kprobe`, `kretprobe` | functions answered for by a handler; handlers at their return |
+//! # Rooms, bottom first
+//!
+//! - `bindings`: the kernel's functions and structures, by bindgen
+//! - `wire`: the structures and numbers that the module and its user share
+//! - `common`: control devices, mapped memory and bios, for both modules
+//! - `lock`: the spin lock that the log needs
+//! - `log`: the log
+//! - `watch`: the devices that are watched
+//! - `kprobe`: functions answered for by a handler
+//! - `kretprobe`: handlers at the return of functions
+//! - `symbols`: names of addresses, and the places of functions
+//! - `stacks`: the callers of a function
+//! - `buffer`: one buffer head
+//! - `pages`: dirty buffers in a page cache
+//! - `buffers`: dirty buffers of a device
+//! - `trace`: tracepoints: DIRTY, SUBMIT, COMPLETE
+//! - `forget`: kprobes: FORGET
+//! - `clock`: the clock of file systems
+//! - `random`: the kernel's random numbers
+//! - `versions`: the versions of btrfs's inodes, which depend on what memory held before
+//! - `unset`: bytes on disk that depend on what memory held before
+//! - `flusher`: passes of write-back, which take no time
+//! - `choices`: the choices and their answers: in whose system calls, and by which script
+//! - `choose`: choices of other modules
+//! - `failures`: kprobes: functions that may fail
+//! - `sites`: kprobes: functions that the user names, which may fail
+//! - `contents`: the bytes that a call has written
+//! - `systems`: the file systems that are followed
+//! - `calls`: kretprobes: CALL
+//! - `follow`: the file systems whose calls are logged, and their probes
+//! - `commit`: file systems that commit without a wait
+//! - `device`: the calls of `/dev/ekm`
 
 use kernel::prelude::*;
 
@@ -65,6 +76,7 @@ mod random;
 mod sites;
 mod stacks;
 mod symbols;
+mod systems;
 mod trace;
 mod unset;
 mod versions;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Which file systems are followed, and the probes by which they are.
+//! Starts and stops to follow file systems, with the probes that this needs.
 //!
 //! Probes are registered when the first file system is followed, and stay until the device is closed: registering them takes longer
 //! than a whole test case. A file system's own functions are those that its root directory names, so any file system will do.
@@ -12,26 +12,8 @@ use crate::bindings::{self, inode, super_block};
 use crate::calls;
 use crate::common::call::valid;
 use crate::kretprobe::Kretprobes;
-use crate::wire::{self, Follow, FOLLOWED_MAX};
-
-/// The file systems that are followed; null is none. Only compared, never looked into.
-static FOLLOWED: [AtomicPtr<super_block>; FOLLOWED_MAX] =
-    [const { AtomicPtr::new(ptr::null_mut()) }; FOLLOWED_MAX];
-
-/// Our number of the file system that an inode is in, if it is followed.
-///
-/// # Safety
-///
-/// `inode` is valid, or null.
-pub(crate) unsafe fn system_of(inode: *const inode) -> Option<u32> {
-    if inode.is_null() {
-        return None;
-    }
-    // SAFETY: The caller's promise.
-    let system = unsafe { (*inode).i_sb };
-    let number = FOLLOWED.iter().position(|followed| followed.load(Ordering::Acquire) == system)?;
-    Some(number as u32)
-}
+use crate::systems::FOLLOWED;
+use crate::wire::{self, Follow};
 
 /// None is followed any more.
 pub(crate) fn clear() {

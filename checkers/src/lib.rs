@@ -1,4 +1,14 @@
 //! Checkers by family: each drives one kind of system and knows what must survive a crash.
+//!
+//! # Rooms, bottom first
+//!
+//! - `command`: checkers made of shell commands
+//! - `db`: databases
+//! - `fs`: file systems
+//! - `kv`: key-value stores
+//! - `vcs`: programs that keep versions of files
+//! - `vdisk`: block devices, and the targets on them
+//! - `engines`: targets on storage engines of others
 
 pub mod command;
 pub mod db;

@@ -1,5 +1,15 @@
 //! Storage systems as components: each knows how to make, mount, unmount and repair one system over its children, and what
 //! that system promises.
+//!
+//! # Rooms, bottom first
+//!
+//! - `forward`: file calls that go on to the files below
+//! - `command`: components made of shell commands, and the private folder below them
+//! - `vdisk`: block devices
+//! - `fs`: file systems
+//! - `db`: databases
+//! - `engine`: storage engines in process
+//! - `broken`: components with seeded bugs, and their fixed twins
 
 pub mod broken;
 pub mod command;

@@ -22,6 +22,31 @@
 //! ```
 //!
 //! What a crash can leave is written down in `docs/fault-model.md`.
+//!
+//! # Rooms, bottom first
+//!
+//! - `base`: options, errors, exit codes, counts, and the files that explode writes
+//! - `choose`: choice points, choices and the chooser
+//! - `events`: the event log, its file formats, and the log of file-system calls
+//! - `writeset`: the writes that a crash may keep or lose
+//! - `dedup`: the states and checks that are known
+//! - `crash`: the crash disks of an interval: counted, enumerated, sampled
+//! - `explore`: strategies: the choices to try next
+//! - `verdict`: verdicts, violations, promises and demands
+//! - `faults`: the menus of what may fail: blocks of a medium, functions of the kernel, its background work
+//! - `devices`: the devices below a stack: in process, or the kernel's
+//! - `stack`: components, stacks, and their recovery
+//! - `check`: checkers
+//! - `plan`: the registry, plans and their settings, rows and columns of the matrix
+//! - `skip`: verdicts that are known from another crash disk
+//! - `pipeline`: one crash disk, recovered, mounted and checked
+//! - `trace`: traces and their replay
+//! - `report`: the messages of a run and their human form
+//! - `run`: units of work, workers, and the run folder
+//! - `explain`: explanations of a trace
+//! - `minimise`: smaller traces with the same error
+//! - `script`: shell and xfstests scripts of a trace
+//! - `crash_test`: a crash test as a `#[test]`
 
 pub mod base;
 pub mod check;

@@ -13,8 +13,10 @@ use crate::bindings;
 use crate::common::call::{valid, UserAddress};
 use crate::common::control::Control;
 use crate::disk::{Disk, State};
-use crate::late::{Completer, Held};
+use crate::held::Held;
+use crate::late::Completer;
 use crate::major::Major;
+use crate::request::OPERATIONS;
 use crate::touched::Touched;
 use crate::wire::{self, BlockList, DiskSpec, Ends, FaultSpec, BLOCK, SECTOR};
 
@@ -70,7 +72,7 @@ impl Disks {
         };
         let number = u32::try_from(slot).map_err(|_| ENOSPC)?;
         let disk = Disk::new(number, spec.sectors, self.held.clone())?;
-        disk.start(self.major.number(), spec)?;
+        disk.start(self.major.number(), &OPERATIONS, spec)?;
         spec.disk = number;
         self.table.lock()[slot] = Some(disk);
         Ok(())

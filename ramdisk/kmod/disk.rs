@@ -13,10 +13,10 @@ use kernel::{fmt, prelude::*};
 
 use crate::common::area::Area;
 use crate::fault::Faults;
-use crate::late::Held;
+use crate::held::Held;
 use crate::touched::Touched;
 use crate::wire::{DiskSpec, BLOCK, SECTOR};
-use crate::{bindings, request, wire};
+use crate::{bindings, wire};
 
 /// What requests change, besides the contents.
 pub(crate) struct State {
@@ -66,7 +66,7 @@ impl Disk {
     }
 
     /// Makes `/dev/rdd<N>` (`device_add_disk`), of this major number, and fills in its device numbers.
-    pub(crate) fn start(&self, major: u32, spec: &mut DiskSpec) -> Result {
+    pub(crate) fn start(&self, major: u32, operations: &'static Operations, spec: &mut DiskSpec) -> Result {
         const MOST: u32 = u32::MAX >> 9;
         let mut limits = bindings::queue_limits {
             features: bindings::K_BLK_FEAT_WRITE_CACHE
@@ -86,7 +86,7 @@ impl Disk {
         let gendisk = kernel::error::from_err_ptr(gendisk)?;
         // SAFETY: The gendisk is ours alone until `device_add_disk`. This disk stays until `stop` has ended it.
         let result = unsafe {
-            (*gendisk).fops = &OPERATIONS.0;
+            (*gendisk).fops = &operations.0;
             (*gendisk).major = major as _;
             (*gendisk).first_minor = self.number as _;
             (*gendisk).minors = 1;
@@ -119,7 +119,7 @@ impl Disk {
         if gendisk.is_null() || self.area.is_mapped() {
             return Err(EBUSY);
         }
-        // SAFETY: The gendisk is there until `stop`. `open_mutex` is what the block layer opens under, see `request::open`.
+        // SAFETY: The gendisk is there until `stop`. `open_mutex` is what the block layer opens under, see `Operations`.
         unsafe {
             kernel::bindings::mutex_lock(ptr::addr_of_mut!((*gendisk).open_mutex).cast());
             let openers: *const AtomicI32 = ptr::addr_of!((*(*gendisk).part0).bd_openers).cast();
@@ -187,20 +187,20 @@ impl Disk {
 }
 
 /// What the block layer calls (`block_device_operations`). An open disk keeps the module loaded.
-struct Operations(bindings::block_device_operations);
+pub(crate) struct Operations(pub(crate) bindings::block_device_operations);
 
 // SAFETY: Functions, and a pointer to the module: the kernel reads it from anywhere.
 unsafe impl Sync for Operations {}
 
-static OPERATIONS: Operations = Operations(bindings::block_device_operations {
-    owner: crate::THIS_MODULE.as_ptr().cast(),
-    submit_bio: Some(request::submit_bio),
-    open: Some(request::open),
-    ..NO_OPERATIONS
-});
-
-// SAFETY: All members are pointers or optional functions, a flag, or nothing: zero is a value of each.
-const NO_OPERATIONS: bindings::block_device_operations = unsafe { core::mem::zeroed() };
+/// The disk of a bio.
+///
+/// # Safety
+///
+/// `bio` is valid, and of a disk of ours that stays as long as the answer is used.
+pub(crate) unsafe fn disk_of<'a>(bio: *const bindings::bio) -> &'a Disk {
+    // SAFETY: The caller's promise; `private_data` is the disk, see `Disk::start`.
+    unsafe { &*(*(*(*bio).bi_bdev).bd_disk).private_data.cast::<Disk>() }
+}
 
 /// `NUMA_NO_NODE`.
 const NO_NODE: kernel::ffi::c_int = -1;

@@ -7,88 +7,17 @@
 //!
 //! Where writes end by choice, each asks [`rdd_ends_late`], which EKM answers for.
 //!
-//! Invariants: a held bio is in the list once, and nobody else has it; `bi_next` is the list's. The list's lock is never held while a
-//! bio is completed, for that may submit others.
+//! Invariant: the list's lock is never held while a bio is completed, for that may submit others.
 
 use core::ptr;
 use kernel::prelude::*;
-use kernel::sync::{new_condvar, new_spinlock, Arc, CondVar, SpinLock};
+use kernel::sync::Arc;
 use kernel::ffi;
 
 use crate::bindings::{self, bio};
-use crate::disk::Disk;
+use crate::disk::{disk_of, Disk};
+use crate::held::Held;
 use crate::wire;
-
-/// The bios that are held back.
-#[pin_data]
-pub(crate) struct Held {
-    #[pin]
-    list: SpinLock<List>,
-    /// Something may have become ready.
-    change: Pin<KBox<CondVar>>,
-}
-
-/// In order of submission.
-struct List {
-    first: *mut bio,
-    last: *mut bio,
-    /// The thread shall stop.
-    leaving: bool,
-}
-
-// SAFETY: The bios are the list's alone, and may be completed by any task.
-unsafe impl Send for List {}
-
-impl List {
-    /// Takes out the first bio whose disk is `wanted`.
-    fn take(&mut self, wanted: impl Fn(&Disk) -> bool) -> Option<*mut bio> {
-        let (mut before, mut at) = (ptr::null_mut::<bio>(), self.first);
-        while !at.is_null() {
-            // SAFETY: Bios of the list are valid, and of disks that are there: they cannot go while they have requests.
-            unsafe {
-                let next = (*at).bi_next;
-                if wanted(disk_of(at)) {
-                    match before.is_null() {
-                        true => self.first = next,
-                        false => (*before).bi_next = next,
-                    }
-                    if next.is_null() {
-                        self.last = before;
-                    }
-                    (*at).bi_next = ptr::null_mut();
-                    return Some(at);
-                }
-                (before, at) = (at, next);
-            }
-        }
-        None
-    }
-
-    /// Is there one that may be completed?
-    fn is_any_ready(&self) -> bool {
-        let mut at = self.first;
-        while !at.is_null() {
-            // SAFETY: As above.
-            unsafe {
-                if is_ready(disk_of(at)) {
-                    return true;
-                }
-                at = (*at).bi_next;
-            }
-        }
-        false
-    }
-}
-
-/// The disk of a bio.
-///
-/// # Safety
-///
-/// `bio` is valid, and of a disk of ours that stays as long as the answer is used.
-pub(crate) unsafe fn disk_of<'a>(bio: *const bio) -> &'a Disk {
-    // SAFETY: The caller's promise; `private_data` is the disk, see `Disk::start`.
-    unsafe { &*(*(*(*bio).bi_bdev).bd_disk).private_data.cast::<Disk>() }
-}
 
 fn is_ready(disk: &Disk) -> bool {
     !matches!(disk.ends(), wire::ENDS_NOT_YET | wire::ENDS_BY_CHOICE_NOT_YET)
@@ -104,13 +33,6 @@ pub(crate) extern "C" fn rdd_ends_late(bio: *mut bio) -> ffi::c_int {
 }
 
 impl Held {
-    /// None yet.
-    pub(crate) fn new() -> Result<Arc<Self>> {
-        let list = List { first: ptr::null_mut(), last: ptr::null_mut(), leaving: false };
-        let change = KBox::pin_init(new_condvar!("rdd_change"), GFP_KERNEL)?;
-        Arc::pin_init(pin_init!(Self { list <- new_spinlock!(list, "rdd_held"), change }), GFP_KERNEL)
-    }
-
     /// Holds a bio back that is done, unless its disk completes it at once; then it is the caller's.
     ///
     /// # Safety
@@ -158,7 +80,8 @@ impl Held {
     }
 
     fn take(&self, wanted: impl Fn(&Disk) -> bool) -> Option<*mut bio> {
-        self.list.lock().take(wanted)
+        // SAFETY: Bios of the list are of disks that are there: they cannot go while they have requests.
+        self.list.lock().take(|bio| wanted(unsafe { disk_of(bio) }))
     }
 
     /// The thread's work, until it shall stop.
@@ -166,7 +89,8 @@ impl Held {
         loop {
             {
                 let mut list = self.list.lock();
-                while !list.leaving && !list.is_any_ready() {
+                // SAFETY: As in `take`.
+                while !list.leaving && !list.has(|bio| is_ready(unsafe { disk_of(bio) })) {
                     // A kernel thread has no signals.
                     let _ = self.change.wait_interruptible(&mut list);
                 }

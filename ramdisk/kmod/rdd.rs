@@ -13,15 +13,19 @@
 //! - RDD itself logs nothing. EKM sees each bio by the block layer's tracepoints, before it comes here.
 //! - A disk that is open, or mapped, stays; so does the module while any disk or control file is open.
 //!
-//! | file | what |
-//! |---|---|
-//! | `control` | the calls, and the table of disks |
-//! | `disk` | one disk: its memory and its gendisk, from creation to removal |
-//! | `request` | bios, served |
-//! | `touched` | lists of blocks |
-//! | `fault` | faults of the medium |
-//! | `late` | writes that are completed as late as can be |
-//! | `major` | the disks' major number |
+//! # Rooms, bottom first
+//!
+//! - `bindings`: the kernel's functions and structures, by bindgen
+//! - `wire`: the structures and numbers that the module and its user share
+//! - `common`: control devices, mapped memory and bios, for both modules
+//! - `major`: the disks' major number
+//! - `touched`: lists of blocks
+//! - `fault`: faults of the medium
+//! - `held`: the bios that are held back
+//! - `disk`: one disk: its memory and its gendisk, from creation to removal
+//! - `late`: writes that are completed as late as possible
+//! - `request`: bios, served
+//! - `control`: the calls, and the table of disks
 
 use kernel::prelude::*;
 
@@ -33,6 +37,7 @@ mod common;
 mod control;
 mod disk;
 mod fault;
+mod held;
 mod late;
 mod major;
 mod request;

@@ -5,9 +5,8 @@ use kernel::ffi::c_int;
 
 use crate::bindings;
 use crate::common::bio;
-use crate::disk::{Disk, State};
+use crate::disk::{disk_of, Disk, Operations, State};
 use crate::fault::Meets;
-use crate::late::disk_of;
 use crate::wire::{BLOCK, SECTOR};
 
 /// What a request does to its range.
@@ -18,8 +17,19 @@ enum Action {
     Zero,
 }
 
+/// What the block layer calls of all disks.
+pub(crate) static OPERATIONS: Operations = Operations(bindings::block_device_operations {
+    owner: crate::THIS_MODULE.as_ptr().cast(),
+    submit_bio: Some(submit_bio),
+    open: Some(open),
+    ..NO_OPERATIONS
+});
+
+// SAFETY: All members are pointers or optional functions, a flag, or nothing: zero is a value of each.
+const NO_OPERATIONS: bindings::block_device_operations = unsafe { core::mem::zeroed() };
+
 /// `block_device_operations.submit_bio`.
-pub(crate) unsafe extern "C" fn submit_bio(bio: *mut bindings::bio) {
+unsafe extern "C" fn submit_bio(bio: *mut bindings::bio) {
     // SAFETY: The block layer gives valid bios of a disk that is there; `private_data` is that disk, which is dropped only after
     // `del_gendisk`.
     unsafe {
@@ -33,7 +43,7 @@ pub(crate) unsafe extern "C" fn submit_bio(bio: *mut bindings::bio) {
 }
 
 /// `block_device_operations.open`, under the disk's `open_mutex`: not while it is being removed.
-pub(crate) unsafe extern "C" fn open(gendisk: *mut bindings::gendisk, _: bindings::blk_mode_t) -> c_int {
+unsafe extern "C" fn open(gendisk: *mut bindings::gendisk, _: bindings::blk_mode_t) -> c_int {
     // SAFETY: As above.
     let disk = unsafe { &*(*gendisk).private_data.cast::<Disk>() };
     if disk.is_leaving() {

@@ -3,33 +3,23 @@
 //! Blocks of 4096 bytes hang in a persistent map, so a snapshot (`clone`) is a pointer, a restore is an assignment, and a write
 //! copies one block and a few map nodes: all independent of the size of the disk. A block that is not there is zeroes.
 
+mod faults;
+
 use std::ops::{Add as _, Range};
 use std::sync::Arc;
 
 use imbl::OrdMap;
 
 use crate::fault::Unreadable;
-use crate::{Identity, sector_identity};
-
-/// Bytes of a sector, the unit of addresses.
-pub const SECTOR_BYTES: usize = 512;
-/// Bytes of a block, the unit of sharing.
-pub const BLOCK_BYTES: usize = 4096;
-/// A sector of zeroes.
-pub const ZERO_SECTOR: [u8; SECTOR_BYTES] = [0; SECTOR_BYTES];
-pub(crate) const ZERO_BLOCK: [u8; BLOCK_BYTES] = [0; BLOCK_BYTES];
-/// Sectors of a block.
-pub const SECTORS_PER_BLOCK: u64 = (BLOCK_BYTES / SECTOR_BYTES) as u64;
-
-/// The bytes of one block, which disks may share.
-pub type Block = Arc<[u8; BLOCK_BYTES]>;
+use crate::sector::ZERO_BLOCK;
+use crate::{BLOCK_BYTES, Block, Identity, SECTOR_BYTES, SECTORS_PER_BLOCK, ZERO_SECTOR, sector_identity};
 
 /// A sparse disk of any size, copy on write, with an incremental [`Identity`].
 #[derive(Clone, Debug, Default)]
 pub struct Disk {
     blocks: OrdMap<u64, Block>,
-    pub(crate) identity: Identity,
-    pub(crate) unreadable: Unreadable,
+    identity: Identity,
+    unreadable: Unreadable,
 }
 
 impl Disk {

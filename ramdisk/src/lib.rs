@@ -4,6 +4,19 @@
 //! The way of the data: a system under test writes through a [`RamDisk`] or through [`SimFiles`]; both keep what the system
 //! sees in a [`Storage`], which logs an [`Event`] for each change. What the events mean for a crash is not decided here: the
 //! write set of `explode-runtime` does that, from the log alone. `docs/fault-model.md` is the page for both.
+//!
+//! # Rooms, bottom first
+//!
+//! - `sector`: sectors and blocks: their sizes and their bytes
+//! - `identity`: identities of disk contents
+//! - `fault`: faults of the medium
+//! - `disk`: copy-on-write disks
+//! - `image`: the disks of a stack at one moment
+//! - `event`: the events that a system under test causes
+//! - `reads`: the parts of an image that were read
+//! - `storage`: the storage of a running stack, and its log
+//! - `ramdisk`: block devices
+//! - `files`: the calls on files, and simulated files
 
 mod disk;
 mod event;
@@ -13,9 +26,10 @@ mod identity;
 mod image;
 mod ramdisk;
 mod reads;
+mod sector;
 mod storage;
 
-pub use disk::{BLOCK_BYTES, Block, Disk, SECTOR_BYTES, SECTORS_PER_BLOCK, ZERO_SECTOR};
+pub use disk::Disk;
 pub use event::{DecodeError, Event, Flags, Payload};
 pub use fault::ReadFault;
 pub use files::{Files, SimFiles};
@@ -23,4 +37,5 @@ pub use identity::{Identity, sector_identity};
 pub use image::Image;
 pub use ramdisk::{Device, Flushes, RamDisk, Request};
 pub use reads::{Read, Values};
+pub use sector::{BLOCK_BYTES, Block, SECTOR_BYTES, SECTORS_PER_BLOCK, ZERO_SECTOR};
 pub use storage::{Recording, Storage, operation_mark, operation_of};

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 
-use crate::disk::ZERO_BLOCK;
+use crate::sector::ZERO_BLOCK;
 use crate::{BLOCK_BYTES, Block, Disk, Image, SECTOR_BYTES, SECTORS_PER_BLOCK, ZERO_SECTOR};
 
 /// Shared blocks whose values are remembered.

@@ -7,15 +7,14 @@
 
 mod explode;
 mod floor;
+mod report;
 mod restore;
 mod rounds;
 mod tracing;
 
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
-
-use explode_runtime::base::{Fault, Mode, RunError, UsageError};
+use explode_runtime::base::{Fault, RunError, UsageError};
 use explode_runtime::check::Ask;
 use explode_runtime::choose::Point;
 use explode_runtime::crash::When;
@@ -28,41 +27,9 @@ use explode_runtime::unit::{Early, Runner, SoFar, Work};
 use explode_runtime::verdict::Failure;
 use rounds::Measured;
 
+pub use report::BenchReport;
 pub use restore::{RESTORE_MIB, Restore, bench_restore};
 pub use tracing::{Tracing, bench_tracing};
-
-/// What was measured. Times are medians, in microseconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BenchReport {
-    /// The target's name.
-    pub target: String,
-    /// Where.
-    #[serde(rename = "in")]
-    pub mode: Mode,
-    /// Crash disks of a round.
-    pub disks: u64,
-    /// How many of them show an error.
-    pub violations: u64,
-    /// Rounds of each kind.
-    pub rounds: usize,
-    /// A check by explode.
-    pub explode_us: f64,
-    /// How many blocks the plain loop restores for a disk, on average: what differs from the one before, and what the check of
-    /// that has written.
-    pub blocks: Option<f64>,
-    /// A check by a plain loop, if the stack's top can say what that is.
-    pub floor_us: Option<f64>,
-    /// The plain loop's time divided by explode's: 1 if explode adds nothing. The median over the rounds.
-    pub share: Option<f64>,
-    /// A check by explode with crashes during recovery, one deep: of the crash disks, and of those that their recovery leaves.
-    pub recovery_us: f64,
-    /// How many disks that were.
-    pub recovery_disks: u64,
-    /// How many disks of crashes during recovery.
-    pub recovery_crash_crash_disks: u64,
-    /// How long all this took, by the clock of the machine it ran on.
-    pub seconds: f64,
-}
 
 /// Measures a plan in a backend, by rounds of `disks` crash disks.
 ///

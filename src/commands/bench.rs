@@ -1,5 +1,6 @@
 //! `explode bench`: how fast crash disks are checked, beside what a plain loop without explode takes for the same disks.
 
+mod measured;
 mod plans;
 mod say;
 
@@ -8,11 +9,12 @@ use explode_runtime::base::{Exit, Mode, RunError};
 use explode_runtime::devices::Backends as _;
 use explode_runtime::plan::Registry;
 
-use crate::bench::{BenchReport, Restore, Tracing, bench as measure, bench_restore, bench_tracing};
+use crate::bench::{bench as measure, bench_restore, bench_tracing};
 use crate::cli::{BenchArgs, Format};
 use crate::guest::bench::BenchGuest;
 use crate::output;
-use plans::{Variant, variants};
+use measured::Measured;
+use plans::variants;
 
 /// Measures targets one after the other, all of them in one guest, or in this process.
 pub fn bench(registry: &Registry, args: &BenchArgs) -> Exit {
@@ -24,16 +26,6 @@ pub fn bench(registry: &Registry, args: &BenchArgs) -> Exit {
         Ok(()) => Exit::Clean,
         Err(error) => output::fail(error.exit(), error),
     }
-}
-
-/// What is told as soon as it is known.
-enum Measured<'a> {
-    /// Checks of a target; with how long they took by the host's clock, if they were measured by that of a guest.
-    Checks(&'a Variant, &'a BenchReport, Option<f64>),
-    /// Restoring disks of a kernel.
-    Restore(&'a Restore),
-    /// What EKM costs.
-    Tracing(&'a Tracing),
 }
 
 fn measure_all(registry: &Registry, args: &BenchArgs, say: &dyn Fn(&Measured<'_>)) -> Result<(), RunError> {

@@ -2,6 +2,7 @@
 
 mod bench;
 mod crash_disks;
+mod device;
 mod doctor;
 mod list;
 mod matrix;
@@ -17,10 +18,10 @@ mod vm;
 
 use explode_runtime::base::Exit;
 use explode_runtime::plan::Registry;
-use explode_runtime::writeset;
 
-use crate::cli::{As, Atom, Command, Completion, DeviceArgs};
+use crate::cli::{As, Command};
 use crate::{guest, worker};
+use device::rules;
 
 /// Does what a command says.
 pub fn dispatch(registry: &Registry, command: &Command) -> Exit {
@@ -39,22 +40,5 @@ pub fn dispatch(registry: &Registry, command: &Command) -> Exit {
         Command::Agent(args) if args.bench => guest::bench::serve(registry, &args.port),
         Command::Agent(args) => guest::agent::serve_port(registry, &args.port, args.hung),
         Command::Worker(args) => worker::serve_page(registry, &args.page),
-    }
-}
-
-/// The rules that the options name.
-fn rules(args: &DeviceArgs) -> writeset::Rules {
-    writeset::Rules {
-        completion: match args.completion {
-            Completion::Durable => writeset::Completion::Durable,
-            Completion::Volatile => writeset::Completion::Volatile,
-        },
-        atom: match args.atom {
-            Atom::Block => writeset::Atom::Block,
-            Atom::Sector => writeset::Atom::Sector,
-            Atom::Request => writeset::Atom::Request,
-        },
-        block_bytes: args.block,
-        replace_versions: args.replace_versions,
     }
 }

@@ -13,7 +13,7 @@ use explode_runtime::verdict::{NOT_PROMISED, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::child::{self, Heard, Limits};
-use super::grid::{Column, Grid, Row};
+use super::grid::{CELL_FILE, Column, Grid, Row};
 use super::{Asked, slow};
 
 /// How a cell is read.
@@ -95,7 +95,6 @@ pub struct Cell {
     pub seconds: f64,
 }
 
-pub(super) const FILE: &str = "cell.json";
 /// The largest cell that is read.
 const MOST_BYTES: u64 = 1 << 26;
 
@@ -125,7 +124,7 @@ impl Cell {
 
     /// That of an earlier process, if it came to anything.
     pub fn read(place: &Path) -> Option<Cell> {
-        let text = read_plain_at_most(&place.join(FILE), MOST_BYTES).ok()?;
+        let text = read_plain_at_most(&place.join(CELL_FILE), MOST_BYTES).ok()?;
         let mut cell: Cell = serde_json::from_slice(&text).ok()?;
         cell.findings.iter_mut().for_each(|finding| finding.trace = moved(&finding.trace, place));
         (cell.outcome != Outcome::NotRun).then_some(cell)
@@ -134,7 +133,7 @@ impl Cell {
     /// Keeps it.
     pub fn write(&self, place: &Path) -> std::io::Result<()> {
         let text = serde_json::to_vec_pretty(self).expect("a cell is plain data");
-        durable_write(&place.join(FILE), &text)
+        durable_write(&place.join(CELL_FILE), &text)
     }
 
     /// Is what it asks for promised, as far as is known? If not, the profile says so.

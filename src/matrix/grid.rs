@@ -4,6 +4,7 @@ use std::fs::Metadata;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use clap::CommandFactory as _;
 use explode_runtime::base::{
     Bounds, Mode, OptionValue, Options, RunError, UsageError, check_folder, check_plain, durable_write,
     read_plain_at_most,
@@ -16,6 +17,7 @@ use explode_runtime::trace::{Secret, Tagged};
 use explode_runtime::verdict::{Profile, Verdict};
 use serde::{Deserialize, Serialize};
 
+use crate::cli::Cli;
 use crate::stack_file::{self, StackFile};
 use crate::trust::{self, Carrier};
 
@@ -84,6 +86,8 @@ pub struct Column {
 }
 
 const FILE: &str = "grid.json";
+/// The file in the folder of a cell.
+pub(super) const CELL_FILE: &str = "cell.json";
 /// The page, unless `--html` names another file.
 pub const PAGE: &str = "matrix.html";
 /// The names of its folder that a matrix does not leave to `--html`.
@@ -139,7 +143,7 @@ impl Grid {
             for column in &grid.checks {
                 let place = Grid::place(folder, row, column);
                 found(&place, check_folder)?;
-                found(&place.join(super::cell::FILE), check_plain)?;
+                found(&place.join(CELL_FILE), check_plain)?;
             }
         }
         Ok(grid)
@@ -192,7 +196,7 @@ impl Row {
     /// The system of this name: the layers of a stack file, a row of the registry, or a component with what it needs below.
     pub fn named(registry: &Registry, name: &str) -> Result<Row, UsageError> {
         if stack_file::is_path(name) {
-            let file = StackFile::read(registry, Path::new(name))?;
+            let file = StackFile::read(registry, Cli::command, Path::new(name))?;
             return Ok(Row { name: file.name(), driver: String::new(), stack: file.stack });
         }
         let systems = registry.systems.iter().map(|system| system.name);

@@ -10,19 +10,15 @@ mod options;
 #[cfg(test)]
 mod tests;
 
-use std::ffi::OsString;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use clap::{CommandFactory as _, FromArgMatches as _, Parser as _};
+use clap::Command;
 use explode_runtime::base::{Options, UsageError, read_at_most};
 use explode_runtime::plan::Registry;
-use explode_runtime::report::escaped;
 use explode_runtime::stack::StackSpec;
 use toml::de::DeTable;
 
-use crate::cli::{Cli, Command};
-use crate::output;
 use document::{Source, Table};
 
 /// The keys of a whole file.
@@ -43,75 +39,38 @@ pub struct StackFile {
     checker: Option<(String, Options)>,
 }
 
-/// The command line, with the options of the stack file that it names; its own come last, and win.
-///
-/// # Errors
-/// What is wrong with the file.
-pub fn command_line(registry: &Registry, arguments: Vec<OsString>) -> Result<Cli, UsageError> {
-    let cli = Cli::try_parse_from(&arguments).unwrap_or_else(|error| refuse(&error, &arguments));
-    let Command::Run(args) = &cli.command else { return Ok(cli) };
-    let Some(target) = &args.target else { return Ok(cli) };
-    let named = match &args.stack.stack {
-        Some(stack) if is_path(target) => {
-            return Err(UsageError(format!("{target} is a stack already; leave out --stack {stack}")));
-        }
-        Some(stack) if is_path(stack) => stack,
-        None if is_path(target) => target,
-        _ => return Ok(cli),
-    };
-    let file = StackFile::read(registry, Path::new(named))?;
-    // The options of the file right after the command, which is the first word that is no option.
-    let run = arguments.iter().position(|word| word == "run").map_or(arguments.len(), |at| at + 1);
-    let (before, after) = arguments.split_at(run);
-    let own = file.arguments.iter().map(OsString::from);
-    let words: Vec<OsString> = before.iter().cloned().chain(own).chain(after.iter().cloned()).collect();
-    let command = Cli::command().mut_subcommand("run", |run| run.args_override_self(true));
-    let matches = command.try_get_matches_from(&words);
-    let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
-    let mut cli = cli.unwrap_or_else(|error| refuse(&error, &words));
-    if let Command::Run(args) = &mut cli.command {
-        args.stack.file = Some(file);
-    }
-    Ok(cli)
-}
-
-/// Ends the program with an error about these arguments, or with help. An argument may be the name of a file, or the value of a stack
-/// file: an error about one with control characters is printed without colours, and without them.
-fn refuse(error: &clap::Error, arguments: &[OsString]) -> ! {
-    let plain = |word: &OsString| escaped(&word.to_string_lossy()) == word.to_string_lossy();
-    if !error.use_stderr() || arguments.iter().all(plain) {
-        error.exit();
-    }
-    output::note(error.render().to_string().trim_end());
-    std::process::exit(error.exit_code());
-}
-
 /// Does this argument name a stack file?
 pub fn is_path(argument: &str) -> bool {
     Path::new(argument).extension().is_some_and(|extension| extension == "toml")
 }
 
 impl StackFile {
-    /// Reads a file.
+    /// Reads a file. `cli` makes the command line whose options of `run` it may set.
     ///
     /// # Errors
     /// What is wrong with it, and where.
-    pub fn read(registry: &Registry, path: &Path) -> Result<StackFile, UsageError> {
+    pub fn read(registry: &Registry, cli: fn() -> Command, path: &Path) -> Result<StackFile, UsageError> {
         let unread = |error: &dyn Display| {
             UsageError(format!("{}: {error}; name a stack file that can be read", path.display()))
         };
         let bytes = read_at_most(path, MOST_BYTES).map_err(|error| unread(&error))?;
         let text = String::from_utf8(bytes).map_err(|_| unread(&"it is not UTF-8"))?;
-        StackFile::parse(registry, path, &text)
+        StackFile::parse(registry, cli, path, &text)
     }
 
-    fn parse(registry: &Registry, path: &Path, text: &str) -> Result<StackFile, UsageError> {
+    fn parse(
+        registry: &Registry,
+        cli: fn() -> Command,
+        path: &Path,
+        text: &str,
+    ) -> Result<StackFile, UsageError> {
         let source = Source { path, text };
         let document = DeTable::parse(text)
             .map_err(|error| source.error(error.span().unwrap_or_default(), error.message().trim()))?;
         let document = Table::new(&source, "a stack file", document.span(), document.get_ref());
         document.only(KEYS)?;
-        let arguments = document.table("run")?.map_or(Ok(Vec::new()), |table| options::arguments(&table))?;
+        let arguments =
+            document.table("run")?.map_or(Ok(Vec::new()), |table| options::arguments(cli(), &table))?;
         let stack = components::stack(registry, &document)?;
         let checker =
             document.table("checker")?.map(|table| checker::checker(registry, &table)).transpose()?;

@@ -1,17 +1,15 @@
 //! `[run]`: long options of `explode run`, with `_` for `-`.
 
-use clap::{Arg, ArgAction, Command, CommandFactory as _};
+use clap::{Arg, ArgAction, Command};
 use explode_runtime::base::{OptionValue, UsageError};
 
 use super::document::{Table, Value};
-use crate::cli::Cli;
 
 /// Options that a file cannot give: it is the stack, and help is for a person.
 const NOT_HERE: [&str; 2] = ["stack", "help"];
 
 /// The options as arguments of the command line, each checked.
-pub fn arguments(table: &Table<'_>) -> Result<Vec<String>, UsageError> {
-    let mut cli = Cli::command();
+pub fn arguments(mut cli: Command, table: &Table<'_>) -> Result<Vec<String>, UsageError> {
     let run = cli.find_subcommand_mut("run").expect("it is one of the commands");
     run.build();
     let key = |arg: &Arg| arg.get_long().map(|long| long.replace('-', "_"));

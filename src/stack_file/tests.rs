@@ -1,9 +1,11 @@
 //! Damaged stack files: refused with a place that is in the file, or read; no panic either way.
 
+use clap::CommandFactory as _;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
 use super::*;
+use crate::cli::Cli;
 
 /// A file with every kind of part.
 const SOUND: &str = r#"# Notes
@@ -52,9 +54,13 @@ sig = 'notes dump "{path}/db"'
 const VALUE: &str =
     "[0-9]{1,40}|-[0-9]{1,3}|0x[0-9a-f]{1,20}|[0-9]e[0-9]{3}|true|\\[\\]|\\{\\}|\"\\PC{0,8}\"|1979-05-27|nan";
 
+fn parse(registry: &Registry, path: &str, text: &str) -> Result<StackFile, UsageError> {
+    StackFile::parse(registry, Cli::command, Path::new(path), text)
+}
+
 /// Reads it; what is wrong with it stands at a line and a column that it has.
 fn survives(registry: &Registry, text: &str) {
-    let Err(UsageError(error)) = StackFile::parse(registry, Path::new("damaged.toml"), text) else { return };
+    let Err(UsageError(error)) = parse(registry, "damaged.toml", text) else { return };
     let place: Vec<&str> = error.splitn(4, ':').collect();
     let [path, line, column, message] = place[..] else { panic!("no place in '{error}'") };
     let (line, column): (usize, usize) = (line.parse().unwrap(), column.parse().unwrap());
@@ -69,7 +75,7 @@ fn survives_bytes(registry: &Registry, bytes: &[u8]) {
 
 #[test]
 fn the_file_itself_is_sound() {
-    let file = StackFile::parse(&crate::registry(), Path::new("sound.toml"), SOUND).unwrap();
+    let file = parse(&crate::registry(), "sound.toml", SOUND).unwrap();
     assert_eq!(file.stack.names(), ["d0", "ext4", "notes"]);
     assert_eq!((file.arguments.len(), file.checker().unwrap().0.as_str()), (5, "notes-durable"));
     let probes = file.stack.0[1].options.get("probe").map(ToString::to_string);
@@ -88,7 +94,7 @@ fn what_a_probe_lacks_is_said() {
         ("should_fail_bio", "ext4_mark_iloc_dirty", "probe: 'ext4_mark_iloc_dirty' is named twice"),
     ] {
         let text = SOUND.replace(old, new);
-        let error = StackFile::parse(&registry, Path::new("test.toml"), &text).unwrap_err().to_string();
+        let error = parse(&registry, "test.toml", &text).unwrap_err().to_string();
         assert!(error.starts_with("test.toml:") && error.contains(said), "{error}");
     }
 }

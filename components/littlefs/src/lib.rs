@@ -3,6 +3,11 @@
 //! A [`Volume`] that is dropped is not unmounted, and its files are not closed: memory goes, and nothing is written, as when the
 //! power goes. Its errors are the errno values that littlefs gives; a volume that it finds damaged is `EILSEQ`
 //! (`LFS_ERR_CORRUPT`).
+//!
+//! # Rooms, bottom first
+//!
+//! - `ffi`: the functions of `shim.c`
+//! - `device`: block devices in Rust, as littlefs calls them
 
 mod device;
 mod ffi;

@@ -4,7 +4,7 @@
 //! events, functions of the kernel ask for choices, tasks take turns, and calls on a file system can be repeated for soft crashes.
 //! [`AllBackends`] opens it for the modes that need it.
 //!
-//! Of `explode_runtime` it uses `base`, `choose`, `between`, `failures`, `devices`.
+//! Of `explode_runtime` it uses `base`, `choose`, `faults`, `devices`.
 //!
 //! # Rooms, bottom first
 //!

@@ -6,11 +6,12 @@ use std::io::{self, Read, Seek as _, SeekFrom};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
-use super::input::MOST_BASE;
 use explode_ramdisk::{BLOCK_BYTES, Disk, SECTOR_BYTES, ZERO_SECTOR};
 use nix::errno::Errno;
 use nix::unistd::{Whence, lseek};
 
+/// Most bytes of the images of `--base`, zeroes left out.
+pub(super) const MOST_BASE: u64 = 1 << 32;
 /// What is read at once.
 const PART: usize = 1 << 20;
 

@@ -12,17 +12,18 @@ use explode_runtime::events::{
 };
 use explode_runtime::plan::check_samples;
 
-use super::{Refusal, base};
+use super::base::{self, MOST_BASE};
 use crate::cli::CrashDisksArgs;
 
 /// Most devices that a log may name.
 const MOST_DEVICES: u32 = 4096;
 /// Most bytes of a request.
 const MOST_BYTES: u64 = 1 << 32;
-/// Most bytes of the images of `--base`, zeroes left out.
-pub(super) const MOST_BASE: u64 = 1 << 32;
 /// The largest device: its last byte has the largest offset of a file, but for less than a sector.
 const MOST_SIZE: u64 = i64::MAX as u64 / SECTOR_BYTES as u64 * SECTOR_BYTES as u64;
+
+/// Why there are no disks: a message, and how to exit.
+pub(super) type Refusal = (Exit, String);
 
 /// The input, checked.
 pub(super) struct Input {

@@ -11,10 +11,7 @@ use serde::Serialize;
 
 use crate::cli::{CrashDisksArgs, Format};
 use crate::output;
-use input::Input;
-
-/// Why there are no disks: a message, and how to exit.
-type Refusal = (Exit, String);
+use input::{Input, Refusal};
 
 /// What to do about too many pieces.
 const SMALLER: &str = "; use --atom block, --atom request or a larger --block, or fewer --samples";

@@ -6,6 +6,18 @@
 //! mostly a tree, in which all that is left agrees with what is above and below; then what directories are, and files last.
 
 use super::pairs::{Changed, Lead, Pairs, Set};
+use super::search::Search;
+
+impl Search<'_> {
+    /// Is there a way to build the tree?
+    pub fn is_legal(&mut self) -> bool {
+        let pairs = Pairs::of(self);
+        let mut assign = Assign::new(&pairs, self.copies);
+        let is_possible = assign.is_possible();
+        self.visited = assign.visited;
+        is_possible
+    }
+}
 
 /// Looks for a way to build the tree.
 #[derive(Debug)]

@@ -54,6 +54,7 @@ mod pairs;
 mod plain;
 mod search;
 mod signature;
+mod state;
 mod step;
 #[cfg(test)]
 mod subsets;
@@ -63,21 +64,16 @@ mod tests;
 mod tree;
 pub(in crate::fs) mod words;
 
-use explode_ramdisk::files::Files;
 use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
 use explode_runtime::check::{Checker, CheckerDef, Cx, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{Demand, Excluded, Failure, Verdict, Violation};
+use explode_runtime::verdict::{Demand, Failure, Violation};
 
-use super::sync::Call as By;
-use super::topology::{self, Abstract, CALLS, DIRS, FAR, FILES, Limits, probe};
-use contents::Garbage;
-use free::Free;
-use history::History;
+use super::topology::{self, CALLS, DIRS, FAR, FILES, probe};
+use state::Reasonable;
 use step::Step;
-use tree::{Tree, Unread};
 
 pub(crate) use targets::targets;
 
@@ -110,72 +106,8 @@ pub const DEF: CheckerDef = CheckerDef {
     ..CheckerDef::BASE
 };
 
-/// The tree, and what of its making is stable and volatile.
-#[derive(Clone, Debug)]
-struct Reasonable {
-    limits: Limits,
-    garbage: Garbage,
-    copies: bool,
-    /// Is an exchange there whole or not at all?
-    whole: bool,
-    excluded: Excluded,
-    fs: Abstract,
-    free: Free,
-    /// How many writes there were.
-    writes: u32,
-    /// While the last step was taken, and now.
-    during: History,
-    now: History,
-}
-
 fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     Ok(Box::new(Reasonable::of(options)?))
-}
-
-impl Reasonable {
-    fn of(options: &Options) -> Result<Reasonable, UsageError> {
-        let mut now = History::default();
-        let fs = Abstract::new();
-        now.sync(&fs);
-        Ok(Reasonable {
-            limits: Limits::of(options)?,
-            garbage: options.one_of("unsynced", &[("own", Garbage::Own), ("any", Garbage::Any)])?,
-            copies: options.bool("copies", true)?,
-            whole: options.one_of("exchange", &[("half", false), ("whole", true)])?,
-            excluded: Excluded::default(),
-            fs,
-            free: Free::default(),
-            writes: 0,
-            during: now.clone(),
-            now,
-        })
-    }
-
-    /// Are files reasonable? Where only what is excluded is wrong with all of them, each name by itself may say what is not.
-    fn judge_files(&self, files: &dyn Files, history: &History) -> Result<(), Failure> {
-        let judged = match Tree::of(files, self.limits.calls) {
-            Ok(tree) => self.judge(&tree, history),
-            Err(Unread::Damaged(text)) => Err(Violation::new(Verdict::Corrupt, words::READABLE, text)),
-            Err(Unread::Broken(failure)) => return Err(failure),
-        };
-        let Err(violation) = judged else { return Ok(()) };
-        if self.excluded.contains(&violation.promise) {
-            demands::judge(files, &self.fs, history, self.limits.calls)?;
-        }
-        Err(violation.into())
-    }
-
-    fn history(&self, epoch: Epoch) -> &History {
-        match epoch {
-            Epoch::Begin | Epoch::InBetween => &self.during,
-            Epoch::End | Epoch::Now | Epoch::Soft => &self.now,
-        }
-    }
-
-    /// Is anything promised after this call?
-    fn counts(&self, call: By) -> bool {
-        !self.excluded.contains(call.synced())
-    }
 }
 
 impl Checker for Reasonable {

@@ -11,10 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use explode_runtime::verdict::{Verdict, Violation};
 
-use super::assign::Assign;
 use super::contents::{self, Garbage};
 use super::history::History;
-use super::pairs::Pairs;
 use super::tree::{Node as Found, Tree};
 use super::words::KIND;
 use crate::fs::RESERVED;
@@ -55,15 +53,6 @@ impl<'a> Search<'a> {
         let alive = fs.paths().into_iter().map(|(_, id)| id).chain([Abstract::ROOT]).collect();
         let (fits, promised, visited) = Default::default();
         Search { fs, history, tree, garbage, copies, whole, attributes: true, alive, fits, promised, visited }
-    }
-
-    /// Is there a way to build the tree?
-    pub fn is_legal(&mut self) -> bool {
-        let pairs = Pairs::of(self);
-        let mut assign = Assign::new(&pairs, self.copies);
-        let is_possible = assign.is_possible();
-        self.visited = assign.visited;
-        is_possible
     }
 
     /// The inodes that have a name.

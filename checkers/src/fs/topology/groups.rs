@@ -2,9 +2,15 @@
 
 use std::ops::BitAnd;
 
-use explode_runtime::base::{Options, UsageError};
+use explode_runtime::base::{OptionDef, Options, UsageError};
 
-use super::CALLS;
+pub const CALLS: OptionDef = OptionDef {
+    name: "calls",
+    about: "which system calls: all (the eight of the paper), names (without ftruncate and pwrite), more; or these, with commas between \
+            them: contents, symlink, chmod, xattr, exchange, noreplace, fallocate, allocate, punch, zero, shift, tmpfile, held, mmap, \
+            reflink",
+    default: "all",
+};
 
 /// Calls that are there together or not at all. Those that change names (creat, mkdir, unlink, rmdir, link, rename) always are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

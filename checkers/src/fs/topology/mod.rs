@@ -17,13 +17,14 @@ mod canonical;
 mod change;
 mod found;
 mod groups;
+mod limits;
 mod possible;
 mod probe;
 #[cfg(test)]
 mod tests;
 
 use explode_ramdisk::files::Files;
-use explode_runtime::base::{Blame, Fault, OptionDef, Options, UsageError};
+use explode_runtime::base::{Blame, Fault};
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 
@@ -32,61 +33,10 @@ pub use attributes::{Attributes, Seen};
 pub use call::{Call, Write};
 pub use canonical::signature;
 pub use found::Found;
-pub use groups::{Group, Groups};
+pub use groups::{CALLS, Group, Groups};
+pub use limits::{BLOCK, DIRS, FAR, FILES, Limits};
 pub use possible::first_letter;
 pub use probe::probe;
-
-/// How large a topology grows, and where its files are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Most names of files: a second name of a file counts.
-    pub files: usize,
-    /// Most directories below the root.
-    pub dirs: usize,
-    /// The byte that a write behind a hole begins at.
-    pub far: usize,
-    /// Which calls there are besides those that change names.
-    pub calls: Groups,
-}
-
-/// What is written at a time: a block, as file systems have them.
-pub const BLOCK: usize = 4096;
-/// The contents of files are kept in memory, too.
-const FARTHEST: u64 = 64 << 20;
-
-pub const FILES: OptionDef =
-    OptionDef { name: "files", about: "most names of files, second names of a file included", default: "2" };
-pub const DIRS: OptionDef =
-    OptionDef { name: "dirs", about: "most directories below the root", default: "2" };
-pub const FAR: OptionDef = OptionDef {
-    name: "far",
-    about: "the byte that a write behind a hole begins at, a multiple of 4096; enough for indirect blocks",
-    default: "307200",
-};
-pub const CALLS: OptionDef = OptionDef {
-    name: "calls",
-    about: "which system calls: all (the eight of the paper), names (without ftruncate and pwrite), more; or these, with commas between \
-            them: contents, symlink, chmod, xattr, exchange, noreplace, fallocate, allocate, punch, zero, shift, tmpfile, held, mmap, \
-            reflink",
-    default: "all",
-};
-
-impl Limits {
-    /// What [`FILES`], [`DIRS`], [`FAR`] and [`CALLS`] say.
-    pub fn of(options: &Options) -> Result<Limits, UsageError> {
-        let number = |def: OptionDef| options.int(def.name, def.default.parse().unwrap_or_default());
-        let (files, dirs, far) = (number(FILES)?, number(DIRS)?, number(FAR)?);
-        if files + dirs == 0 || files > 20 || dirs > 20 {
-            let text = format!("{files} files and {dirs} dirs; use up to 20 of each, and not none of both");
-            return Err(UsageError(text));
-        }
-        if far == 0 || far > FARTHEST || !far.is_multiple_of(BLOCK as u64) {
-            return Err(UsageError(format!("far is {far}; use a multiple of {BLOCK}, up to {FARTHEST}")));
-        }
-        let calls = Groups::given(options)?;
-        Ok(Limits { files: files as usize, dirs: dirs as usize, far: far as usize, calls })
-    }
-}
 
 /// The tree that a stack's files begin with, without an empty `lost+found`. Empty if the first start left no files.
 pub fn begin(stack: &Stack, calls: Groups) -> Result<Abstract, Fault> {

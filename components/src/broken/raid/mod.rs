@@ -11,6 +11,7 @@
 //! The first block of each disk has the bitmap, the next ones the journal if there is one; a *row* of an array is what its disks
 //! have in one block behind that. Correct by default; the bugs that can be put in are in `docs/seeded-bugs.md`.
 
+mod bug;
 mod intent;
 mod journal;
 pub mod mirror;
@@ -24,31 +25,8 @@ use explode_runtime::base::Fault;
 use explode_runtime::stack::{Below, Component, Recovery, Surface};
 use nix::errno::Errno;
 
+use bug::Bug;
 use intent::Intent;
-
-/// What is wrong with an array.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Bug {
-    /// Nothing.
-    #[default]
-    None,
-    /// Recovery leaves the disks as they are.
-    NoResync,
-    /// Recovery clears the bitmap, and then makes the disks agree.
-    ResyncClearsFirst,
-    /// The bitmap may stay in the disks' caches when what it announces is written.
-    IntentNotDurable,
-    /// A flush clears the bitmap, and then flushes the disks.
-    ClearsBeforeFlush,
-    /// A flush goes to the first disk only, or not to the one that has the parity.
-    FlushesInPart,
-    /// A disk with a bad sector is not used any more.
-    Evicts,
-    /// A record of the journal counts whatever its checksum.
-    TornRecord,
-    /// Recovery takes what a read that has failed leaves behind for what was read.
-    ResyncIgnoresErrors,
-}
 
 /// An array: a device, and what it does at its ends.
 trait Array: Device {

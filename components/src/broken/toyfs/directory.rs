@@ -5,8 +5,9 @@ use explode_ramdisk::files::{Kind, Result};
 use nix::errno::Errno;
 
 use super::inode::MOST;
+use super::layout::ROOT;
 use super::path::names;
-use super::volume::{ROOT, Volume};
+use super::volume::Volume;
 use crate::broken::page_journal::BLOCK;
 
 const ENTRY: usize = 64;

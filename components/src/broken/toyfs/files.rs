@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result, Stat};
 use nix::errno::Errno;
 
-use super::Bug;
+use super::design::Bug;
 use super::directory::{entries, lookup, place, point};
 use super::inode::Inode;
+use super::layout::ROOT;
 use super::path::names;
-use super::volume::{ROOT, Volume};
+use super::volume::Volume;
 use crate::broken::page_journal::BLOCK;
 
 /// A mounted file system.

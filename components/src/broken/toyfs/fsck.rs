@@ -9,7 +9,8 @@ use nix::errno::Errno;
 
 use super::directory::{entries, point};
 use super::inode::{Inode, block_number};
-use super::volume::{ROOT, Volume};
+use super::layout::ROOT;
+use super::volume::Volume;
 use crate::engine::EngineError;
 
 /// Repairs a file system: clears inodes with a block that cannot be theirs or is another's too, takes away names that lead
@@ -41,7 +42,7 @@ fn repair_all(volume: &mut Volume) -> files::Result<Option<Recovery>> {
         if !volume.has_journal() {
             repaired |= mend(volume, number, &claimed)?;
         }
-        let blocks = volume.inode(number)?.blocks(volume)?;
+        let blocks = volume.inode(number)?.blocks(|block| volume.read(block))?;
         let illegal = |block: &u64| !volume.is_for_files(*block) || claimed.contains(block);
         if blocks.iter().any(illegal) {
             volume.set_inode(number, &Inode::default())?;

@@ -8,21 +8,9 @@ use bytes::Bytes;
 use explode_ramdisk::files::Result;
 use explode_ramdisk::{Flags, Payload, SECTOR_BYTES};
 
-use super::inode::{INODE, Inode};
-use super::volume::{PER_BLOCK, Volume, is_of_inodes};
-use crate::broken::page_journal::{BLOCK, Page, SECTORS};
-
-/// Replays a block of the journal over what was there before: of each inode the newer one stays.
-pub fn newer_inodes(block: u64, before: &Page, page: &mut Page) {
-    if !is_of_inodes(block) {
-        return;
-    }
-    for (before, now) in before.chunks(INODE).zip(page.chunks_mut(INODE)) {
-        if Inode::decode(before).version > Inode::decode(now).version {
-            now.copy_from_slice(before);
-        }
-    }
-}
+use super::layout::INODE;
+use super::volume::Volume;
+use crate::broken::page_journal::{BLOCK, SECTORS};
 
 impl Volume {
     /// Metadata has changed in the cache, from where it may be written at any time: these sectors of one block.
@@ -55,7 +43,8 @@ impl Volume {
 
     /// Makes one file or directory durable, and nothing else, where there is no journal: as ext2 does it.
     pub(super) fn sync_one_in_place(&mut self, number: u32) -> Result<()> {
-        let blocks: BTreeSet<u64> = self.inode(number)?.blocks(self)?.into_iter().collect();
+        let blocks: BTreeSet<u64> =
+            self.inode(number)?.blocks(|block| self.read(block))?.into_iter().collect();
         let data = self.data.intersection(&blocks).copied().collect();
         self.write_out(&data)?;
         self.data.retain(|block| !data.contains(block));
@@ -119,8 +108,3 @@ impl Volume {
         Ok(Bytes::from(self.read(sectors.start / SECTORS)?).slice(first..first + len))
     }
 }
-
-/// Bytes from one inode to the next where each has a sector of its own: a crash keeps or loses it by itself.
-pub const APART: usize = SECTOR_BYTES;
-/// How many inodes there are then.
-pub const COUNT_APART: u32 = PER_BLOCK / (APART / INODE) as u32;

@@ -1,4 +1,4 @@
-//! Inodes: 64 bytes each, and the way from a file's blocks to those of the device.
+//! Inodes: 64 bytes each.
 //!
 //! | bytes | meaning |
 //! | --- | --- |
@@ -10,17 +10,14 @@
 //! | 48 - 51 | the block that has the numbers of the next 1024 |
 
 use explode_ramdisk::files::{Kind, Result};
-use nix::errno::Errno;
 
-use super::volume::Volume;
-use crate::broken::page_journal::BLOCK;
+use super::layout::{INODE, is_of_inodes};
+use crate::broken::page_journal::{BLOCK, Page};
 
-/// Bytes of an inode.
-pub const INODE: usize = 64;
 /// Blocks that an inode names itself.
-const DIRECT: u64 = 8;
+pub(super) const DIRECT: u64 = 8;
 /// Blocks that an indirect block names.
-const INDIRECT: u64 = (BLOCK / 4) as u64;
+pub(super) const INDIRECT: u64 = (BLOCK / 4) as u64;
 /// Blocks of contents that there can be.
 pub const MOST: u64 = DIRECT + INDIRECT;
 
@@ -82,83 +79,31 @@ impl Inode {
         bytes
     }
 
-    /// The block of the device that holds block `index` of its contents, if there is one.
-    ///
-    /// # Errors
-    /// `EIO`: the indirect block cannot be read, or a pointer is damaged.
-    pub fn block(&self, volume: &Volume, index: u64) -> Result<Option<u64>> {
-        let block = match index.checked_sub(DIRECT) {
-            None => self.direct[index as usize],
-            Some(index) if self.indirect != 0 && index < INDIRECT => {
-                let at = 4 * index as usize;
-                block_number(&volume.read(volume.legal(self.indirect.into())?)?[at..at + 4])
-            }
-            Some(_) => 0,
-        };
-        (block != 0).then(|| volume.legal(block.into())).transpose()
-    }
-
-    /// A new block of the device for block `index` of its contents, and an indirect block where it takes one.
-    ///
-    /// # Errors
-    /// `EFBIG`, `ENOSPC`; `EIO` as for [`Inode::block`].
-    pub fn add_block(&mut self, volume: &mut Volume, index: u64) -> Result<u64> {
-        let Some(index) = index.checked_sub(DIRECT) else {
-            let block = volume.allocate()?;
-            self.direct[index as usize] = block as u32;
-            return Ok(block);
-        };
-        if index >= INDIRECT {
-            return Err(Errno::EFBIG);
-        }
-        if self.indirect == 0 {
-            self.indirect = volume.allocate()? as u32;
-            volume.write_metadata(self.indirect.into(), vec![0; BLOCK])?;
-        }
-        let block = volume.allocate()?;
-        let mut page = volume.read(volume.legal(self.indirect.into())?)?;
-        let at = 4 * index as usize;
-        page[at..at + 4].copy_from_slice(&(block as u32).to_le_bytes());
-        volume.write_metadata(self.indirect.into(), page)?;
-        Ok(block)
-    }
-
     /// Every block of the device that it has, its indirect block included; as the numbers stand there, whatever they lead to.
     ///
     /// # Errors
     /// `EIO`: the indirect block cannot be read.
-    pub fn blocks(&self, volume: &Volume) -> Result<Vec<u64>> {
+    pub fn blocks(&self, read: impl FnOnce(u64) -> Result<Page>) -> Result<Vec<u64>> {
         let mut blocks: Vec<u64> = self.direct.iter().map(|block| u64::from(*block)).collect();
         if self.indirect != 0 {
             blocks.push(self.indirect.into());
-            let page = volume.read(self.indirect.into())?;
+            let page = read(self.indirect.into())?;
             let used = page.chunks(4).filter(|bytes| **bytes != [0; 4]);
             blocks.extend(used.map(|bytes| u64::from(block_number(bytes))));
         }
         blocks.retain(|block| *block != 0);
         Ok(blocks)
     }
+}
 
-    /// Gives back every block from `first` of its contents on.
-    ///
-    /// # Errors
-    /// `EIO` as for [`Inode::block`].
-    pub fn free_from(&mut self, volume: &mut Volume, first: u64) -> Result<()> {
-        for index in first..DIRECT {
-            volume.free(std::mem::take(&mut self.direct[index as usize]).into());
+/// Replays a block of the journal over what was there before: of each inode the newer one stays.
+pub fn newer_inodes(block: u64, before: &Page, page: &mut Page) {
+    if !is_of_inodes(block) {
+        return;
+    }
+    for (before, now) in before.chunks(INODE).zip(page.chunks_mut(INODE)) {
+        if Inode::decode(before).version > Inode::decode(now).version {
+            now.copy_from_slice(before);
         }
-        if self.indirect == 0 {
-            return Ok(());
-        }
-        let kept = 4 * first.saturating_sub(DIRECT).min(INDIRECT) as usize;
-        let mut page = volume.read(volume.legal(self.indirect.into())?)?;
-        page[kept..].chunks(4).for_each(|bytes| volume.free(block_number(bytes).into()));
-        if kept == 0 {
-            volume.free(std::mem::take(&mut self.indirect).into());
-        } else {
-            page[kept..].fill(0);
-            volume.write_metadata(self.indirect.into(), page)?;
-        }
-        Ok(())
     }
 }

@@ -21,11 +21,14 @@
 //!
 //! `docs/seeded-bugs.md` says what each bug is.
 
+mod contents;
+mod design;
 mod directory;
 mod files;
 mod fsck;
 mod in_place;
 mod inode;
+mod layout;
 mod path;
 mod volume;
 mod whose;
@@ -35,8 +38,10 @@ use std::rc::Rc;
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Surface};
 
+use design::{Bug, Design, Metadata};
 use files::ToyFs;
-use volume::{LEAST_SECTORS, Volume};
+use layout::LEAST_SECTORS;
+use volume::Volume;
 
 use super::page_journal;
 
@@ -62,59 +67,6 @@ pub const DEF: ComponentDef = ComponentDef {
     build,
     ..ComponentDef::BASE
 };
-
-/// How metadata reaches the disk.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Metadata {
-    Journal,
-    Versions,
-    InPlace,
-}
-
-/// How it is made, and what is wrong with it.
-#[derive(Clone, Copy, Debug)]
-struct Design {
-    metadata: Metadata,
-    bug: Bug,
-}
-
-/// What is wrong with it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Bug {
-    None,
-    /// A block that was given back is used again at once.
-    EarlyReuse,
-    /// A block that was given back is used again as soon as that is committed, though the journal still holds what it was.
-    NoRevoke,
-    /// Contents are written after the commit of the transaction that makes them reachable.
-    DataAfterCommit,
-    /// fsync writes a file's inode in place, past the journal, which holds an older one.
-    FsyncInPlace,
-    /// The journal's commit block does not flush what was written before it.
-    NoPreflush,
-    /// A directory that is moved into another one is entered there as that one, which then contains itself.
-    RenameLoop,
-    /// The versions of an inode begin anew when its number is used again: the journal's older inode is taken for the newer one.
-    InodeReuse,
-    /// A block that was given back is used again at once, while the inode on disk that had it still claims it.
-    BlockReuse,
-}
-
-impl Bug {
-    /// Only one design can have some.
-    fn fits(self, metadata: Metadata) -> bool {
-        match self {
-            Bug::None => true,
-            Bug::InodeReuse => metadata == Metadata::Versions,
-            Bug::BlockReuse => metadata == Metadata::InPlace,
-            _ => metadata == Metadata::Journal,
-        }
-    }
-
-    fn of_journal(self) -> page_journal::Bug {
-        if self == Bug::NoPreflush { page_journal::Bug::NoPreflush } else { page_journal::Bug::None }
-    }
-}
 
 struct ToyFsComponent {
     design: Design,

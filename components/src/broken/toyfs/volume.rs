@@ -10,21 +10,11 @@ use explode_ramdisk::files::{Kind, Result};
 use explode_ramdisk::{Flags, Payload, RamDisk};
 use nix::errno::Errno;
 
-use super::in_place::{APART, COUNT_APART, newer_inodes};
-use super::inode::{INODE, Inode};
-use super::{Bug, Design, Metadata};
+use super::design::{Bug, Design, Metadata};
+use super::inode::{Inode, newer_inodes};
+use super::layout::{APART, COUNT_APART, INODE, INODES, JOURNAL, PER_BLOCK, ROOT};
 use crate::broken::page_journal::{BLOCK, Page, PageJournal, SECTORS};
 use crate::engine::{Durability, EngineError};
-
-/// Two or three transactions fit in, so that there are checkpoints soon.
-const JOURNAL: std::ops::Range<u64> = 0..14;
-const INODES: std::ops::Range<u64> = 14..15;
-/// The journal, the inodes, and one block of contents.
-pub const LEAST_SECTORS: u64 = (INODES.end + 1) * SECTORS;
-/// Inodes of a block, side by side.
-pub const PER_BLOCK: u32 = (BLOCK / INODE) as u32;
-/// The root directory.
-pub const ROOT: u32 = 0;
 
 /// A mounted volume.
 #[derive(Debug)]
@@ -82,7 +72,7 @@ impl Volume {
         for number in 0..volume.count() {
             let inode = volume.inode(number)?;
             if inode.kind.is_some() {
-                let blocks = inode.blocks(&volume)?;
+                let blocks = inode.blocks(|block| volume.read(block))?;
                 volume.used.extend(blocks);
             }
         }
@@ -327,9 +317,4 @@ impl Volume {
     pub(super) fn place(&self, number: u32) -> (u64, usize) {
         (INODES.start, number as usize * if self.has_journal() { INODE } else { APART })
     }
-}
-
-/// Does a block hold inodes?
-pub fn is_of_inodes(block: u64) -> bool {
-    INODES.contains(&block)
 }

@@ -1,7 +1,8 @@
 //! What stands in a sector, in words.
 
 use super::directory::entries;
-use super::volume::{ROOT, Volume, is_of_inodes};
+use super::layout::{ROOT, is_of_inodes};
+use super::volume::Volume;
 use crate::broken::page_journal::SECTORS;
 
 impl Volume {
@@ -29,7 +30,7 @@ impl Volume {
 
     /// Has an inode this block, as far as can be read?
     fn has_block(&self, number: u32, block: u64) -> bool {
-        let blocks = self.inode(number).and_then(|inode| inode.blocks(self));
+        let blocks = self.inode(number).and_then(|inode| inode.blocks(|block| self.read(block)));
         blocks.is_ok_and(|blocks| blocks.contains(&block))
     }
 

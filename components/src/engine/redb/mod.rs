@@ -5,6 +5,7 @@
 
 mod database;
 mod profile;
+mod settings;
 mod storage;
 
 use std::cell::Cell;
@@ -17,6 +18,7 @@ use redb::Database;
 
 use self::database::{Engine, called, failed};
 use self::profile::profile;
+use self::settings::Settings;
 use self::storage::Plug;
 pub use self::storage::Storage;
 use super::{EngineError, KeyValue, Store};
@@ -45,16 +47,6 @@ pub const DEF: ComponentDef = ComponentDef {
 const VERSION: &str = "4.5.0";
 
 const PATH: &str = "/redb";
-
-/// How a database is used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Settings {
-    /// Of commits that shall be synced; all others have none.
-    durable: bool,
-    two_phase_commit: bool,
-    quick_repair: bool,
-    cache_bytes: usize,
-}
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let settings = Settings {

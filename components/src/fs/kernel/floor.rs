@@ -7,9 +7,9 @@ use std::process::Stdio;
 
 use crate::command::forget_sync;
 use explode_runtime::stack::Floor;
-use nix::mount::{MntFlags, mount, umount2};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
-use super::{FLAGS, System};
+use super::tool::Tool;
 
 /// Where it is mounted.
 const PLACE: &str = "/run/explode/floor";
@@ -19,9 +19,7 @@ const CHUNK: usize = 64 << 10;
 const MOST: usize = 64 << 20;
 
 /// Repairs, mounts, reads every file, unmounts. What cannot be repaired, mounted or read is left.
-pub(super) fn floor(system: &System) -> Floor {
-    let (driver, options, flags) = (system.driver, system.options.clone(), FLAGS | system.common.flags);
-    let repair = system.repair.as_ref().map(|repair| repair.tool.clone());
+pub(super) fn floor(driver: &'static str, options: String, flags: MsFlags, repair: Option<Tool>) -> Floor {
     let at = PathBuf::from(PLACE);
     let mut buffer = vec![0; CHUNK];
     Box::new(move |node| {

@@ -18,6 +18,7 @@ pub mod ntfs3;
 pub mod overlay;
 mod profiles;
 pub mod reiserfs;
+mod rows;
 mod still;
 mod tool;
 pub mod udf;
@@ -34,16 +35,15 @@ use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::devices::Side;
 use explode_runtime::faults::background::{BETWEEN_OPTIONS, Between, Own};
 use explode_runtime::faults::kernel::Failures;
-use explode_runtime::plan::System as Row;
-use explode_runtime::stack::{Below, Component, Floor, Plain, PlainFileSystem, Recovery, StackSpec, Surface};
+use explode_runtime::stack::{Below, Component, Floor, Plain, PlainFileSystem, Recovery, Surface};
 use explode_runtime::verdict::{Profile, Promise};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
+
+pub use rows::{drivers, systems};
 
 use super::mounted::MountedFiles;
 use between::BetweenCalls;
 use common::Common;
-use ext::{ext2, ext3, ext4};
-use fat::{msdos, vfat};
 use tool::Tool;
 
 /// Where these can run.
@@ -126,67 +126,6 @@ impl System {
 struct Repair {
     tool: Tool,
     repaired: &'static [i32],
-}
-
-/// The components whose drivers are in no kernel of explode's, and only some stacks need; the drivers have their names.
-const LOADED: &[&str] = &[
-    btrfs::DEF.name,
-    exfat::DEF.name,
-    f2fs::DEF.name,
-    hfs::DEF.name,
-    jfs::DEF.name,
-    nilfs2::DEF.name,
-    ntfs3::DEF.name,
-    overlay::DEF.name,
-    reiserfs::DEF.name,
-    udf::DEF.name,
-    xfs::DEF.name,
-];
-
-/// The drivers that a guest has to load for a stack.
-pub fn drivers(stack: &StackSpec) -> Vec<&'static str> {
-    let components = stack.components();
-    LOADED.iter().copied().filter(|loaded| components.contains(loaded)).collect()
-}
-
-/// The file systems as rows of the matrix, each on a disk; btrfs, F2FS, ReiserFS, NILFS2 and NTFS take none that is small.
-pub fn systems() -> Vec<Row> {
-    // ext3 is ext4's driver, and MSDOS and VFAT are two names of one.
-    let driver = |name| match name {
-        "ext3" | "ext2-by-ext4" => ext4::DEF.name,
-        "msdos" | "vfat" => "fat",
-        name => name,
-    };
-    let row = |name, component: &str, disk, options| Row {
-        name,
-        driver: driver(name),
-        stack: StackSpec::default().plug("ramdisk", disk).plug(component, options),
-    };
-    let plain = |name| row(name, name, Options::none(), Options::none());
-    let sized = |name, size| row(name, name, Options::none().with("size", size), Options::none());
-    let large = |name| sized(name, "160MiB");
-    let ext4 = row(overlay::DEF.name, ext4::DEF.name, Options::none(), Options::none());
-    let by_ext4 = Options::none().with("driver", "ext4");
-    vec![
-        plain(ext2::DEF.name),
-        row("ext2-by-ext4", ext2::DEF.name, Options::none(), by_ext4),
-        plain(ext3::DEF.name),
-        plain(ext4::DEF.name),
-        large(reiserfs::DEF.name),
-        plain(jfs::DEF.name),
-        plain(xfs::DEF.name),
-        large(btrfs::DEF.name),
-        large(f2fs::DEF.name),
-        plain(msdos::DEF.name),
-        plain(vfat::DEF.name),
-        plain(exfat::DEF.name),
-        plain(hfs::DEF.name),
-        plain(minix::DEF.name),
-        plain(udf::DEF.name),
-        large(nilfs2::DEF.name),
-        sized(ntfs3::DEF.name, "32MiB"),
-        Row { stack: ext4.stack.plug(overlay::DEF.name, Options::none()), ..ext4 },
-    ]
 }
 
 /// A file system of the kernel on one block device.
@@ -329,7 +268,9 @@ impl Component for KernelFs {
     }
 
     fn floor(&self) -> Option<Floor> {
-        Some(floor::floor(&self.system))
+        let System { driver, options, common, repair, .. } = &self.system;
+        let repair = repair.as_ref().map(|repair| repair.tool.clone());
+        Some(floor::floor(driver, options.clone(), FLAGS | common.flags, repair))
     }
 
     fn failures(&self) -> Failures {

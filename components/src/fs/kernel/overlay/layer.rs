@@ -11,7 +11,10 @@ use explode_runtime::verdict::Profile;
 use super::super::super::mounted::MountedFiles;
 use super::super::common::Common;
 use super::super::{mount_on, profiles, unmount_from};
-use super::{DEF, folders};
+use super::folders;
+
+/// The name of the component, and of its driver.
+pub(super) const NAME: &str = "overlay";
 
 pub(super) struct Overlay {
     common: Common,
@@ -36,7 +39,7 @@ impl Component for Overlay {
     fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
         let base = folders::base(below)?;
         let at = below.place.to_owned();
-        mount_on(Path::new(DEF.name), &at, DEF.name, self.common.flags, &folders::options(base))?;
+        mount_on(Path::new(NAME), &at, NAME, self.common.flags, &folders::options(base))?;
         folders::write_over_names(base);
         let files = MountedFiles::new(&at)
             .map_err(|errno| Fault::new(format!("the root directory cannot be opened: {}", errno.desc())))?;
@@ -59,7 +62,7 @@ impl Component for Overlay {
     }
 
     fn profile(&self) -> Option<Profile> {
-        Some(Profile { system: DEF.name.to_owned(), promises: profiles::overlay() })
+        Some(Profile { system: NAME.to_owned(), promises: profiles::overlay() })
     }
 
     fn promises_as_below(&self) -> bool {

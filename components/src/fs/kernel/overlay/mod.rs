@@ -11,11 +11,11 @@ use explode_runtime::stack::{Component, ComponentDef};
 
 use super::MODES;
 use super::common::{Common, options};
-use layer::Overlay;
+use layer::{NAME, Overlay};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
-    name: "overlay",
+    name: NAME,
     about: "overlay on folders of the file system below",
     modes: MODES,
     on: Some("ext4"),

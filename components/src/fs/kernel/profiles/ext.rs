@@ -2,11 +2,12 @@
 
 use explode_runtime::verdict::Promise;
 
-use super::mounted::{EXT2, NAMED};
-use super::{
+use super::lines::{
     Line, METADATA, NAMES, NO_ATTRIBUTES, RENAME, RENAME_OF_NAMES, REPLACED, STRUCTURE, UNSYNCED, excluded,
-    kept, with_posix,
+    kept,
 };
+use super::mounted::{EXT2, NAMED};
+use super::posix::with_posix;
 
 const DATA_MODE: &str = "Linux 6.12, Documentation/admin-guide/ext4.rst, Data Mode";
 

@@ -2,8 +2,9 @@
 
 use explode_runtime::verdict::Promise;
 
+use super::lines::{NO_ATTRIBUTES, RENAME, RENAME_OF_NAMES, STRUCTURE, UNSYNCED, excluded, kept};
 use super::mounted::{NAMED, NOT_NAMED};
-use super::{NO_ATTRIBUTES, RENAME, RENAME_OF_NAMES, STRUCTURE, UNSYNCED, excluded, kept, with_posix};
+use super::posix::with_posix;
 
 /// MSDOS and VFAT.
 pub fn fat() -> Vec<Promise> {

@@ -2,8 +2,9 @@
 
 use explode_runtime::verdict::Promise;
 
+use super::lines::{METADATA_AND_NAMES, RENAME, UNSYNCED, excluded, kept};
 use super::mounted::{NAMED, NOT_NAMED};
-use super::{METADATA_AND_NAMES, RENAME, UNSYNCED, excluded, kept, with_posix};
+use super::posix::with_posix;
 
 /// XFS. The kernel's page on ext4 counts it among those after whose crashes "incorrect data" may appear; its own words are stricter.
 pub fn xfs() -> Vec<Promise> {

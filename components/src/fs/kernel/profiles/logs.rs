@@ -2,9 +2,9 @@
 
 use explode_runtime::verdict::Promise;
 
+use super::lines::{Line, METADATA, NAMES, REPLACED, UNSYNCED, but, excluded, kept};
 use super::mounted::NOT_NAMED;
-use super::posix::FSYNCED;
-use super::{Line, METADATA, NAMES, REPLACED, UNSYNCED, but, excluded, kept, with_posix};
+use super::posix::{FSYNCED, with_posix};
 
 const BTRFS: &str = "btrfs-progs, btrfs(5), HARDWARE CONSIDERATIONS";
 

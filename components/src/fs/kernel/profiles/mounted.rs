@@ -1,6 +1,6 @@
 //! `-o sync`. mount(2) promises of it that writes are synchronous, mount(8) that all I/O is; but only of those file systems that it names.
 
-use super::{Line, excluded, kept};
+use super::lines::{Line, excluded, kept};
 
 const WRITES: &[&str] = &["synced-by-mount-sync", "partly-synced-by-mount-sync"];
 const METADATA: &[&str] = &["metadata-synced-by-mount-sync", "partly-metadata-synced-by-mount-sync"];

@@ -3,8 +3,9 @@
 
 use explode_runtime::verdict::Promise;
 
+use super::lines::{METADATA_AND_NAMES, REPLACED, UNSYNCED, excluded, kept};
 use super::mounted::NOT_NAMED;
-use super::{METADATA_AND_NAMES, REPLACED, UNSYNCED, excluded, kept, with_posix};
+use super::posix::with_posix;
 
 const DURABILITY: &str = "Linux 6.12.80, Documentation/filesystems/overlayfs.rst, Durability and copy up";
 const WITHOUT_FSYNC: &str = "Without an fsync(2) call, there is no guarantee that the observed data after a system crash will be either the old \

@@ -3,11 +3,11 @@
 
 use explode_runtime::verdict::Promise;
 
-use super::mounted::NOT_NAMED;
-use super::{
+use super::lines::{
     LOST, NAMES, NO_ATTRIBUTES, REBOOT, RENAME, RENAME_OF_NAMES, REPLACED, STRUCTURE, WRITE, excluded, kept,
-    with_posix,
 };
+use super::mounted::NOT_NAMED;
+use super::posix::with_posix;
 
 /// MINIX.
 pub fn minix() -> Vec<Promise> {

@@ -1,6 +1,8 @@
 //! What POSIX and the manual pages of the calls promise of every file system.
 
-use super::{Line, kept};
+use explode_runtime::verdict::Promise;
+
+use super::lines::{Line, kept, promises};
 
 const FSYNC: &str = "man-pages, fsync(2), DESCRIPTION";
 const DIRECTORY: &str = "Calling fsync() does not necessarily ensure that the entry in the directory containing the file has also reached disk. \
@@ -174,3 +176,8 @@ pub(super) const FAILED_CALLS: &[Line] = &[
         "POSIX.1-2017, rmdir(), RETURN VALUE",
     ),
 ];
+
+/// What every file system promises, on a mount that mount(8) names or not, and its own lines.
+pub(super) fn with_posix(mounted: &[Line], own: &[Line]) -> Vec<Promise> {
+    promises(&[SYNCED, CALLS, FAILED_CALLS, mounted, own])
+}

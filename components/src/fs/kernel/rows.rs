@@ -1,0 +1,70 @@
+//! The file systems as rows of the matrix, and the drivers that a guest loads for them.
+
+use explode_runtime::base::Options;
+use explode_runtime::plan::System as Row;
+use explode_runtime::stack::StackSpec;
+
+use super::ext::{ext2, ext3, ext4};
+use super::fat::{msdos, vfat};
+use super::{btrfs, exfat, f2fs, hfs, jfs, minix, nilfs2, ntfs3, overlay, reiserfs, udf, xfs};
+
+/// The components whose drivers are in no kernel of explode's, and only some stacks need; the drivers have their names.
+const LOADED: &[&str] = &[
+    btrfs::DEF.name,
+    exfat::DEF.name,
+    f2fs::DEF.name,
+    hfs::DEF.name,
+    jfs::DEF.name,
+    nilfs2::DEF.name,
+    ntfs3::DEF.name,
+    overlay::DEF.name,
+    reiserfs::DEF.name,
+    udf::DEF.name,
+    xfs::DEF.name,
+];
+
+/// The drivers that a guest has to load for a stack.
+pub fn drivers(stack: &StackSpec) -> Vec<&'static str> {
+    let components = stack.components();
+    LOADED.iter().copied().filter(|loaded| components.contains(loaded)).collect()
+}
+
+/// The file systems as rows of the matrix, each on a disk; btrfs, F2FS, ReiserFS, NILFS2 and NTFS take none that is small.
+pub fn systems() -> Vec<Row> {
+    // ext3 is ext4's driver, and MSDOS and VFAT are two names of one.
+    let driver = |name| match name {
+        "ext3" | "ext2-by-ext4" => ext4::DEF.name,
+        "msdos" | "vfat" => "fat",
+        name => name,
+    };
+    let row = |name, component: &str, disk, options| Row {
+        name,
+        driver: driver(name),
+        stack: StackSpec::default().plug("ramdisk", disk).plug(component, options),
+    };
+    let plain = |name| row(name, name, Options::none(), Options::none());
+    let sized = |name, size| row(name, name, Options::none().with("size", size), Options::none());
+    let large = |name| sized(name, "160MiB");
+    let ext4 = row(overlay::DEF.name, ext4::DEF.name, Options::none(), Options::none());
+    let by_ext4 = Options::none().with("driver", "ext4");
+    vec![
+        plain(ext2::DEF.name),
+        row("ext2-by-ext4", ext2::DEF.name, Options::none(), by_ext4),
+        plain(ext3::DEF.name),
+        plain(ext4::DEF.name),
+        large(reiserfs::DEF.name),
+        plain(jfs::DEF.name),
+        plain(xfs::DEF.name),
+        large(btrfs::DEF.name),
+        large(f2fs::DEF.name),
+        plain(msdos::DEF.name),
+        plain(vfat::DEF.name),
+        plain(exfat::DEF.name),
+        plain(hfs::DEF.name),
+        plain(minix::DEF.name),
+        plain(udf::DEF.name),
+        large(nilfs2::DEF.name),
+        sized(ntfs3::DEF.name, "32MiB"),
+        Row { stack: ext4.stack.plug(overlay::DEF.name, Options::none()), ..ext4 },
+    ]
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+//! The list of bios that are done and held back.
+//!
+//! Invariants: a held bio is in the list once, and nobody else has it; `bi_next` is the list's.
+
+use core::ptr;
+use kernel::prelude::*;
+use kernel::sync::{new_condvar, new_spinlock, Arc, CondVar, SpinLock};
+
+use crate::bindings::bio;
+
+/// The bios that are held back.
+#[pin_data]
+pub(crate) struct Held {
+    #[pin]
+    pub(crate) list: SpinLock<List>,
+    /// Something may have become ready.
+    pub(crate) change: Pin<KBox<CondVar>>,
+}
+
+/// In order of submission.
+pub(crate) struct List {
+    pub(crate) first: *mut bio,
+    pub(crate) last: *mut bio,
+    /// The thread shall stop.
+    pub(crate) leaving: bool,
+}
+
+// SAFETY: The bios are the list's alone, and may be completed by any task.
+unsafe impl Send for List {}
+
+impl List {
+    /// Takes out the first bio that is `wanted`.
+    pub(crate) fn take(&mut self, wanted: impl Fn(*const bio) -> bool) -> Option<*mut bio> {
+        let (mut before, mut at) = (ptr::null_mut::<bio>(), self.first);
+        while !at.is_null() {
+            // SAFETY: Bios of the list are valid.
+            unsafe {
+                let next = (*at).bi_next;
+                if wanted(at) {
+                    match before.is_null() {
+                        true => self.first = next,
+                        false => (*before).bi_next = next,
+                    }
+                    if next.is_null() {
+                        self.last = before;
+                    }
+                    (*at).bi_next = ptr::null_mut();
+                    return Some(at);
+                }
+                (before, at) = (at, next);
+            }
+        }
+        None
+    }
+
+    /// Is there one that is `wanted`?
+    pub(crate) fn has(&self, wanted: impl Fn(*const bio) -> bool) -> bool {
+        let mut at = self.first;
+        while !at.is_null() {
+            if wanted(at) {
+                return true;
+            }
+            // SAFETY: As above.
+            at = unsafe { (*at).bi_next };
+        }
+        false
+    }
+}
+
+impl Held {
+    /// None yet.
+    pub(crate) fn new() -> Result<Arc<Self>> {
+        let list = List { first: ptr::null_mut(), last: ptr::null_mut(), leaving: false };
+        let change = KBox::pin_init(new_condvar!("rdd_change"), GFP_KERNEL)?;
+        Arc::pin_init(pin_init!(Self { list <- new_spinlock!(list, "rdd_held"), change }), GFP_KERNEL)
+    }
+}

@@ -1,0 +1,56 @@
+//! The process's arguments, with those of the stack file that they name.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::{CommandFactory as _, FromArgMatches as _, Parser as _};
+use explode_runtime::base::UsageError;
+use explode_runtime::report::escaped;
+use explode_runtime::plan::Registry;
+
+use crate::cli::{Cli, Command};
+use crate::output;
+use crate::stack_file::{StackFile, is_path};
+
+/// The command line, with the options of the stack file that it names; its own come last, and win.
+///
+/// # Errors
+/// What is wrong with the file.
+pub fn parse(registry: &Registry, arguments: Vec<OsString>) -> Result<Cli, UsageError> {
+    let cli = Cli::try_parse_from(&arguments).unwrap_or_else(|error| refuse(&error, &arguments));
+    let Command::Run(args) = &cli.command else { return Ok(cli) };
+    let Some(target) = &args.target else { return Ok(cli) };
+    let named = match &args.stack.stack {
+        Some(stack) if is_path(target) => {
+            return Err(UsageError(format!("{target} is a stack already; leave out --stack {stack}")));
+        }
+        Some(stack) if is_path(stack) => stack,
+        None if is_path(target) => target,
+        _ => return Ok(cli),
+    };
+    let file = StackFile::read(registry, Cli::command, Path::new(named))?;
+    // The options of the file right after the command, which is the first word that is no option.
+    let run = arguments.iter().position(|word| word == "run").map_or(arguments.len(), |at| at + 1);
+    let (before, after) = arguments.split_at(run);
+    let own = file.arguments.iter().map(OsString::from);
+    let words: Vec<OsString> = before.iter().cloned().chain(own).chain(after.iter().cloned()).collect();
+    let command = Cli::command().mut_subcommand("run", |run| run.args_override_self(true));
+    let matches = command.try_get_matches_from(&words);
+    let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    let mut cli = cli.unwrap_or_else(|error| refuse(&error, &words));
+    if let Command::Run(args) = &mut cli.command {
+        args.stack.file = Some(file);
+    }
+    Ok(cli)
+}
+
+/// Ends the program with an error about these arguments, or with help. An argument may be the name of a file, or the value of a stack
+/// file: an error about one with control characters is printed without colours, and without them.
+fn refuse(error: &clap::Error, arguments: &[OsString]) -> ! {
+    let plain = |word: &OsString| escaped(&word.to_string_lossy()) == word.to_string_lossy();
+    if !error.use_stderr() || arguments.iter().all(plain) {
+        error.exit();
+    }
+    output::note(error.render().to_string().trim_end());
+    std::process::exit(error.exit_code());
+}

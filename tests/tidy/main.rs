@@ -1,0 +1,98 @@
+//! The order of the workspace: in each crate a room uses only rooms that are listed before it, no file
+//! uses another one that uses it, and no crate depends on another one that depends on it.
+//!
+//! Rooms are the top-level modules of a crate. The head of its main file lists them, bottom first:
+//!
+//! ```text
+//! //! # Rooms, bottom first
+//! //!
+//! //! - [`base`]: options, errors, exit codes
+//! //! - `choose`: choice points and choices
+//! //!
+//! //! Of `explode_runtime` it uses `base`, `choose`.
+//! ```
+//!
+//! The last line is optional: with it, no other room of that crate may be used.
+//!
+//! A file uses the files that define the items which its code names. `mod` lines and re-exports are no
+//! uses, so a `mod.rs` of such lines is in no circle. One that defines items for its child modules, and
+//! uses theirs, is.
+//!
+//! Test code is exempt, and so are comments and strings. The text is read as tokens, and names are
+//! resolved through re-exports. A use without a name, such as the call of a method, is not found.
+//!
+//! `order.txt` and `circles.txt` list today's exceptions. They may only shrink. With `TIDY_WRITE=1` the
+//! test writes both files.
+
+mod check;
+mod circles;
+mod exceptions;
+mod imports;
+mod manifest;
+mod names;
+mod production;
+mod rooms;
+mod scope;
+mod tests;
+mod tokens;
+mod uses;
+mod workspace;
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use check::{CIRCLES, Findings, ORDER};
+use workspace::{Files, KBUILD};
+
+#[test]
+fn the_workspace_is_in_order() {
+    let root = root();
+    let files = files(&root);
+    let findings = Findings::new(&files);
+    if env::var_os("TIDY_WRITE").is_some() {
+        for (path, text) in findings.lists() {
+            fs::write(root.join(path), text).unwrap();
+        }
+        assert!(findings.problems.is_empty(), "\n\n{}\n", findings.problems.join("\n"));
+        return;
+    }
+    let problems = findings.beside(&files);
+    assert!(problems.is_empty(), "\n\n{}\n", problems.join("\n"));
+}
+
+/// The workspace's folder: cargo names it; else the current one.
+fn root() -> PathBuf {
+    env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from("."), PathBuf::from)
+}
+
+/// Reads the manifests, the sources of all crates and kernel modules, and the lists.
+fn files(root: &Path) -> Files {
+    let mut files = Files::new();
+    let mut add = |path: &str| {
+        if let Ok(text) = fs::read_to_string(root.join(path)) {
+            files.insert(path.to_owned(), text);
+        }
+    };
+    ["Cargo.toml", ORDER, CIRCLES].into_iter().for_each(&mut add);
+    let manifest = manifest::manifest(&fs::read_to_string(root.join("Cargo.toml")).unwrap());
+    let mut folders = vec!["src".to_owned()];
+    for member in manifest.members {
+        add(&format!("{member}/Cargo.toml"));
+        folders.push(format!("{member}/src"));
+    }
+    folders.extend(
+        KBUILD.iter().filter_map(|(_, main)| main.rsplit_once('/')).map(|(folder, _)| folder.to_owned()),
+    );
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(root.join(&folder)).into_iter().flatten() {
+            let entry = entry.unwrap();
+            let path = format!("{folder}/{}", entry.file_name().to_str().unwrap());
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(path);
+            } else if path.ends_with(".rs") {
+                add(&path);
+            }
+        }
+    }
+    files
+}

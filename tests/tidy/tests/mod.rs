@@ -1,0 +1,63 @@
+//! Tests of tidy itself, on workspaces that are made up.
+
+mod circles;
+mod lists;
+mod silent;
+mod upward;
+
+use crate::check::Findings;
+use crate::workspace::Files;
+
+/// A crate whose room `door` re-exports an item of the room `up`, as the root does with another one.
+const SMALL: [(&str, &str); 6] = [
+    ("Cargo.toml", "[package]\nname = \"small\"\n"),
+    (
+        "src/lib.rs",
+        "//! A small crate.
+//!
+//! # Rooms, bottom first
+//!
+//! - [`base`]: what all need
+//! - [`low`]: where the tests write
+//! - [`up`]: what stands above
+//! - [`door`]: what hands on
+
+pub mod base;
+pub mod low;
+pub mod up;
+pub mod door;
+pub use up::Shown;
+",
+    ),
+    ("src/base.rs", "pub struct Base;"),
+    ("src/low.rs", ""),
+    (
+        "src/up.rs",
+        "pub struct X;
+pub struct Shown;
+pub enum Kind { One }
+pub fn x() {}
+pub mod deep { pub struct Y; }
+#[macro_export]
+macro_rules! note { () => {} }
+",
+    ),
+    ("src/door.rs", "pub use crate::up::X;\npub use crate::up::deep as lent;"),
+];
+
+/// A workspace of these files.
+fn files(parts: &[(&str, &str)]) -> Files {
+    parts.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
+}
+
+/// The small crate with files of the room `low`, or others.
+fn small(parts: &[(&str, &str)]) -> Files {
+    let mut small = files(&SMALL);
+    small.extend(files(parts));
+    small
+}
+
+/// The uses that run upwards if the room `low` has this text.
+fn upward_in_low(low: &str) -> Vec<String> {
+    Findings::new(&small(&[("src/low.rs", low)])).order.into_keys().collect()
+}
