@@ -125,10 +125,10 @@ impl Work for Look<'_> {
         if place.mutates < self.last {
             return Ok(pipeline.skip(stack.devices(), ask.when)?);
         }
-        self.choices = ask.chooser.made().to_vec();
+        self.choices = so_far.choices.to_vec();
         let judge = pipeline.judge();
         let Look { plan, runner_origin, choices, seen, .. } = self;
-        pipeline.candidates(stack.devices(), ask, place.interval, |candidate| {
+        pipeline.candidates(stack.devices(), ask, (place.interval, so_far.choices), |candidate| {
             seen.checked += 1;
             let judged = judge.judge(
                 candidate.disk.image(),

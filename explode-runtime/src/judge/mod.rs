@@ -21,7 +21,8 @@ use explode_ramdisk::{Event, Identity, Image, Read, ReadFault, Recording};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::base::{Blame, Fault, panic_words};
-use crate::check::{Ask, Checker};
+use crate::check::{Ask, DiskCheck};
+use crate::choose::{Choice, choices_hash};
 use crate::crash::{Counts, CrashDisk, Epoch, Limits, SampleSeed, When};
 use crate::devices::{Backend, DiskSet, HostId, Side, SoftCrashLog};
 use crate::events::hash_event;
@@ -173,7 +174,8 @@ impl<'a> Pipeline<'a> {
         Ok(())
     }
 
-    /// The interval that ends here, to go through its crash disks; [`skip`](Pipeline::skip) goes on from there.
+    /// The interval that ends here, to go through its crash disks; [`skip`](Pipeline::skip) goes on from there. `interval` is its
+    /// number in the run, `made` the choices that led here.
     ///
     /// # Errors
     /// The log cannot be read, or an event contradicts it.
@@ -181,7 +183,7 @@ impl<'a> Pipeline<'a> {
         &'s mut self,
         devices: &dyn DiskSet,
         ask: &Ask<'s>,
-        interval: u64,
+        (interval, made): (u64, &[Choice]),
     ) -> Result<Asked<'s>, Fault> {
         let before = self.log.len();
         self.follow(devices)?;
@@ -196,11 +198,11 @@ impl<'a> Pipeline<'a> {
             self.repeat_calls(devices)?;
         }
         let settings = &self.judge.plan.settings;
-        let seed = SampleSeed { seed: settings.seed, choices: ask.chooser.hash(), interval };
+        let seed = SampleSeed { seed: settings.seed, choices: choices_hash(made), interval };
         let limits = Limits { limit: settings.limit, samples: settings.samples, seed };
         // Without a word from the checker no two requests for crash checks are alike: it may remember each mutate and call.
         let place = || [&seed.choices.to_le_bytes()[..], &interval.to_le_bytes()].concat();
-        let rest = ask.checker.check_key().unwrap_or_else(place);
+        let rest = ask.checker.disk_check_key().unwrap_or_else(place);
         let when = match ask.when {
             When::Now if settings.soft => When::Soft,
             When::Between if settings.soft => When::Prefixes,
@@ -212,7 +214,8 @@ impl<'a> Pipeline<'a> {
         Ok(Asked { write_set, log, recent, when, limits, begin, args, rest, log_hash })
     }
 
-    /// Takes every crash disk of the interval that ends here to `visit`, once per epoch in which it is possible.
+    /// Takes every crash disk of the interval that ends here to `visit`, once per epoch in which it is possible. `at` is as in
+    /// [`asked`](Pipeline::asked).
     ///
     /// # Errors
     /// The log cannot be read, or an event contradicts it; or the devices did not stay as they were while others were visited.
@@ -220,10 +223,10 @@ impl<'a> Pipeline<'a> {
         &mut self,
         devices: &dyn DiskSet,
         ask: &Ask<'_>,
-        interval: u64,
+        at: (u64, &[Choice]),
         visit: impl FnMut(&Candidate<'_>),
     ) -> Result<Counts, Fault> {
-        let walked = self.asked(devices, ask, interval)?.walk(visit);
+        let walked = self.asked(devices, ask, at)?.walk(visit);
         stood_still(devices)?;
         let (counts, write_set) = walked?;
         if ask.when == When::Between {
@@ -232,6 +235,11 @@ impl<'a> Pipeline<'a> {
             self.in_interval = false;
         }
         Ok(counts)
+    }
+
+    /// The run's seed.
+    pub(crate) fn seed(&self) -> u64 {
+        self.judge.plan.settings.seed
     }
 
     /// Who judges the crash disks of this run.
@@ -345,7 +353,7 @@ impl Judge<'_> {
     pub fn judge(
         self,
         image: Image,
-        checker: &dyn Checker,
+        checker: &dyn DiskCheck,
         epoch: Epoch,
         args: &[String],
         recording: Recording,
@@ -357,7 +365,7 @@ impl Judge<'_> {
     pub fn judge_announced(
         self,
         image: Image,
-        checker: &dyn Checker,
+        checker: &dyn DiskCheck,
         epoch: Epoch,
         args: &[String],
         recording: Recording,
@@ -372,7 +380,7 @@ impl Judge<'_> {
     pub fn judge_seen(
         self,
         image: Image,
-        checker: &dyn Checker,
+        checker: &dyn DiskCheck,
         epoch: Epoch,
         args: &[String],
         recording: Recording,
@@ -401,7 +409,7 @@ impl Judge<'_> {
                 recovered = stack.devices().take_log()?;
                 see(&stack, &recovered);
                 announce(Stage::Check)?;
-                checker.check(&stack, epoch, args)?;
+                checker.check_disk(&stack, epoch, args)?;
                 Ok(recovery)
             };
             let found = look();

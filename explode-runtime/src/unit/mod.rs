@@ -4,18 +4,18 @@
 //! | --- | --- |
 //! | `start.rs` | the first start of the stack: its pristine disks, and what it can do |
 //! | `steps.rs` | a unit, step by step |
-//! | `mutate.rs` | one call of mutate |
+//! | `driver.rs` | its mutates: their choices and their crash checks |
+//! | `sources/` | what chooses besides the checker |
 //! | `work.rs` | who makes the crash checks |
-//! | `ended.rs` | how a unit ended, and what leads to an error |
+//! | `chops.rs` | places where a path is cut, and remembered |
+//! | `ended.rs` | how a unit ended |
 
 mod chops;
+mod driver;
 mod ended;
-mod media;
-mod mutate;
-mod quiesce;
+pub mod sources;
 mod start;
 mod steps;
-mod turn;
 mod work;
 
 use std::cell::RefCell;
@@ -29,6 +29,9 @@ use crate::judge::Pipeline;
 use crate::plan::{Origin, Plan, Registry};
 use crate::verdict::Profile;
 use chops::{Cache, Chops};
+
+use driver::UnitDriver;
+use steps::Way;
 
 pub use ended::{Early, Ended};
 pub use work::{SoFar, Work};
@@ -96,23 +99,21 @@ impl Runner<'_> {
 
     /// Runs a unit. The mutates of its state are replayed without checks; `work` does the checks of the others.
     pub fn run(&self, unit: &Unit, work: &mut dyn Work) -> Ended {
-        let mut script = unit.state.choices.clone();
-        script.extend(unit.script.iter().cloned());
-        let mut chooser = Chooser::new(script);
-        let mut operations = 0;
+        let script = unit.state.choices.iter().chain(&unit.script).cloned().collect();
         let mut pipeline = Pipeline::new(self.registry, &self.plan, self.backend, self.pristine.clone());
         if self.keep_events {
             pipeline.keep_events();
         }
-        let pipeline = RefCell::new(pipeline);
-        let early =
-            self.run_to_end(unit, &mut chooser, &RefCell::new(work), &mut operations, &pipeline).err();
+        let driver = UnitDriver::new(Chooser::new(script), pipeline, work);
+        let mut way = Way { runner: self, unit, driver };
+        let early = way.go().err();
+        let UnitDriver { mut chooser, pipeline, operations, .. } = way.driver;
         if early.is_none() {
             chooser.finish();
         }
         let early =
             chooser.diverged().cloned().map(|divergence| Early::Diverged(Box::new(divergence))).or(early);
-        let events = pipeline.into_inner().into_events();
+        let events = pipeline.into_events();
         Ended { choices: chooser.made().to_vec(), operations, early, events }
     }
 }

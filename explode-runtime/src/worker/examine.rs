@@ -47,6 +47,7 @@ pub(super) struct Examiner<'a> {
 struct Crash<'a> {
     judge: Judge<'a>,
     ask: &'a Ask<'a>,
+    choices: &'a [Choice],
     place: Place,
     operations: u64,
     candidate: &'a Candidate<'a>,
@@ -330,7 +331,7 @@ impl<'a> Examiner<'a> {
 impl Crash<'_> {
     /// What leads to a disk.
     fn way(&self, disk: &CrashDisk<'_>, before: &[Disk]) -> Way {
-        let Crash { ask, place, candidate, .. } = self;
+        let Crash { choices, place, candidate, .. } = self;
         let this = (disk.identity().to_string(), disk.kept());
         let mut disks = before.iter().cloned().chain([this]);
         Way {
@@ -338,7 +339,7 @@ impl Crash<'_> {
             args: candidate.args.to_vec(),
             disk: disks.next(),
             recovery: disks.collect(),
-            choices: ask.chooser.made().to_vec(),
+            choices: choices.to_vec(),
             place: *place,
             log_hash: candidate.log_hash,
         }
@@ -373,15 +374,15 @@ impl Work for Examiner<'_> {
         ask: &Ask<'_>,
         so_far: &SoFar<'_>,
     ) -> Result<(), Failure> {
-        let SoFar { operations, place, .. } = *so_far;
+        let SoFar { choices, operations, place } = *so_far;
         self.listener.get_mut().about_to(Step::Between, self.end.checked);
         let judge = pipeline.judge();
         if let Some(skipping) = &mut self.skipping {
-            skipping.begin_request(ask.checker.check_key().is_some());
+            skipping.begin_request(ask.checker.disk_check_key().is_some());
         }
         let mut sound = true;
         self.write(Pen::request);
-        let counts = pipeline.candidates(stack.devices(), ask, place.interval, |candidate| {
+        let counts = pipeline.candidates(stack.devices(), ask, (place.interval, choices), |candidate| {
             let key = candidate.key;
             let new = self.checks.insert(key);
             let error = !new && self.checks.is_error(key);
@@ -401,7 +402,7 @@ impl Work for Examiner<'_> {
             }
             let Candidate { told, args, rest, .. } = candidate;
             let tree = key_of(Identity::default(), *told, args, rest);
-            let crash = Crash { judge, ask, place, operations, candidate, tree };
+            let crash = Crash { judge, ask, choices, place, operations, candidate, tree };
             let disk = candidate.disk;
             if !self.check(&crash, key, disk, disk.image(), &mut Vec::new()) {
                 sound = false;

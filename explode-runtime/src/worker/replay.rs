@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use explode_ramdisk::{Image, Recording};
 
 use crate::base::RunError;
-use crate::check::{Ask, Checker};
+use crate::check::{Ask, DiskCheck};
 use crate::choose::{Choice, Divergence, Point};
 use crate::crash::{CrashDisk, names};
 use crate::devices::Backend;
@@ -88,7 +88,7 @@ impl CrashDiskRecord {
 #[derive(Clone, Copy)]
 struct Way<'a> {
     judge: Judge<'a>,
-    checker: &'a dyn Checker,
+    checker: &'a dyn DiskCheck,
     candidate: &'a Candidate<'a>,
     trace: &'a Trace,
     hear: &'a dyn Fn(Step),
@@ -181,7 +181,7 @@ impl Work for Search<'_> {
         let judge = pipeline.judge();
         let mut seen = HashSet::new();
         let mut looked = 0;
-        let asked = pipeline.asked(stack.devices(), ask, place.interval)?;
+        let asked = pipeline.asked(stack.devices(), ask, (place.interval, so_far.choices))?;
         self.by_search = format!("{:032x}", asked.log_hash()) != self.trace.log;
         let by_search = self.by_search;
         let mut visit = |candidate: &Candidate<'_>| {

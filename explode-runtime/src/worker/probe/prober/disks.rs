@@ -223,7 +223,7 @@ impl Prober<'_> {
                         submitted,
                         done: self.log.done(),
                         plain: stack.plain(),
-                        demands: here.ask.checker.demands(here.told, asked.args(epoch), &violation),
+                        demands: here.ask.checker.disk_demands(here.told, asked.args(epoch), &violation),
                         disks: Disks::of(&self.pristine, image.as_ref(), other.map(|(image, _)| image)),
                     });
                 }

@@ -206,7 +206,7 @@ impl Work for Prober<'_> {
         };
         if wanted {
             let judge = pipeline.judge();
-            let asked = pipeline.asked(stack.devices(), ask, place.interval)?;
+            let asked = pipeline.asked(stack.devices(), ask, (place.interval, so_far.choices))?;
             let found = match &self.order.until {
                 Until::At(spot) if asked.args(spot.epoch) == spot.args => {
                     Some((spot.epoch, spot.disks.clone()))
