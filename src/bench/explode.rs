@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use explode_ramdisk::{Event, Image, Recording};
+use explode_ramdisk::Image;
 
 use explode_runtime::base::{Blame, Fault};
 use explode_runtime::check::Ask;
 use explode_runtime::choose::Choice;
-use explode_runtime::crash::CrashDisk;
+use explode_runtime::crash::Counts;
 use explode_runtime::dedup::{Checks, Notes as _};
-use explode_runtime::judge::{Candidate, Judge, Judgement, Pipeline, key};
+use explode_runtime::judge::{Check, Crash, JudgeHooks, Judged, Judgement, Pipeline, judge as judge_disk};
 use explode_runtime::stack::Stack;
 
 /// A request for crash checks, which can be answered as often as one likes.
@@ -42,31 +42,27 @@ impl Crashes<'_> {
 
     /// Checks the first `most` distinct disks.
     pub fn check(&self, pipeline: &Pipeline<'_>, most: u64) -> Result<Round, Fault> {
-        self.round(pipeline, most, most, Recording::Off)
+        self.round(pipeline, most, most, 0)
     }
 
     /// The same, each followed by the disks that a crash during its recovery leaves; no further crash disk is begun once
     /// `enough` disks were checked.
     pub fn check_deeper(&self, pipeline: &Pipeline<'_>, most: u64, enough: u64) -> Result<Round, Fault> {
-        self.round(pipeline, most, enough, Recording::On)
+        self.round(pipeline, most, enough, 1)
     }
 
-    fn round(
-        &self,
-        pipeline: &Pipeline<'_>,
-        most: u64,
-        enough: u64,
-        recording: Recording,
-    ) -> Result<Round, Fault> {
+    fn round(&self, pipeline: &Pipeline<'_>, most: u64, enough: u64, depth: u32) -> Result<Round, Fault> {
         let mut pipeline = pipeline.clone();
         let judge = pipeline.judge();
         let round = Round { time: Duration::ZERO, crash_disks: 0, crash_crash_disks: 0, violations: 0 };
-        let mut checking = Checking { crashes: self, judge, seen: Checks::default(), round, broken: None };
+        let mut checking = Checking { seen: Checks::default(), round, broken: None };
         let started = Instant::now();
         pipeline.candidates(self.stack.devices(), self.ask, self.at, |candidate| {
             let Round { crash_disks, crash_crash_disks, .. } = checking.round;
-            if crash_disks < most && crash_disks + crash_crash_disks < enough {
-                checking.visit(candidate, recording);
+            let wanted = crash_disks < most && crash_disks + crash_crash_disks < enough;
+            if wanted && checking.seen.insert(candidate.key) {
+                let crash = Crash::of(judge, self.ask, candidate, depth);
+                judge_disk(&crash, candidate.key, candidate.disk, &mut checking);
             }
         })?;
         let time = started.elapsed();
@@ -77,49 +73,38 @@ impl Crashes<'_> {
 }
 
 /// A round that is under way.
-struct Checking<'a> {
-    crashes: &'a Crashes<'a>,
-    judge: Judge<'a>,
+struct Checking {
     seen: Checks,
     round: Round,
     broken: Option<String>,
 }
 
-impl Checking<'_> {
-    fn visit(&mut self, candidate: &Candidate<'_>, recording: Recording) {
-        if !self.seen.insert(candidate.key) {
-            return;
+impl JudgeHooks for Checking {
+    fn known(&mut self, check: &Check<'_>) -> Option<bool> {
+        if check.is_outermost() {
+            self.round.crash_disks += 1;
+        } else if self.seen.insert_crash_crash(check.key, 0).is_some() {
+            self.round.crash_crash_disks += 1;
+        } else {
+            return Some(true);
         }
-        self.round.crash_disks += 1;
-        let image = candidate.disk.image();
-        let judged = self.judge(candidate, image.clone(), recording);
-        if judged.is_empty() {
-            return;
-        }
-        let judge = self.judge;
-        let walked = judge.crash_crash_disks(&image, &judged, candidate.seed, |disk: &CrashDisk<'_>| {
-            let key = key(disk.identity(), candidate.epoch, candidate.args, candidate.rest);
-            if self.seen.insert_crash_crash(key, 0).is_some() {
-                self.round.crash_crash_disks += 1;
-                self.judge(candidate, disk.image(), Recording::Off);
-            }
-        });
-        if let Err(fault) = walked {
-            self.broken = Some(fault.to_string());
-        }
+        None
     }
 
-    /// Checks one disk, and returns what its recovery wrote; nothing if the check did not go well.
-    fn judge(&mut self, candidate: &Candidate<'_>, image: Image, recording: Recording) -> Vec<Event> {
-        let Candidate { epoch, args, .. } = candidate;
-        let judged = self.judge.judge(image, self.crashes.ask.checker, *epoch, args, recording);
-        match judged.judgement {
-            Judgement::Ok | Judgement::Repaired => return judged.recovery,
+    fn judged(&mut self, _check: &Check<'_>, _image: &Image, outcome: Judged) -> (Judged, bool) {
+        match &outcome.judgement {
             Judgement::Violated(_) => self.round.violations += 1,
-            Judgement::Broken(why) => self.broken = Some(why),
-            // Nobody tells it to.
-            Judgement::Stopped => {}
+            Judgement::Broken(why) => self.broken = Some(why.clone()),
+            // The hooks stop nothing.
+            Judgement::Ok | Judgement::Repaired | Judgement::Stopped => {}
         }
-        Vec::new()
+        let sound = outcome.judgement.is_sound();
+        (outcome, sound)
+    }
+
+    fn descended(&mut self, _check: &Check<'_>, counts: Result<Counts, Fault>) {
+        if let Err(fault) = counts {
+            self.broken = Some(fault.to_string());
+        }
     }
 }

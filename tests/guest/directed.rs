@@ -1,12 +1,12 @@
 //! Going one way through a checker's steps, by their names, and looking at every crash disk on it.
 
-use explode_ramdisk::{Event, Recording, SECTOR_BYTES};
+use explode_ramdisk::{Event, SECTOR_BYTES};
 use explode_runtime::check::Ask;
 use explode_runtime::choose::{Choice, Point};
 use explode_runtime::crash::Kept;
 use explode_runtime::devices::Backend;
 use explode_runtime::explore::{Arrival, State, Unit};
-use explode_runtime::judge::{Judgement, Pipeline};
+use explode_runtime::judge::{Check, Crash, JudgeHooks, Judgement, Pipeline, check_once};
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::stack::Stack;
 use explode_runtime::trace::{ErrorFound, Trace, Way};
@@ -130,13 +130,9 @@ impl Work for Look<'_> {
         let Look { plan, runner_origin, choices, seen, .. } = self;
         pipeline.candidates(stack.devices(), ask, (place.interval, so_far.choices), |candidate| {
             seen.checked += 1;
-            let judged = judge.judge(
-                candidate.disk.image(),
-                ask.checker,
-                candidate.epoch,
-                candidate.args,
-                Recording::Off,
-            );
+            let crash = Crash::of(judge, ask, candidate, 0);
+            let check = Check { crash: &crash, key: candidate.key, disk: Some(candidate.disk), before: &[] };
+            let judged = check_once(&check, candidate.disk.image(), false, &mut NoHooks);
             match judged.judgement {
                 Judgement::Ok | Judgement::Repaired => {}
                 Judgement::Broken(why) => panic!("a check could not be made: {why}"),
@@ -169,3 +165,7 @@ impl Work for Look<'_> {
         true
     }
 }
+
+struct NoHooks;
+
+impl JudgeHooks for NoHooks {}

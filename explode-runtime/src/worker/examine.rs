@@ -2,24 +2,26 @@
 //! that a crash during its recovery leaves; but for disks whose verdict is [known from another](crate::judge::equivalence::unit).
 
 use std::cell::RefCell;
-
 use std::sync::Arc;
 
-use explode_ramdisk::{Event, Identity, Image, Recording};
+use explode_ramdisk::{Identity, Image, Recording};
 
 use super::book::Book;
 use super::pen::Pen;
 use super::unit_end::{Snapshot, UnitEnd};
-use super::{Listener, Order, Outcome};
-use crate::base::Count;
+use super::{Listener, Order, Outcome, Past};
+use crate::base::{Count, Fault};
 use crate::check::Ask;
 use crate::choose::{Choice, Point};
-use crate::crash::{CrashDisk, Kept};
+use crate::crash::{Counts, CrashDisk};
 use crate::dedup::Notes;
 use crate::explore::{Arrival, Sketch};
 use crate::judge::equivalence::Answer;
 use crate::judge::equivalence::unit::Skipping;
-use crate::judge::{Candidate, Judge, Judged, Judgement, Pipeline, key as key_of};
+use crate::judge::{
+    Candidate, Check, Crash, Descend, JudgeHooks, Judged, Judgement, Pipeline, judge as judge_disk,
+    key as key_of,
+};
 use crate::plan::Plan;
 use crate::stack::Stack;
 use crate::trace::{ErrorFound, Place, Way};
@@ -42,30 +44,24 @@ pub(super) struct Examiner<'a> {
     pen: Option<Pen>,
 }
 
-/// What all checks of one crash have in common.
+/// One crash disk of a request, with what its checks need of the unit.
+struct Checking<'e, 'a> {
+    examiner: &'e mut Examiner<'a>,
+    has: Here<'e>,
+    candidate: &'e Candidate<'e>,
+    /// Whose checks can stand for each other: equal epochs, arguments and check_keys.
+    tree: u128,
+    /// The verdict that a check made all the same must have.
+    spot_check: Option<Answer>,
+}
+
+/// Where a request stands.
 #[derive(Clone, Copy)]
-struct Crash<'a> {
-    judge: Judge<'a>,
-    ask: &'a Ask<'a>,
+struct Here<'a> {
     choices: &'a [Choice],
     place: Place,
     operations: u64,
-    candidate: &'a Candidate<'a>,
-    /// Whose checks can stand for each other: equal epochs, arguments and check_keys.
-    tree: u128,
 }
-
-/// What is said of a disk.
-struct Verdict {
-    judgement: Judgement,
-    /// What its recovery wrote, as far as that is wanted.
-    recovery: Arc<Vec<Event>>,
-    /// The step that has ended workers.
-    died: Option<StepName>,
-}
-
-/// A disk as a trace names it: its identity, and what it has kept.
-type Disk = (String, Vec<Kept>);
 
 impl<'a> Examiner<'a> {
     pub fn new(
@@ -164,185 +160,177 @@ impl<'a> Examiner<'a> {
         }
         listener.about_to(step, self.end.checked);
     }
-
-    /// Checks a disk, then those that a crash during its recovery leaves, as deep as the user wants. `before` has the disks
-    /// that led there, the outermost crash first. Returns whether all is well, or by design.
-    fn check(
-        &mut self,
-        crash: &Crash<'_>,
-        key_of_check: u128,
-        disk: &CrashDisk<'_>,
-        image: Image,
-        before: &mut Vec<Disk>,
-    ) -> bool {
-        self.write(|pen| pen.begin(key_of_check));
-        let sound = self.check_to_end(crash, key_of_check, disk, image, before);
-        self.write(Pen::end);
-        sound
-    }
-
-    fn check_to_end(
-        &mut self,
-        crash: &Crash<'_>,
-        key_of_check: u128,
-        disk: &CrashDisk<'_>,
-        image: Image,
-        before: &mut Vec<Disk>,
-    ) -> bool {
-        let Crash { judge, candidate, tree, .. } = crash;
-        let below = self.plan.settings.crash_depth.saturating_sub(before.len() as u32);
-        let deeper = below > 0;
-        let known = self.skipping.as_mut().and_then(|skipping| skipping.find(*tree, &image, deeper));
-        match (known.is_some(), before.is_empty()) {
-            (true, true) => self.end.equivalent += 1,
-            (false, true) => self.end.checked += 1,
-            (false, false) => self.end.crash_crash_disks += 1,
-            // Of those only the checked ones are counted.
-            (true, false) => {}
-        }
-        let Verdict { judgement, recovery, died } =
-            self.verdict(crash, key_of_check, disk, &image, known, deeper, before);
-        match judgement {
-            Judgement::Ok | Judgement::Repaired => {}
-            Judgement::Broken(why) => {
-                self.write(|pen| pen.check_broken(&why));
-                self.end.add_broken(why);
-                return true;
-            }
-            Judgement::Stopped => {
-                self.end.stopped = true;
-                if before.is_empty() {
-                    self.end.checked -= 1;
-                    self.end.pending += 1;
-                } else {
-                    self.end.crash_crash_disks -= 1;
-                }
-                return true;
-            }
-            Judgement::Violated(violation) => {
-                let (excluded, index) = self.violated(violation, died, || crash.way(disk, before));
-                self.write(|pen| pen.violated(index));
-                return excluded;
-            }
-        }
-        let mut sound = true;
-        if deeper && recovery.is_empty() {
-            self.write(Pen::at_rest);
-        } else if deeper {
-            self.write(|pen| pen.follow(below));
-            before.push((disk.identity().to_string(), disk.kept()));
-            let Candidate { epoch, args, rest, seed, .. } = candidate;
-            let counts = judge.crash_crash_disks(&image, &recovery, *seed, |disk| {
-                let key = key_of(disk.identity(), *epoch, args, rest);
-                self.write(|pen| pen.child(key));
-                if !self.stopped()
-                    && let Some(noted) = self.checks.insert_crash_crash(key, below - 1)
-                {
-                    self.end.known.crash_crash.0.push(noted);
-                    sound &= self.check(crash, key, disk, disk.image(), before);
-                }
-            });
-            before.pop();
-            let left_out = counts.map(|counts| Count(counts.left_out)).map_err(|fault| fault.to_string());
-            self.write(|pen| pen.followed(&left_out));
-            match left_out {
-                Ok(left_out) => self.end.crash_crash_left_out += left_out.0,
-                Err(fault) => self.end.add_broken(fault),
-            }
-        }
-        sound
-    }
-
-    /// What is said of a disk: what is known of it, unless this is a spot check; else what its check says.
-    #[expect(clippy::too_many_arguments, reason = "all that is known of one disk")]
-    fn verdict(
-        &mut self,
-        crash: &Crash<'_>,
-        key: u128,
-        disk: &CrashDisk<'_>,
-        image: &Image,
-        known: Option<Answer>,
-        deeper: bool,
-        before: &[Disk],
-    ) -> Verdict {
-        let is_spot_check = self.skipping.as_ref().is_some_and(|skipping| skipping.is_spot_check(key));
-        if let Some(known) = known.as_ref().filter(|_| !is_spot_check) {
-            let recovery = known.recovery.clone().unwrap_or_default();
-            return Verdict { judgement: known.judgement(), recovery, died: None };
-        }
-        let recording = if deeper { Recording::On } else { Recording::Off };
-        let (judged, died) = self.judge(crash, key, disk, image.clone(), recording, before);
-        match (&known, &mut self.skipping) {
-            // A spot check that was told to end: the verdict is known.
-            (Some(known), _) if judged.judgement == Judgement::Stopped => {
-                let recovery = known.recovery.clone().unwrap_or_default();
-                return Verdict { judgement: known.judgement(), recovery, died: None };
-            }
-            (Some(known), _) => {
-                if let Some(difference) = known.difference(&judged, deeper) {
-                    let (this, other, epoch) = (disk.identity(), known.disk, crash.candidate.epoch);
-                    self.end.add_broken(format!(
-                        "skipping checks is not sound here, use --no-skip: disk {this} agrees with disk {other} on all \
-                         that was read of it, epoch {epoch}: {difference}"
-                    ));
-                    self.skipping = None;
-                }
-            }
-            (None, Some(skipping)) => {
-                skipping.note(crash.tree, image, &judged, recording, disk.identity());
-            }
-            (None, None) => {}
-        }
-        Verdict { judgement: judged.judgement, recovery: Arc::new(judged.recovery), died }
-    }
-
-    /// The check itself, unless it has ended earlier workers; then also the step in which it did.
-    fn judge(
-        &self,
-        crash: &Crash<'_>,
-        key: u128,
-        disk: &CrashDisk<'_>,
-        image: Image,
-        recording: Recording,
-        before: &[Disk],
-    ) -> (Judged, Option<StepName>) {
-        let Crash { judge, ask, operations, candidate, .. } = *crash;
-        let judge = if self.skipping.is_some() { judge.noting_reads() } else { judge };
-        let crashes = before.len() as u32;
-        let past = self.order.past.iter().find(|past| past.key == key && past.crashes == crashes);
-        if let Some(past) = past {
-            let (judgement, died) = match past.outcome.clone() {
-                Outcome::Error(violation, step) => (Judgement::Violated(violation), Some(step)),
-                Outcome::Broken(why) => (Judgement::Broken(why), None),
-            };
-            return (Judged { judgement, recovery: Vec::new(), reads: None }, died);
-        }
-        let mut announce = |stage: Stage| {
-            self.announce(Step::Disk { key, crashes, stage }, operations, || crash.way(disk, before));
-            !self.listener.borrow_mut().stop()
-        };
-        let Candidate { told, args, .. } = candidate;
-        let judged = judge.judge_announced(image, ask.checker, *told, args, recording, &mut announce);
-        self.listener.borrow_mut().about_to(Step::Between, self.end.checked);
-        (judged, None)
-    }
 }
 
-impl Crash<'_> {
+impl Checking<'_, '_> {
     /// What leads to a disk.
-    fn way(&self, disk: &CrashDisk<'_>, before: &[Disk]) -> Way {
-        let Crash { choices, place, candidate, .. } = self;
-        let this = (disk.identity().to_string(), disk.kept());
-        let mut disks = before.iter().cloned().chain([this]);
+    fn way(&self, check: &Check<'_>) -> Way {
+        let Here { choices, place, .. } = self.has;
+        let this = check.disk.map(|disk| (disk.identity().to_string(), disk.kept()));
+        let mut disks = check.before.iter().cloned().chain(this);
         Way {
-            epoch: Some(candidate.epoch),
-            args: candidate.args.to_vec(),
+            epoch: Some(check.crash.epoch),
+            args: check.crash.args.to_vec(),
             disk: disks.next(),
             recovery: disks.collect(),
             choices: choices.to_vec(),
-            place: *place,
-            log_hash: candidate.log_hash,
+            place,
+            log_hash: self.candidate.log_hash,
         }
+    }
+
+    /// What ended earlier workers is not checked again.
+    fn past(&self, check: &Check<'_>) -> Option<Judged> {
+        let is_it = |past: &&Past| past.key == check.key && past.crashes == check.crashes();
+        let past = self.examiner.order.past.iter().find(is_it)?;
+        let (judgement, died) = match past.outcome.clone() {
+            Outcome::Error(violation, step) => (Judgement::Violated(violation), Some(step)),
+            Outcome::Broken(why) => (Judgement::Broken(why), None),
+        };
+        Some(Judged { died, ..Judged::known(judgement, Arc::default()) })
+    }
+
+    /// Counts a check: those of crashes during recovery only if they are made.
+    fn count(&mut self, check: &Check<'_>, is_known: bool) {
+        let end = &mut self.examiner.end;
+        match (is_known, check.is_outermost()) {
+            (true, true) => end.equivalent += 1,
+            (false, true) => end.checked += 1,
+            (false, false) => end.crash_crash_disks += 1,
+            (true, false) => {}
+        }
+    }
+
+    /// A check that was stopped does not count.
+    fn uncount(&mut self, check: &Check<'_>) {
+        let end = &mut self.examiner.end;
+        end.stopped = true;
+        if check.is_outermost() {
+            end.checked -= 1;
+            end.pending += 1;
+        } else {
+            end.crash_crash_disks -= 1;
+        }
+    }
+
+    /// Compares a check that was made with one that could have stood for it, or remembers it for others.
+    fn compare(&mut self, check: &Check<'_>, image: &Image, judged: Judged) -> Judged {
+        let deeper = check.crashes() < check.crash.depth;
+        let disk = check.disk.map_or_else(|| image.identity(), CrashDisk::identity);
+        let Some(known) = self.spot_check.take() else {
+            if let Some(skipping) = self.examiner.skipping.as_mut().filter(|_| judged.reads.is_some()) {
+                let recording = if deeper { Recording::On } else { Recording::Off };
+                skipping.note(self.tree, image, &judged, recording, disk);
+            }
+            return judged;
+        };
+        if judged.judgement == Judgement::Stopped {
+            // It was told to end, and the verdict is known.
+            return Judged::known(known.judgement(), known.recovery.unwrap_or_default());
+        }
+        if let Some(difference) = known.difference(&judged, deeper) {
+            let (other, epoch) = (known.disk, check.crash.epoch);
+            self.examiner.end.add_broken(format!(
+                "skipping checks is not sound here, use --no-skip: disk {disk} agrees with disk {other} on all that was read of \
+                 it, epoch {epoch}: {difference}"
+            ));
+            self.examiner.skipping = None;
+        }
+        judged
+    }
+}
+
+impl JudgeHooks for Checking<'_, '_> {
+    fn known(&mut self, check: &Check<'_>) -> Option<bool> {
+        if !check.is_outermost() {
+            self.examiner.write(|pen| pen.child(check.key));
+            if self.examiner.stopped() {
+                return Some(true);
+            }
+            let below = check.crash.depth - check.crashes();
+            let Some(noted) = self.examiner.checks.insert_crash_crash(check.key, below) else {
+                return Some(true);
+            };
+            self.examiner.end.known.crash_crash.0.push(noted);
+        }
+        self.examiner.write(|pen| pen.begin(check.key));
+        None
+    }
+
+    fn outcome(&mut self, check: &Check<'_>, image: &Image) -> Option<Judged> {
+        let deeper = check.crashes() < check.crash.depth;
+        let skipping = self.examiner.skipping.as_mut();
+        let known = skipping.and_then(|skipping| skipping.find(self.tree, image, deeper));
+        self.count(check, known.is_some());
+        let skipping = self.examiner.skipping.as_ref();
+        let is_spot_check = skipping.is_some_and(|skipping| skipping.is_spot_check(check.key));
+        match known {
+            Some(known) if !is_spot_check => {
+                Some(Judged::known(known.judgement(), known.recovery.unwrap_or_default()))
+            }
+            known => {
+                self.spot_check = known;
+                self.past(check)
+            }
+        }
+    }
+
+    fn wants_reads(&self) -> bool {
+        self.examiner.skipping.is_some()
+    }
+
+    fn before(&mut self, check: &Check<'_>, stage: Stage) -> bool {
+        self.examiner.announce(check.step(stage), self.has.operations, || self.way(check));
+        !self.examiner.listener.borrow_mut().stop()
+    }
+
+    fn after(&mut self, _check: &Check<'_>) {
+        self.examiner.listener.borrow_mut().about_to(Step::Between, self.examiner.end.checked);
+    }
+
+    fn judged(&mut self, check: &Check<'_>, image: &Image, outcome: Judged) -> (Judged, bool) {
+        let outcome = self.compare(check, image, outcome);
+        let sound = match &outcome.judgement {
+            Judgement::Ok | Judgement::Repaired => true,
+            Judgement::Broken(why) => {
+                self.examiner.write(|pen| pen.check_broken(why));
+                self.examiner.end.add_broken(why.clone());
+                true
+            }
+            Judgement::Stopped => {
+                self.uncount(check);
+                true
+            }
+            Judgement::Violated(violation) => {
+                let way = self.way(check);
+                let (excluded, index) = self.examiner.violated(violation.clone(), outcome.died, || way);
+                self.examiner.write(|pen| pen.violated(index));
+                excluded
+            }
+        };
+        (outcome, sound)
+    }
+
+    fn descend(&mut self, check: &Check<'_>, outcome: &Judged) -> Descend {
+        if outcome.recovery.is_empty() {
+            self.examiner.write(Pen::at_rest);
+            return Descend::No;
+        }
+        self.examiner.write(|pen| pen.follow(check.crash.depth - check.crashes()));
+        Descend::All
+    }
+
+    fn descended(&mut self, _check: &Check<'_>, counts: Result<Counts, Fault>) {
+        let left_out = counts.map(|counts| Count(counts.left_out)).map_err(|fault| fault.to_string());
+        self.examiner.write(|pen| pen.followed(&left_out));
+        match left_out {
+            Ok(left_out) => self.examiner.end.crash_crash_left_out += left_out.0,
+            Err(fault) => self.examiner.end.add_broken(fault),
+        }
+    }
+
+    fn left(&mut self, _check: &Check<'_>) {
+        self.examiner.write(Pen::end);
     }
 }
 
@@ -400,11 +388,12 @@ impl Work for Examiner<'_> {
                 self.end.pending += 1;
                 return;
             }
-            let Candidate { told, args, rest, .. } = candidate;
-            let tree = key_of(Identity::default(), *told, args, rest);
-            let crash = Crash { judge, ask, choices, place, operations, candidate, tree };
-            let disk = candidate.disk;
-            if !self.check(&crash, key, disk, disk.image(), &mut Vec::new()) {
+            let Candidate { told, args, rest, disk, .. } = *candidate;
+            let tree = key_of(Identity::default(), told, args, rest);
+            let crash = Crash::of(judge, ask, candidate, judge.crash_depth());
+            let has = Here { choices, place, operations };
+            let mut checking = Checking { examiner: &mut *self, has, candidate, tree, spot_check: None };
+            if !judge_disk(&crash, key, disk, &mut checking) {
                 sound = false;
                 self.checks.insert_error(key);
                 self.end.known.errors.0.push(key);

@@ -2,20 +2,23 @@
 
 use std::collections::HashSet;
 
-use explode_ramdisk::{Image, Recording};
+use explode_ramdisk::Image;
 
 use crate::base::RunError;
-use crate::check::{Ask, DiskCheck};
+use crate::check::Ask;
 use crate::choose::{Choice, Divergence, Point};
 use crate::crash::{CrashDisk, names};
 use crate::devices::Backend;
 use crate::explore::{Arrival, State, Unit};
-use crate::judge::{Candidate, Judge, Judgement, Pipeline, stood_still};
+use crate::judge::{
+    Candidate, Check, Crash, Descend, JudgeHooks, Judged, Judgement, Pipeline, judge as judge_disk,
+    stood_still,
+};
 use crate::plan::Registry;
 use crate::stack::Stack;
 use crate::trace::{CrashDiskRecord, Replay, Trace, came_to_an_end};
 use crate::unit::{Early, Runner, SoFar, Work};
-use crate::verdict::{Failure, Step, Violation};
+use crate::verdict::{Failure, Stage, Step, Violation};
 
 /// Replays a trace in this process, in this backend. A trace of a step that hangs or ends the process does so.
 ///
@@ -84,52 +87,49 @@ impl CrashDiskRecord {
     }
 }
 
-/// Goes from a crash disk through crashes during recovery to the check.
-#[derive(Clone, Copy)]
-struct Way<'a> {
-    judge: Judge<'a>,
-    checker: &'a dyn DiskCheck,
-    candidate: &'a Candidate<'a>,
+/// Goes from a crash disk through crashes during recovery to the check, and looks whether it shows the trace's error.
+struct Recorded<'a> {
     trace: &'a Trace,
     hear: &'a dyn Fn(Step),
     /// Only the recorded way will do; else any way of as many crashes.
     exactly: bool,
+    found: Option<Violation>,
 }
 
-impl Way<'_> {
-    /// The error at its end, if it is the trace's.
-    fn look(self, image: Image, crashes_left: &[CrashDiskRecord]) -> Option<Violation> {
-        let Way { judge, checker, candidate, trace, hear, exactly } = self;
-        let Candidate { told, args, seed, key, .. } = candidate;
-        let crashes = (trace.recovery.len() - crashes_left.len()) as u32;
-        let mut announce = |stage| {
-            hear(Step::Disk { key: *key, crashes, stage });
-            true
+impl JudgeHooks for Recorded<'_> {
+    fn known(&mut self, check: &Check<'_>) -> Option<bool> {
+        let is_another = || {
+            let wanted = check.crashes().checked_sub(1).map(|at| &self.trace.recovery[at as usize]);
+            wanted.is_some_and(|wanted| self.exactly && !check.disk.is_some_and(|disk| wanted.is(disk)))
         };
-        let recording = if crashes_left.is_empty() { Recording::Off } else { Recording::On };
-        let judged = judge.judge_announced(image.clone(), checker, *told, args, recording, &mut announce);
-        hear(Step::Between);
-        let Some((next, further)) = crashes_left.split_first() else {
-            return match judged.judgement {
-                Judgement::Violated(violation) if violation.signature(&trace.checker) == trace.signature => {
-                    Some(violation)
-                }
-                _ => None,
-            };
-        };
-        let mut found = None;
-        let recovery = &judged.recovery;
-        let mut look = |disk: &CrashDisk<'_>| {
-            if found.is_none() && (!exactly || next.is(disk)) {
-                found = self.look(disk.image(), further);
-            }
-        };
-        let walked = if exactly {
-            judge.crash_crash_named(&image, recovery, &next.blocks, &mut look)
-        } else {
-            judge.crash_crash_disks(&image, recovery, *seed, &mut look).map(drop)
-        };
-        walked.ok().and(found)
+        (self.found.is_some() || is_another()).then_some(true)
+    }
+
+    fn before(&mut self, check: &Check<'_>, stage: Stage) -> bool {
+        (self.hear)(check.step(stage));
+        true
+    }
+
+    fn after(&mut self, _check: &Check<'_>) {
+        (self.hear)(Step::Between);
+    }
+
+    fn judged(&mut self, check: &Check<'_>, _image: &Image, outcome: Judged) -> (Judged, bool) {
+        if let Judgement::Violated(violation) = &outcome.judgement
+            && check.crashes() == check.crash.depth
+            && violation.signature(&self.trace.checker) == self.trace.signature
+        {
+            self.found = Some(violation.clone());
+        }
+        let sound = outcome.judgement.is_sound();
+        (outcome, sound)
+    }
+
+    fn descend(&mut self, check: &Check<'_>, _outcome: &Judged) -> Descend {
+        match self.trace.recovery.get(check.crashes() as usize) {
+            Some(next) if self.exactly => Descend::Named(next.blocks.clone()),
+            _ => Descend::All,
+        }
     }
 }
 
@@ -193,8 +193,10 @@ impl Work for Search<'_> {
             }
             looked += 1;
             let Search { trace, hear, by_search, .. } = *self;
-            let way = Way { judge, checker: ask.checker, candidate, trace, hear, exactly: !by_search };
-            self.found = way.look(disk.image(), &self.trace.recovery);
+            let crash = Crash::of(judge, ask, candidate, trace.recovery.len() as u32);
+            let mut recorded = Recorded { trace, hear, exactly: !by_search, found: None };
+            judge_disk(&crash, *key, disk, &mut recorded);
+            self.found = recorded.found;
         };
         if by_search {
             asked.walk(visit)?;

@@ -18,7 +18,7 @@ use explode_ramdisk::{Event, Identity};
 pub use forest::{Forest, MEMORY_BYTES};
 pub use tree::Tree;
 
-use crate::judge::{Judged, Judgement};
+use super::outcome::{Judged, Judgement};
 use crate::verdict::Violation;
 
 /// What came of a check that was made; copies share it.
@@ -52,7 +52,7 @@ impl Answer {
             Judgement::Violated(violation) => Outcome::Violated(Arc::new(violation.clone())),
             Judgement::Broken(_) | Judgement::Stopped => return None,
         };
-        let recovery = recorded.then(|| Arc::new(judged.recovery.clone()));
+        let recovery = recorded.then(|| Arc::clone(&judged.recovery));
         Some(Answer { outcome, recovery, disk })
     }
 
@@ -77,7 +77,7 @@ impl Answer {
             return Some(format!("{} expected, and it is {}", name(&expected), name(found)));
         }
         let recovered = self.recovery.as_ref().filter(|_| recorded && found.is_sound());
-        let same = recovered.is_none_or(|recovery| **recovery == judged.recovery);
+        let same = recovered.is_none_or(|recovery| *recovery == judged.recovery);
         (!same).then(|| format!("{} as expected, but its recovery has written something else", name(found)))
     }
 }

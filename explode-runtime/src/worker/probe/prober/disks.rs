@@ -3,17 +3,20 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use explode_ramdisk::{Event, Image, Recording};
+use explode_ramdisk::{Event, Image};
 
 use super::Prober;
 use crate::base::Fault;
 use crate::check::Ask;
 use crate::choose::Choice;
 use crate::crash::{CrashDisk, Epoch, Name, Neighbours, names};
-use crate::judge::{Asked, Candidate, Judge, Judged, Judgement, NeighboursOf, key};
+use crate::judge::{
+    Asked, Candidate, Check, Crash, DiskName, Judge, JudgeHooks, Judged, Judgement, NeighboursOf, check_once,
+    judge as judge_disk,
+};
 use crate::stack::Stack;
 use crate::trace::{CrashDiskRecord, Place};
-use crate::verdict::{Stage, Step};
+use crate::verdict::{Stage, Step, Violation};
 use crate::worker::probe::moment::moment;
 use crate::worker::probe::protocol::{Looks, Next, ProbeSaid, Spot, Standing, Tried, Until};
 use crate::worker::{Disks, Evidence};
@@ -30,7 +33,14 @@ pub(super) struct Here<'a> {
     pub told: Epoch,
 }
 
-impl Here<'_> {
+impl<'a> Here<'a> {
+    /// The crash here, with crashes during recovery to this depth.
+    fn crash(&self, depth: u32) -> Crash<'a> {
+        let Here { judge, ask, asked, epoch, told, .. } = *self;
+        let (args, rest, seed) = (asked.args(epoch), asked.rest(), asked.seed());
+        Crash { judge, checker: ask.checker, epoch, told, args, rest, seed, depth }
+    }
+
     fn spot(&self, disks: Vec<CrashDiskRecord>) -> Spot {
         Spot {
             mutates: self.place.mutates,
@@ -47,6 +57,86 @@ fn record(disk: &CrashDisk<'_>) -> CrashDiskRecord {
     CrashDiskRecord { id: disk.identity().to_string(), blocks: names(&disk.kept()) }
 }
 
+/// Looks for the first disk that shows the error.
+struct Search<'p, 'a, 'h> {
+    prober: &'p mut Prober<'a>,
+    here: Here<'h>,
+    /// Disks of crashes during recovery that were met, each with the identity of the disk before it.
+    seen: HashSet<(String, u128)>,
+    /// The disks that lead to the error.
+    found: Option<Vec<CrashDiskRecord>>,
+}
+
+impl JudgeHooks for Search<'_, '_, '_> {
+    fn known(&mut self, check: &Check<'_>) -> Option<bool> {
+        if self.found.is_some() {
+            return Some(true);
+        }
+        if let (Some((before, _)), Some(disk)) = (check.before.last(), check.disk)
+            && !self.seen.insert((before.clone(), disk.identity().0))
+        {
+            return Some(true);
+        }
+        let Until::Failing { most, budget_ms, .. } = self.prober.order.until else { return Some(true) };
+        let spent = self.prober.started.elapsed() >= Duration::from_millis(budget_ms);
+        self.prober.cut |= self.prober.looked >= most || spent;
+        if self.prober.cut {
+            return Some(true);
+        }
+        self.prober.looked += 1;
+        if self.prober.order.wary {
+            self.prober.tell(ProbeSaid::Looking(self.here.spot(way_to(check))));
+        }
+        None
+    }
+
+    fn before(&mut self, check: &Check<'_>, stage: Stage) -> bool {
+        self.prober.talk.borrow_mut().before(check.step(stage));
+        true
+    }
+
+    fn after(&mut self, _check: &Check<'_>) {
+        self.prober.talk.borrow_mut().before(Step::Between);
+    }
+
+    fn judged(&mut self, check: &Check<'_>, _image: &Image, outcome: Judged) -> (Judged, bool) {
+        let is_it = |violation: &Violation| self.prober.is_the_error(violation);
+        if matches!(&outcome.judgement, Judgement::Violated(violation) if is_it(violation)) {
+            self.found = Some(way_to(check));
+        }
+        let sound = outcome.judgement.is_sound();
+        (outcome, sound)
+    }
+}
+
+/// Announces the steps of a single check.
+struct Single<'p, 'a> {
+    prober: &'p Prober<'a>,
+    see: &'p mut dyn FnMut(&Stack, &[Event]),
+}
+
+impl JudgeHooks for Single<'_, '_> {
+    fn before(&mut self, check: &Check<'_>, stage: Stage) -> bool {
+        self.prober.talk.borrow_mut().before(check.step(stage));
+        true
+    }
+
+    fn recovered(&mut self, _check: &Check<'_>, stack: &Stack, events: &[Event]) {
+        (self.see)(stack, events);
+    }
+
+    fn after(&mut self, _check: &Check<'_>) {
+        self.prober.talk.borrow_mut().before(Step::Between);
+    }
+}
+
+/// The disks that lead to a check, its own included.
+fn way_to(check: &Check<'_>) -> Vec<CrashDiskRecord> {
+    let before =
+        check.before.iter().map(|(id, kept)| CrashDiskRecord { id: id.clone(), blocks: names(kept) });
+    before.chain(check.disk.map(record)).collect()
+}
+
 fn looks(judgement: Judgement) -> Looks {
     match judgement {
         Judgement::Ok | Judgement::Repaired => Looks::Sound,
@@ -57,75 +147,19 @@ fn looks(judgement: Judgement) -> Looks {
 }
 
 impl Prober<'_> {
-    /// Recovers and checks a disk; `before` it there were other disks, and `crashes` during recovery.
-    pub(super) fn judge(
+    /// Recovers and checks a disk by itself; `before` it there were other disks. `see` gets the stack that has recovered, and what
+    /// its recovery wrote.
+    fn check(
         &self,
         here: Here<'_>,
         image: Image,
-        before: &[CrashDiskRecord],
-        last: bool,
-    ) -> Judged {
-        self.judge_seen(here, image, before, last, &mut |_, _| {})
-    }
-
-    /// The same; `see` gets the stack that has recovered, and what its recovery wrote.
-    fn judge_seen(
-        &self,
-        here: Here<'_>,
-        image: Image,
-        before: &[CrashDiskRecord],
+        before: &[DiskName],
         last: bool,
         see: &mut dyn FnMut(&Stack, &[Event]),
     ) -> Judged {
-        let Here { judge, ask, asked, epoch, told, .. } = here;
-        let key = key(image.identity(), epoch, asked.args(epoch), asked.rest());
-        let crashes = before.len().saturating_sub(1) as u32;
-        let mut announce = |stage: Stage| {
-            self.talk.borrow_mut().before(Step::Disk { key, crashes, stage });
-            true
-        };
-        let recording = if last { Recording::Off } else { Recording::On };
-        let args = asked.args(epoch);
-        let judged = judge.judge_seen(image, ask.checker, told, args, recording, &mut announce, see);
-        self.talk.borrow_mut().before(Step::Between);
-        judged
-    }
-
-    /// Looks for the first disk that shows the error; returns the disks that lead to it.
-    fn search(&mut self, here: Here<'_>, disk: &CrashDisk<'_>, before: &mut Vec<CrashDiskRecord>) -> bool {
-        let Until::Failing { crashes, most, budget_ms, .. } = self.order.until else { return false };
-        let spent = self.started.elapsed() >= Duration::from_millis(budget_ms);
-        self.cut |= self.looked >= most || spent;
-        if self.cut {
-            return false;
-        }
-        self.looked += 1;
-        before.push(record(disk));
-        if self.order.wary {
-            self.tell(ProbeSaid::Looking(here.spot(before.clone())));
-        }
-        let image = disk.image();
-        let last = before.len() > crashes as usize;
-        let judged = self.judge(here, image.clone(), before, last);
-        match judged.judgement {
-            Judgement::Violated(violation) if self.is_the_error(&violation) => return true,
-            Judgement::Ok | Judgement::Repaired if !last => {
-                let mut found = false;
-                let mut seen = HashSet::new();
-                // A log that contradicts itself has no disks.
-                let _ = here.judge.crash_crash_disks(&image, &judged.recovery, here.asked.seed(), |disk| {
-                    if !found && seen.insert(disk.identity().0) {
-                        found = self.search(here, disk, before);
-                    }
-                });
-                if found {
-                    return true;
-                }
-            }
-            _ => {}
-        }
-        before.pop();
-        false
+        let crash = here.crash(before.len() as u32 + u32::from(!last));
+        let check = Check { crash: &crash, key: crash.key(image.identity()), disk: None, before };
+        check_once(&check, image, !last, &mut Single { prober: self, see })
     }
 
     /// The disks of a request for crash checks that lead to the error, and in which epoch.
@@ -137,6 +171,7 @@ impl Prober<'_> {
         place: Place,
     ) -> Result<Option<(Epoch, Vec<CrashDiskRecord>)>, Fault> {
         let order = self.order;
+        let Until::Failing { crashes, .. } = order.until else { return Ok(None) };
         let mut found = None;
         let mut seen = HashSet::new();
         let mut visit = |candidate: &Candidate<'_>| {
@@ -144,11 +179,11 @@ impl Prober<'_> {
             if found.is_some() || self.cut || !seen.insert(*key) {
                 return;
             }
-            let mut disks = Vec::new();
             let here = Here { judge, ask, asked, place, epoch: *epoch, told: *told };
-            if self.search(here, disk, &mut disks) {
-                found = Some((*epoch, disks));
-            }
+            let crash = here.crash(crashes);
+            let mut search = Search { prober: &mut *self, here, seen: HashSet::new(), found: None };
+            judge_disk(&crash, *key, disk, &mut search);
+            found = search.found.map(|disks| (*epoch, disks));
         };
         if let Until::Failing { first, .. } = &order.until {
             asked.named(first, &mut visit)?;
@@ -184,7 +219,7 @@ impl Prober<'_> {
             let Some(before) = image else { return Ok(false) };
             // Whose the sectors are that a recovery writes only the stack knows that has recovered.
             let mut found = None;
-            self.judge_seen(here, before.clone(), &disks[..=index], false, &mut |stack, events| {
+            self.check(here, before.clone(), &named(&disks[..index]), false, &mut |stack, events| {
                 let of = NeighboursOf::Disk(&disk.blocks, &disk.id);
                 found = Some(judge.recovery_neighbours(&before, events, of).map(|neighbours| {
                     let neighbours = neighbours?;
@@ -259,7 +294,8 @@ impl Prober<'_> {
             if self.order.wary {
                 self.tell(ProbeSaid::Looking(here.spot(disks.clone())));
             }
-            let judged = self.judge(here, image.clone(), &disks, last);
+            let before = named(&disks[..level]);
+            let judged = self.check(here, image.clone(), &before, last, &mut |_, _| {});
             let sound = matches!(judged.judgement, Judgement::Ok | Judgement::Repaired);
             if last || !sound {
                 return Ok(Tried::Looked { disks, looks: looks(judged.judgement) });
@@ -275,6 +311,11 @@ impl Prober<'_> {
         }
         Ok(Tried::Impossible)
     }
+}
+
+/// Disks as the steps of a check count them: by their identities alone.
+fn named(disks: &[CrashDiskRecord]) -> Vec<DiskName> {
+    disks.iter().map(|disk| (disk.id.clone(), Vec::new())).collect()
 }
 
 /// The disk among these neighbours that keeps these pieces.

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use explode_ramdisk::{Image, Recording};
 
-use super::{Judge, Pipeline};
+use super::pipeline::Pipeline;
+use super::stacks::Judge;
 use crate::base::{Blame, Fault};
 use crate::devices::{DiskSet, HostId, Side};
 use crate::stack::Stack;

@@ -2,10 +2,32 @@
 
 use explode_ramdisk::{Event, Image};
 
-use super::{Candidate, contradiction, key_of_told};
+use super::contradiction::contradiction;
+use super::key::key_of_told;
 use crate::base::Fault;
 use crate::crash::{Counts, CrashDisk, Epoch, Limits, Name, Neighbours, SampleSeed, When, walk, walk_named};
 use crate::writeset::{EventError, WriteSet};
+
+/// One crash disk on its way to a check.
+#[derive(Debug)]
+pub struct Candidate<'a> {
+    /// The disk.
+    pub disk: &'a CrashDisk<'a>,
+    /// When a crash can leave it.
+    pub epoch: Epoch,
+    /// What `check` is told of that: a soft crash before the last operation of an interval is judged as any crash in between.
+    pub told: Epoch,
+    /// What the checker's caller wants `check` to know.
+    pub args: &'a [String],
+    /// The identity of the check: (image, epoch, arguments, check_key), fault-model.md section 6.
+    pub key: u128,
+    /// What the key says besides image, epoch and arguments.
+    pub rest: &'a [u8],
+    /// What a sample of it is drawn from.
+    pub seed: SampleSeed,
+    /// A hash of every event so far: a replay with an equal one has the same blocks at the same places.
+    pub log_hash: u128,
+}
 
 /// An interval whose crash disks are asked for.
 #[derive(Debug)]

@@ -2,7 +2,8 @@
 
 use explode_ramdisk::{Event, Image};
 
-use super::{Judge, contradiction};
+use super::contradiction::contradiction;
+use super::stacks::Judge;
 use crate::base::Fault;
 use crate::crash::{Counts, CrashDisk, Limits, Name, Neighbours, SampleSeed, When, walk, walk_named};
 use crate::plan::Settings;

@@ -1,0 +1,28 @@
+//! The identity of a check.
+
+use explode_ramdisk::Identity;
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::crash::Epoch;
+
+/// The key of a check (fault-model.md, section 6).
+pub fn key(image: Identity, epoch: Epoch, args: &[String], rest: &[u8]) -> u128 {
+    let mut hasher = Xxh3::new();
+    hasher.update(&image.0.to_le_bytes());
+    hasher.update(epoch.as_str().as_bytes());
+    for arg in args {
+        hasher.update(&(arg.len() as u64).to_le_bytes());
+        hasher.update(arg.as_bytes());
+    }
+    hasher.update(&u64::MAX.to_le_bytes());
+    hasher.update(rest);
+    hasher.digest128()
+}
+
+/// The same, where the check is told of another epoch.
+pub(super) fn key_of_told(image: Identity, epoch: Epoch, told: Epoch, args: &[String], rest: &[u8]) -> u128 {
+    match (epoch, told) {
+        (Epoch::Soft, Epoch::InBetween) => key(image, epoch, args, &[rest, b"told in-between"].concat()),
+        _ => key(image, epoch, args, rest),
+    }
+}

@@ -1,0 +1,255 @@
+//! A running system's log, followed to the crash disks that checkers ask for.
+//!
+//! A [`Pipeline`] belongs to one run of the system. It follows the system's log, and when a checker asks for crash checks it gives the
+//! request with every disk of the interval. It knows no strategy and no report.
+
+use std::ops::Range;
+
+use explode_ramdisk::{Event, Image, ReadFault};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::contradiction::{contradiction, tool};
+use super::request::{Asked, Candidate};
+use super::stacks::Judge;
+use crate::base::Fault;
+use crate::check::Ask;
+use crate::choose::{Choice, choices_hash};
+use crate::crash::{Counts, Limits, SampleSeed, When};
+use crate::devices::{Backend, DiskSet, SoftCrashLog};
+use crate::events::{self, hash_event};
+use crate::plan::{Plan, Registry};
+use crate::writeset::{EventError, WriteSet};
+
+/// The stages behind one running system.
+#[derive(Clone)]
+pub struct Pipeline<'a> {
+    pub(super) judge: Judge<'a>,
+    /// What could be on disk after the events before `log`.
+    pub(super) write_set: WriteSet,
+    /// The events since then: those of the interval, if one has begun.
+    pub(super) log: Vec<Event>,
+    pub(super) log_hash: Xxh3,
+    in_interval: bool,
+    /// The calls that soft crashes repeat, where the log has no contents.
+    pub(super) soft: Option<Box<dyn SoftCrashLog>>,
+    /// The events between the last two requests, where the last one was about one instant.
+    recent: Vec<Event>,
+    /// All events from the beginning, if somebody wants them.
+    kept: Option<Vec<Event>>,
+}
+
+impl<'a> Pipeline<'a> {
+    /// Follows a system that was started on `base`.
+    pub fn new(
+        registry: &'a Registry,
+        plan: &'a Plan,
+        backend: &'a dyn Backend,
+        base: Image,
+    ) -> Pipeline<'a> {
+        // The events mean something only together with what they began on.
+        let mut log_hash = Xxh3::new();
+        log_hash.update(&base.identity().0.to_le_bytes());
+        let write_set = WriteSet::new(base.clone(), plan.settings.rules);
+        let judge = Judge::new(registry, plan, backend);
+        let soft = if plan.settings.soft { backend.soft_crashes(base) } else { None };
+        Pipeline {
+            judge,
+            write_set,
+            log: Vec::new(),
+            log_hash,
+            in_interval: false,
+            soft,
+            recent: Vec::new(),
+            kept: None,
+        }
+    }
+
+    /// What follows begins anew, on what was put to rest as `base`. The events from the beginning go on.
+    pub(crate) fn chop(&mut self, base: Image) {
+        let judge = self.judge;
+        let Judge { registry, plan, backend, .. } = judge;
+        *self = Pipeline { judge, kept: self.kept.take(), ..Pipeline::new(registry, plan, backend, base) };
+    }
+
+    /// From now on all events are kept, for [`Pipeline::into_events`].
+    pub fn keep_events(&mut self) {
+        self.kept = Some(Vec::new());
+    }
+
+    /// The events that were kept.
+    pub fn into_events(self) -> Vec<Event> {
+        self.kept.unwrap_or_default()
+    }
+
+    /// An interval begins here.
+    ///
+    /// # Errors
+    /// The log cannot be read, or an event contradicts it: the tool or a component is broken.
+    pub fn begin(&mut self, devices: &dyn DiskSet) -> Result<(), Fault> {
+        self.follow(devices)?;
+        self.advance()?;
+        self.in_interval = true;
+        self.keep_mark(BEGIN_MARK);
+        Ok(())
+    }
+
+    /// An interval ends here, and nobody wants it checked (a replay of checks already made).
+    ///
+    /// # Errors
+    /// The log cannot be read.
+    pub fn skip(&mut self, devices: &dyn DiskSet, when: When) -> Result<(), Fault> {
+        self.in_interval &= when != When::Between;
+        self.follow(devices)?;
+        self.keep_mark(request_mark(when));
+        Ok(())
+    }
+
+    /// The interval that ends here, to go through its crash disks; [`skip`](Pipeline::skip) goes on from there. `interval` is its
+    /// number in the run, `made` the choices that led here.
+    ///
+    /// # Errors
+    /// The log cannot be read, or an event contradicts it.
+    pub fn asked<'s>(
+        &'s mut self,
+        devices: &dyn DiskSet,
+        ask: &Ask<'s>,
+        (interval, made): (u64, &[Choice]),
+    ) -> Result<Asked<'s>, Fault> {
+        let before = self.log.len();
+        self.follow(devices)?;
+        self.keep_mark(request_mark(ask.when));
+        devices.hold_still(true)?;
+        self.recent.clear();
+        if ask.when != When::Between && !self.in_interval {
+            self.recent.extend_from_slice(&self.log[before..]);
+            self.advance()?;
+        }
+        if devices.kernel().is_some_and(|kernel| kernel.notes_operations()) {
+            self.repeat_calls(devices)?;
+        }
+        let settings = &self.judge.plan.settings;
+        let seed = SampleSeed { seed: settings.seed, choices: choices_hash(made), interval };
+        let limits = Limits { limit: settings.limit, samples: settings.samples, seed };
+        // Without a word from the checker no two requests for crash checks are alike: it may remember each mutate and call.
+        let place = || [&seed.choices.to_le_bytes()[..], &interval.to_le_bytes()].concat();
+        let rest = ask.checker.disk_check_key().unwrap_or_else(place);
+        let when = match ask.when {
+            When::Now if settings.soft => When::Soft,
+            When::Between if settings.soft => When::Prefixes,
+            when => when,
+        };
+        let Ask { begin, args, .. } = *ask;
+        let log_hash = self.log_hash.digest128();
+        let Pipeline { write_set, log, recent, .. } = self;
+        Ok(Asked { write_set, log, recent, when, limits, begin, args, rest, log_hash })
+    }
+
+    /// Takes every crash disk of the interval that ends here to `visit`, once per epoch in which it is possible. `at` is as in
+    /// [`asked`](Pipeline::asked).
+    ///
+    /// # Errors
+    /// The log cannot be read, or an event contradicts it; or the devices did not stay as they were while others were visited.
+    pub fn candidates(
+        &mut self,
+        devices: &dyn DiskSet,
+        ask: &Ask<'_>,
+        at: (u64, &[Choice]),
+        visit: impl FnMut(&Candidate<'_>),
+    ) -> Result<Counts, Fault> {
+        let walked = self.asked(devices, ask, at)?.walk(visit);
+        stood_still(devices)?;
+        let (counts, write_set) = walked?;
+        if ask.when == When::Between {
+            self.write_set = write_set;
+            self.log.clear();
+            self.in_interval = false;
+        }
+        Ok(counts)
+    }
+
+    /// The run's seed.
+    pub(crate) fn seed(&self) -> u64 {
+        self.judge.plan.settings.seed
+    }
+
+    /// Who judges the crash disks of this run.
+    pub fn judge(&self) -> Judge<'a> {
+        self.judge
+    }
+
+    /// A mutate begins: what was done before is applied, and no interval is open.
+    ///
+    /// # Errors
+    /// As [`Pipeline::begin`].
+    pub(crate) fn catch_up(&mut self, devices: &dyn DiskSet) -> Result<&WriteSet, Fault> {
+        self.in_interval = false;
+        self.follow(devices)?;
+        self.advance()?;
+        Ok(&self.write_set)
+    }
+
+    /// Sectors of a medium go bad, which has a name.
+    pub(crate) fn spoil(&mut self, dev: u32, sectors: Range<u64>, fault: ReadFault, name: &str) {
+        self.write_set.spoil(dev, sectors, fault);
+        let mark = Event::Mark { name: format!("fault {name}") };
+        hash_event(&mark, &mut self.log_hash);
+        self.kept.iter_mut().for_each(|kept| kept.push(mark.clone()));
+    }
+
+    /// A place that only those hear of who keep the events.
+    fn keep_mark(&mut self, name: &str) {
+        self.kept.iter_mut().for_each(|kept| kept.push(Event::Mark { name: name.to_owned() }));
+    }
+
+    /// Takes the events that the devices have logged.
+    #[doc(hidden)]
+    pub fn follow(&mut self, devices: &dyn DiskSet) -> Result<(), Fault> {
+        let events = devices.take_log()?;
+        for event in &events {
+            hash_event(event, &mut self.log_hash);
+        }
+        self.take_calls(devices);
+        if let Some(kept) = &mut self.kept {
+            kept.extend(events.iter().cloned());
+        }
+        self.log.extend(events);
+        Ok(())
+    }
+
+    fn advance(&mut self) -> Result<(), Fault> {
+        for (index, event) in self.log.drain(..).enumerate() {
+            self.write_set.apply(&event).map_err(|error| contradiction(EventError { index, error }))?;
+        }
+        Ok(())
+    }
+}
+
+/// The mark where an interval begins whose disks are asked for, in the events that are kept.
+pub const BEGIN_MARK: &str = "crash checks begin";
+/// The mark where it ends.
+pub const END_MARK: &str = "crash checks end";
+/// The mark of an instant whose disks are asked for.
+pub const NOW_MARK: &str = "crash checks now";
+
+fn request_mark(when: When) -> &'static str {
+    match when {
+        When::Between | When::Prefixes => END_MARK,
+        When::Now | When::Soft => NOW_MARK,
+    }
+}
+
+/// Did the system stand still while its crash disks were checked? It goes on now.
+///
+/// # Errors
+/// It did not, or the log cannot be read.
+#[doc(hidden)]
+pub fn stood_still(devices: &dyn DiskSet) -> Result<(), Fault> {
+    let moved = devices.take_log()?;
+    devices.hold_still(false)?;
+    let Some(event) = moved.first() else { return Ok(()) };
+    Err(tool(format!(
+        "the system did not stand still while its crash disks were checked: events logged meanwhile: {}, the first one {}",
+        moved.len(),
+        events::in_short(event)
+    )))
+}

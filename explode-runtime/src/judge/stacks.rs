@@ -1,0 +1,97 @@
+//! Fresh stacks on crash disks: each recovers, is mounted, and is checked.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use explode_ramdisk::{Image, Recording};
+
+use super::outcome::{Judged, Judgement};
+use super::watch::Watch;
+use crate::base::panic_words;
+use crate::check::DiskCheck;
+use crate::crash::Epoch;
+use crate::devices::{Backend, HostId, Side};
+use crate::plan::{Plan, Registry};
+use crate::stack::{Recovery, Stack};
+use crate::verdict::{Failure, Stage};
+
+/// Judges crash disks: the last two stages.
+#[derive(Clone, Copy, Debug)]
+pub struct Judge<'a> {
+    pub(super) registry: &'a Registry,
+    pub(super) plan: &'a Plan,
+    pub(super) backend: &'a dyn Backend,
+    note_reads: bool,
+}
+
+impl<'a> Judge<'a> {
+    /// Makes stacks of this plan, in this backend.
+    pub(super) fn new(registry: &'a Registry, plan: &'a Plan, backend: &'a dyn Backend) -> Judge<'a> {
+        Judge { registry, plan, backend, note_reads: false }
+    }
+}
+
+impl Judge<'_> {
+    /// The same, which notes what is read.
+    #[must_use = "this returns the judge that notes"]
+    pub fn noting_reads(self) -> Self {
+        Judge { note_reads: true, ..self }
+    }
+
+    /// How many crashes deep a crash during recovery is followed by the plan.
+    pub fn crash_depth(&self) -> u32 {
+        self.plan.settings.crash_depth
+    }
+
+    /// Recovers a crash disk as a fresh stack, and lets the checker look. `recording` is for what the recovery writes.
+    pub(super) fn check(
+        self,
+        image: Image,
+        checker: &dyn DiskCheck,
+        (epoch, args): (Epoch, &[String]),
+        recording: Recording,
+        watch: &mut dyn Watch,
+    ) -> Judged {
+        let mut recovered = Vec::new();
+        let mut stopped = false;
+        let mut reads = None;
+        let damaged = image.has_unreadable();
+        let judged = catch_unwind(AssertUnwindSafe(|| {
+            let Plan { stack, settings, .. } = self.plan;
+            let devices = self.backend.disks(HostId::default(), Side::Crash, image, recording, settings.seed);
+            if self.note_reads {
+                devices.note_reads();
+            }
+            let mut stack =
+                Stack::build(stack, &self.registry.components, devices, settings.rules, settings.seed)
+                    .map_err(|error| Failure::Broken(error.to_string()))?;
+            let mut announce = |watch: &mut dyn Watch, stage| {
+                stopped = !watch.before(stage);
+                if stopped { Err(Failure::Stop) } else { Ok(()) }
+            };
+            let mut look = || {
+                let recovery = stack.recover(&mut |stage| announce(watch, stage))?;
+                recovered = stack.devices().take_log()?;
+                watch.recovered(&stack, &recovered);
+                announce(watch, Stage::Check)?;
+                checker.check_disk(&stack, epoch, args)?;
+                Ok(recovery)
+            };
+            let found = look();
+            reads = stack.devices().take_reads()?;
+            found
+        }));
+        let judgement = match judged {
+            Ok(Ok(Recovery::Clean)) => Judgement::Ok,
+            Ok(Ok(Recovery::Repaired)) => Judgement::Repaired,
+            Ok(Err(Failure::Violation(violation))) => Judgement::Violated(violation),
+            // Whoever says that it cannot go on, where a block cannot be read, has said so: that is all there is to promise.
+            Ok(Err(Failure::Broken(_))) if damaged => Judgement::Ok,
+            Ok(Err(Failure::Broken(why))) => Judgement::Broken(why),
+            Ok(Err(Failure::Stop)) if stopped => Judgement::Stopped,
+            Ok(Err(Failure::Stop)) => Judgement::Broken("the check stopped without a word".to_owned()),
+            Err(panic) => Judgement::Broken(format!("panicked: {}", panic_words(panic.as_ref()))),
+        };
+        Judged { judgement, recovery: Arc::new(recovered), reads, died: None }
+    }
+}

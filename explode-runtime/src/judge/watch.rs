@@ -1,0 +1,15 @@
+//! What a check reports while it is made.
+
+use explode_ramdisk::Event;
+
+use crate::stack::Stack;
+use crate::verdict::Stage;
+
+/// Watches one check.
+pub(super) trait Watch {
+    /// A stage begins. Returns true if it shall.
+    fn before(&mut self, stage: Stage) -> bool;
+
+    /// The stack has recovered, and its recovery wrote these events. The checker has not looked yet.
+    fn recovered(&mut self, stack: &Stack, events: &[Event]);
+}
