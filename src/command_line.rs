@@ -5,8 +5,8 @@ use std::path::Path;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser as _};
 use explode_runtime::base::UsageError;
-use explode_runtime::report::escaped;
 use explode_runtime::plan::Registry;
+use explode_runtime::report::escaped;
 
 use crate::cli::{Cli, Command};
 use crate::output;
