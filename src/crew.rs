@@ -5,13 +5,14 @@ use std::sync::atomic::AtomicBool;
 use explode_components::fs::kernel;
 use explode_kernel::remove_left;
 use explode_runtime::base::{Mode, RunError};
+use explode_runtime::explain::minimise::Minimised;
 use explode_runtime::explain::{Bounds, Story};
-use explode_runtime::minimise::Minimised;
 use explode_runtime::plan::Plan;
 use explode_runtime::report::Summary;
-use explode_runtime::run::{Audience, Crew, Keep, Remote, Scouts, Spawn, Supervisor};
+use explode_runtime::run::{Audience, Keep, Scouts, Supervisor};
 use explode_runtime::script::{Case, Refused};
 use explode_runtime::trace::{Replay, Trace};
+use explode_runtime::worker::{Crew, Remote, Spawn};
 use explode_vm::GuestSpec;
 
 use crate::guest::host;
@@ -103,7 +104,7 @@ pub fn minimise(trace: &Trace, bounds: Bounds) -> Result<Minimised, RunError> {
     let plan = trace.plan();
     let workers = Workers::prepare(&plan)?;
     let mut spawn = workers.spawn(&never);
-    explode_runtime::minimise::minimise(&mut Remote::new(&plan, &mut *spawn), trace, bounds)
+    explode_runtime::explain::minimise::minimise(&mut Remote::new(&plan, &mut *spawn), trace, bounds)
 }
 
 /// Runs a trace again, and tells what it shows.

@@ -17,7 +17,7 @@ use explode_components::command::sweep;
 use explode_kernel::AllBackends;
 use explode_runtime::base::{Exit, RunError};
 use explode_runtime::plan::Registry;
-use explode_runtime::run::{Body, Page, WorkerEnded, serve};
+use explode_runtime::worker::{Body, Page, WorkerEnded, serve};
 use explode_vm::MemoryFile;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, killpg, sigaction};

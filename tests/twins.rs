@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use explode::ramdisk::{Event, Flags, Image, Payload};
 use explode::runtime::base::{Count, RunError};
 use explode::runtime::devices::InProcess;
-use explode::runtime::pipeline::{BEGIN_MARK, END_MARK, NOW_MARK};
+use explode::runtime::judge::{BEGIN_MARK, END_MARK, NOW_MARK};
 use explode::runtime::plan::Plan;
 use explode::runtime::report::{Message, Summary};
 use explode::runtime::run::{Audience, Confirmation, Local, explore};

@@ -1,52 +1,46 @@
 //! The engine of explode: it runs a storage system, treats everything that may go one way or another as a choice, builds every
 //! disk that a crash could leave, recovers each one, and checks that what was promised is still there.
 //!
-//! The way of the data is the order of the modules; [`pipeline`] is the picture of it in code:
+//! The way of the data, from an operation to a verdict:
 //!
 //! ```text
-//! base                   the files that are written
-//! choose -> explore      which way to go next
-//! events -> writeset     what could be on disk, or not
-//! crash                  the crash disks: enumerated, de-duplicated, counted
-//! media                  blocks that go bad, as choices
-//! failures               functions of the kernel that fail, as choices
-//! calls                  calls of the kernel, repeated on crash disks for soft crashes
-//! devices                what stacks stand on: in process, or the kernel's
-//! recover -> check       stacks, checkers, verdicts
-//! skip                   verdicts that are known already
-//! trace -> report        what is found replays, and is told
-//! explain -> minimise    what of a trace matters, and a smaller one
-//! script                 what a trace shows, without us
-//! run                    plans, units of work, the run folder, exit codes
-//! crash_test             all of it in a test of somebody else's program
+//! explore    names a unit: a state, choices that lead on from it, how many mutates
+//! run        hands it to a worker
+//! unit       restores the state on a fresh stack, and calls mutate; a choice point asks the script first
+//! devices    log what the system does
+//! writeset   follows the events: durable bytes, and pieces that are pending
+//! crash      enumerates the disks that a crash could leave
+//! judge      recovers, mounts and checks each disk, and those that a crash during its recovery leaves
+//! run        merges the results: counts, states, findings
+//! trace      has all that leads to a finding; a replay confirms it before it is reported
 //! ```
 //!
 //! What a crash can leave is written down in `docs/fault-model.md`.
 //!
 //! # Rooms, bottom first
 //!
-//! - `base`: options, errors, exit codes, counts, and the files that explode writes
-//! - `choose`: choice points, choices and the chooser
-//! - `events`: the event log, its file formats, and the log of file-system calls
-//! - `writeset`: the writes that a crash may keep or lose
-//! - `dedup`: the states and checks that are known
-//! - `crash`: the crash disks of an interval: counted, enumerated, sampled
-//! - `explore`: strategies: the choices to try next
-//! - `verdict`: verdicts, violations, promises and demands
-//! - `faults`: the menus of what may fail: blocks of a medium, functions of the kernel, its background work
-//! - `devices`: the devices below a stack: in process, or the kernel's
-//! - `stack`: components, stacks, and their recovery
-//! - `check`: checkers
-//! - `plan`: the registry, plans and their settings, rows and columns of the matrix
-//! - `skip`: verdicts that are known from another crash disk
-//! - `pipeline`: one crash disk, recovered, mounted and checked
-//! - `trace`: traces and their replay
-//! - `report`: the messages of a run and their human form
-//! - `run`: units of work, workers, and the run folder
-//! - `explain`: explanations of a trace
-//! - `minimise`: smaller traces with the same error
-//! - `script`: shell and xfstests scripts of a trace
-//! - `crash_test`: a crash test as a `#[test]`
+//! - [`base`]: options, errors, exit codes, counts, durable files, panics, words of a shell
+//! - [`choose`]: choice points, choices, and the chooser that answers them
+//! - [`events`]: the event log, its file formats, event summaries, the log of calls on files
+//! - [`writeset`]: what could be on disk after a log
+//! - [`dedup`]: sets of keys and of states
+//! - [`crash`]: crash disks of an interval: counted, sampled, enumerated
+//! - [`explore`]: strategies: which unit comes next
+//! - [`verdict`]: verdicts, violations, promises, demands, steps and deaths of a worker
+//! - [`faults`]: menus of what may fail: blocks of a medium, functions of the kernel, its work in the background
+//! - [`devices`]: what a stack stands on: backends and their disks; the backend in process
+//! - [`stack`]: components, stacks of them, and the components by name
+//! - [`check`]: checkers, and what a mutate works with
+//! - [`plan`]: what is to be run: registry, targets, plans, the matrix
+//! - [`judge`]: one crash disk: recovered, mounted, checked; nested crashes, equivalence
+//! - [`trace`]: the trace file, and what leads to an error
+//! - [`report`]: messages and their human form
+//! - [`unit`]: one unit of work: restore, mutate, chop
+//! - [`worker`]: units, replays and probe sessions in a worker, and the wire to it
+//! - [`run`]: the supervisor: units handed out and merged, findings, journal, run folder
+//! - [`explain`]: the critical write, the story of a trace, smaller traces
+//! - [`script`]: shell and xfstests scripts of a trace
+//! - [`crash_test`]: all of it in a test of a program of your own
 
 pub mod base;
 pub mod check;
@@ -59,14 +53,14 @@ pub mod events;
 pub mod explain;
 pub mod explore;
 pub mod faults;
-pub mod minimise;
-pub mod pipeline;
+pub mod judge;
 pub mod plan;
 pub mod report;
 pub mod run;
 pub mod script;
-pub mod skip;
 pub mod stack;
 pub mod trace;
+pub mod unit;
 pub mod verdict;
+pub mod worker;
 pub mod writeset;

@@ -10,10 +10,10 @@ use explode_runtime::crash::Epoch;
 use explode_runtime::devices::InProcess;
 use explode_runtime::plan::{Plan, Registry, Target};
 use explode_runtime::report::Message;
-use explode_runtime::run::replay;
 use explode_runtime::stack::{Below, Component, ComponentDef, Stack, StackSpec, Surface};
 use explode_runtime::trace::{Replay, Trace};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::worker::replay;
 use serde_json::{Value, json};
 
 /// A disk that keeps flushes or drops them.

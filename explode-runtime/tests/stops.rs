@@ -17,12 +17,11 @@ use explode_runtime::devices::InProcess;
 use explode_runtime::explore::{Exhaust, Finished, Strategy, Unit, Wants};
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::{Finding, Message, Summary};
-use explode_runtime::run::{
-    Audience, Confirmation, History, InThread, Keep, StrategyName, Supervisor, replay,
-};
+use explode_runtime::run::{Audience, Confirmation, History, Keep, StrategyName, Supervisor};
 use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Stack, Surface};
 use explode_runtime::trace::{Replay, Trace};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::worker::{InThread, replay};
 
 const BLOCK: usize = 4096;
 const NEVER: usize = usize::MAX;

@@ -6,16 +6,18 @@ use explode_ramdisk::{Event, Image, Recording};
 
 use explode_runtime::base::{Blame, Fault};
 use explode_runtime::check::Ask;
+use explode_runtime::choose::Choice;
 use explode_runtime::crash::CrashDisk;
 use explode_runtime::dedup::{Checks, Notes as _};
-use explode_runtime::pipeline::{Candidate, Judge, Judgement, Pipeline, key};
+use explode_runtime::judge::{Candidate, Judge, Judgement, Pipeline, key};
 use explode_runtime::stack::Stack;
 
 /// A request for crash checks, which can be answered as often as one likes.
 pub(super) struct Crashes<'a> {
     pub stack: &'a Stack,
     pub ask: &'a Ask<'a>,
-    pub interval: u64,
+    /// The request's number in the run, and the choices that led to it.
+    pub at: (u64, &'a [Choice]),
 }
 
 /// What a round has come to.
@@ -30,7 +32,7 @@ impl Crashes<'_> {
     /// The first `most` distinct disks, in the order in which a run checks them.
     pub fn images(&self, pipeline: &Pipeline<'_>, most: u64) -> Result<Vec<Image>, Fault> {
         let (mut images, mut seen) = (Vec::new(), Checks::default());
-        pipeline.clone().candidates(self.stack.devices(), self.ask, self.interval, |candidate| {
+        pipeline.clone().candidates(self.stack.devices(), self.ask, self.at, |candidate| {
             if (images.len() as u64) < most && seen.insert(candidate.key) {
                 images.push(candidate.disk.image());
             }
@@ -61,7 +63,7 @@ impl Crashes<'_> {
         let round = Round { time: Duration::ZERO, crash_disks: 0, crash_crash_disks: 0, violations: 0 };
         let mut checking = Checking { crashes: self, judge, seen: Checks::default(), round, broken: None };
         let started = Instant::now();
-        pipeline.candidates(self.stack.devices(), self.ask, self.interval, |candidate| {
+        pipeline.candidates(self.stack.devices(), self.ask, self.at, |candidate| {
             let Round { crash_disks, crash_crash_disks, .. } = checking.round;
             if crash_disks < most && crash_disks + crash_crash_disks < enough {
                 checking.visit(candidate, recording);

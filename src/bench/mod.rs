@@ -20,10 +20,10 @@ use explode_runtime::choose::Point;
 use explode_runtime::crash::When;
 use explode_runtime::devices::Backend;
 use explode_runtime::explore::{Arrival, Finished, Reached, Strategy};
-use explode_runtime::pipeline::Pipeline;
+use explode_runtime::judge::Pipeline;
 use explode_runtime::plan::{Plan, Registry};
-use explode_runtime::run::{Early, Runner, SoFar, Work};
 use explode_runtime::stack::Stack;
+use explode_runtime::unit::{Early, Runner, SoFar, Work};
 use explode_runtime::verdict::Failure;
 use rounds::Measured;
 
@@ -93,19 +93,19 @@ impl Work for Bencher {
         so_far: &SoFar<'_>,
     ) -> Result<(), Failure> {
         let (devices, place) = (stack.devices(), so_far.place);
-        let crashes = explode::Crashes { stack, ask, interval: place.interval };
+        let crashes = explode::Crashes { stack, ask, at: (place.interval, so_far.choices) };
         // Copies do not read the log: this one has.
         pipeline.follow(devices)?;
         let images = crashes.images(pipeline, self.wanted)?;
         if (images.len() as u64) < self.wanted {
             self.most = self.most.max(images.len() as u64);
-            pipeline.candidates(devices, ask, place.interval, |_| ())?;
+            pipeline.candidates(devices, ask, crashes.at, |_| ())?;
             return Ok(());
         }
         // What happened before the request is looked at once, however many disks there are: it is in no round.
         let mut pipeline = pipeline.clone();
         if ask.when == When::Now {
-            pipeline.candidates(devices, ask, place.interval, |_| ())?;
+            pipeline.candidates(devices, ask, crashes.at, |_| ())?;
         }
         self.measured = Some(rounds::measure(&pipeline, &crashes, &images));
         Err(Failure::Stop)

@@ -8,7 +8,7 @@ use super::BenchReport;
 use super::explode::Crashes;
 use super::floor::FloorLoop;
 use explode_runtime::base::Fault;
-use explode_runtime::pipeline::Pipeline;
+use explode_runtime::judge::Pipeline;
 use explode_runtime::plan::Plan;
 
 /// Rounds of each kind, at least.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use explode_runtime::base::{Exit, Output, UsageError};
 use explode_runtime::explain::Bounds;
-use explode_runtime::minimise::{Minimised, Size, Smaller};
+use explode_runtime::explain::minimise::{Minimised, Size, Smaller};
 use explode_runtime::plan::Registry;
 use explode_runtime::report::{brief, detail_line, status_line};
 use explode_runtime::trace::{Replay, Trace};

@@ -3,11 +3,11 @@
 
 use explode_runtime::base::{Exit, Mode, UsageError};
 use explode_runtime::explain::critical::Search;
-use explode_runtime::explain::probe::Moment;
 use explode_runtime::explain::{Bounds, Retold, Story};
 use explode_runtime::plan::Registry;
 use explode_runtime::stack::Carried;
 use explode_runtime::trace::Trace;
+use explode_runtime::worker::probe::Moment;
 use serde_json::{Value, json};
 
 use super::trace::sound;

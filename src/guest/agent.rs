@@ -7,7 +7,7 @@ use std::path::Path;
 use explode_kernel::AllBackends;
 use explode_runtime::base::Exit;
 use explode_runtime::plan::Registry;
-use explode_runtime::run::serve;
+use explode_runtime::worker::serve;
 
 use crate::output;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use explode_kernel::IMAGE_FILE;
 use explode_runtime::base::{RunError, UsageError};
 use explode_runtime::devices::IMAGE;
-use explode_runtime::run::{Body, Page, WorkerEnded};
+use explode_runtime::worker::{Body, Page, WorkerEnded};
 use explode_vm::{
     Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestReader, GuestSpec, GuestWriter, Image,
     KernelSource, VmError, Wanted, qemu,

@@ -6,9 +6,9 @@
 use std::path::Path;
 
 use explode_runtime::base::Mode;
-use explode_runtime::run::replay;
 use explode_runtime::trace::{Replay, Trace};
 use explode_runtime::verdict::Verdict;
+use explode_runtime::worker::replay;
 
 use crate::cases::Cx;
 use crate::report::Report;

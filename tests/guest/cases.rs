@@ -10,9 +10,10 @@ use explode_runtime::base::Mode;
 use explode_runtime::devices::{Backend, Backends as _};
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::{Finding, Message, Summary};
-use explode_runtime::run::{Confirmation, Local, explore, replay};
+use explode_runtime::run::{Confirmation, Local, explore};
 use explode_runtime::trace::{Replay, Trace};
 use explode_runtime::verdict::{Verdict, Violation};
+use explode_runtime::worker::replay;
 
 use crate::directed::{LAST, Seen, go, go_on};
 use crate::report::{Line, Report};

@@ -6,11 +6,11 @@ use explode_runtime::choose::{Choice, Point};
 use explode_runtime::crash::Kept;
 use explode_runtime::devices::Backend;
 use explode_runtime::explore::{Arrival, State, Unit};
-use explode_runtime::pipeline::{Judgement, Pipeline};
+use explode_runtime::judge::{Judgement, Pipeline};
 use explode_runtime::plan::{Plan, Registry};
-use explode_runtime::run::{Early, Runner, SoFar, Work};
 use explode_runtime::stack::Stack;
 use explode_runtime::trace::{ErrorFound, Trace, Way};
+use explode_runtime::unit::{Early, Runner, SoFar, Work};
 use explode_runtime::verdict::{Failure, Violation};
 
 use crate::common::steps;
@@ -125,10 +125,10 @@ impl Work for Look<'_> {
         if place.mutates < self.last {
             return Ok(pipeline.skip(stack.devices(), ask.when)?);
         }
-        self.choices = ask.chooser.made().to_vec();
+        self.choices = so_far.choices.to_vec();
         let judge = pipeline.judge();
         let Look { plan, runner_origin, choices, seen, .. } = self;
-        pipeline.candidates(stack.devices(), ask, place.interval, |candidate| {
+        pipeline.candidates(stack.devices(), ask, (place.interval, so_far.choices), |candidate| {
             seen.checked += 1;
             let judged = judge.judge(
                 candidate.disk.image(),

@@ -10,12 +10,12 @@ use std::{fs, io, thread};
 use explode_runtime::check::Ask;
 use explode_runtime::choose::{Choice, Point};
 use explode_runtime::explore::{Arrival, State, Unit};
-use explode_runtime::pipeline::Pipeline;
+use explode_runtime::judge::Pipeline;
 use explode_runtime::plan::Plan;
 use explode_runtime::report::Summary;
-use explode_runtime::run::{Early, Ended, Runner, SoFar, Work};
 use explode_runtime::stack::Stack;
 use explode_runtime::trace::{ErrorFound, Trace, Way};
+use explode_runtime::unit::{Early, Ended, Runner, SoFar, Work};
 use explode_runtime::verdict::{Failure, Violation};
 use nix::libc::{SCHED_FIFO, sched_param, sched_setscheduler};
 

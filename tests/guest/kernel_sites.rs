@@ -11,11 +11,11 @@ use explode_runtime::choose::{Choice, Kind, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::explore::{Arrival, State, Unit};
 use explode_runtime::faults::kernel::{FAILURE_OPTIONS, Failures};
-use explode_runtime::pipeline::Pipeline;
+use explode_runtime::judge::Pipeline;
 use explode_runtime::plan::Plan;
 use explode_runtime::report::{Finding, Summary};
-use explode_runtime::run::{Early, Runner, SoFar, Work};
 use explode_runtime::stack::{Below, Component, ComponentDef, Stack, StackSpec};
+use explode_runtime::unit::{Early, Runner, SoFar, Work};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 
 use crate::cases::Cx;

@@ -77,7 +77,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         let plan = plan(&registry, 1, "choice", true);
         let labels = || -> Vec<String> {
             let runner =
-                explode_runtime::run::Runner::start(&registry, &plan, cx.backend).expect("it starts");
+                explode_runtime::unit::Runner::start(&registry, &plan, cx.backend).expect("it starts");
             let unit = explode_runtime::explore::Unit {
                 state: explode_runtime::explore::State::default(),
                 script: Vec::new(),

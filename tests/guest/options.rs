@@ -3,7 +3,7 @@
 
 use explode_runtime::base::Options;
 use explode_runtime::plan::Plan;
-use explode_runtime::run::Runner;
+use explode_runtime::unit::Runner;
 use explode_runtime::verdict::{Verdict, Violation};
 
 use crate::cases::Cx;

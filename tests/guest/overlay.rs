@@ -5,7 +5,7 @@ use std::path::Path;
 use explode_ramdisk::Event;
 use explode_runtime::plan::Plan;
 use explode_runtime::report::Summary;
-use explode_runtime::run::Runner;
+use explode_runtime::unit::Runner;
 use explode_runtime::verdict::{Verdict, Violation};
 use nix::mount::{MsFlags, mount, umount};
 

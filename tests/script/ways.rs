@@ -11,11 +11,11 @@ use explode_runtime::choose::{Choice, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::devices::InProcess;
 use explode_runtime::explore::{Arrival, State, Unit};
-use explode_runtime::pipeline::Pipeline;
+use explode_runtime::judge::Pipeline;
 use explode_runtime::plan::{Plan, Registry, Target};
-use explode_runtime::run::{Runner, SoFar, Work};
 use explode_runtime::stack::{Stack, StackSpec};
 use explode_runtime::trace::{CrashDiskRecord, Trace};
+use explode_runtime::unit::{Runner, SoFar, Work};
 use explode_runtime::verdict::{Failure, Verdict};
 
 use crate::common::steps;

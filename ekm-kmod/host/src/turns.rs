@@ -3,6 +3,7 @@
 //! Otherwise it is a matter of microseconds whether the journal's thread or the syncfs(2) that has woken it is the first to write
 //! (`sync_filesystem` starts a commit, and goes on to the buffers), and the same way would not always give the same events.
 
+use explode_runtime::devices::task_exists;
 use std::time::Duration;
 use std::{fs, io, thread};
 
@@ -78,17 +79,12 @@ fn is_late(pid: i32) -> bool {
     fs::read(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim_ascii_end() == name)
 }
 
-/// Is there such a task, which has not ended, and does it take turns if it is to?
+/// Checks that a task of a stack exists, and that it takes turns if it has to.
 ///
 /// # Errors
 /// What is wrong, for a person.
 pub(crate) fn check_thread(pid: u32, takes_turns: bool) -> Result<(), String> {
-    // proc(5): after the name, in brackets, comes the state; Z has ended, and nobody has asked how.
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
-    if matches!(state, None | Some('Z' | 'X')) {
-        return Err(format!("`threads` printed {pid}, and there is no such task"));
-    }
+    task_exists(pid)?;
     // SAFETY: a plain number.
     let policy = i32::try_from(pid).map_or(-1, |pid| unsafe { sched_getscheduler(pid) });
     if takes_turns && policy != SCHED_FIFO {

@@ -1,13 +1,11 @@
 //! A checker: drives the system and knows what must survive (the paper's five methods, EX-18 to EX-22).
 
 use super::Cx;
+use super::driver::DiskCheck;
 use crate::base::Fault;
 use crate::crash::Epoch;
 use crate::stack::Stack;
 use crate::verdict::{Demand, Failure, Violation};
-
-/// What the caller of a crash check wants `check` to know.
-pub type Args = Vec<String>;
 
 /// Drives a stack and judges its crash disks.
 pub trait Checker {
@@ -102,5 +100,19 @@ pub trait Checker {
     /// Drops the checker's own state; the stack is about to be unmounted.
     fn finish(&mut self, _stack: &Stack) -> Result<(), Fault> {
         Ok(())
+    }
+}
+
+impl<C: Checker> DiskCheck for C {
+    fn check_disk(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure> {
+        self.check(stack, epoch, args)
+    }
+
+    fn disk_check_key(&self) -> Option<Vec<u8>> {
+        self.check_key()
+    }
+
+    fn disk_demands(&self, epoch: Epoch, args: &[String], violation: &Violation) -> Option<Vec<Demand>> {
+        self.demands(epoch, args, violation)
     }
 }

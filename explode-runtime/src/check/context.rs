@@ -2,76 +2,32 @@
 
 use std::panic::Location;
 
-use super::{Args, Checker};
-use crate::choose::{Chooser, Label, Point};
+use super::driver::{Args, Ask, DiskCheck, Driver};
+use crate::choose::{Label, Point};
 use crate::crash::When;
 use crate::faults::kernel::failed;
 use crate::stack::Stack;
 use crate::verdict::Failure;
 
-/// Who chooses from here on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
-    /// The kernel: the checked system goes on.
-    Kernels,
-    /// The harness: nothing fails.
-    Ours,
-}
-
-/// A request for crash checks, as whoever runs the mutate sees it.
-pub struct Ask<'a> {
-    /// Who checks.
-    pub checker: &'a dyn Checker,
-    /// The instants that are asked about.
-    pub when: When,
-    /// The arguments for the epoch `begin`.
-    pub begin: &'a [String],
-    /// The arguments for every other epoch.
-    pub args: &'a [String],
-    /// The choices made so far.
-    pub chooser: &'a Chooser,
-}
-
 /// What mutate works with.
 pub struct Cx<'a> {
     stack: &'a Stack,
-    chooser: &'a mut Chooser,
-    fallback: &'a mut dyn FnMut(&Point<'_>) -> u32,
-    started: Option<Args>,
-    begin: &'a mut dyn FnMut(&Stack),
-    ask: &'a mut dyn FnMut(&Stack, &Ask<'_>) -> Result<(), Failure>,
-    turn: &'a mut dyn FnMut(Turn, &mut Chooser),
+    driver: &'a mut dyn Driver,
+    /// The arguments for the epoch `begin` of the interval that has begun.
+    begun: Option<Args>,
 }
 
 impl<'a> Cx<'a> {
-    /// Made by whoever runs a mutate: `begin` notes where an interval begins, `ask` makes the crash checks, `turn` says whose turn
-    /// it is to choose; it is ours.
-    pub(crate) fn new(
-        stack: &'a Stack,
-        chooser: &'a mut Chooser,
-        fallback: &'a mut dyn FnMut(&Point<'_>) -> u32,
-        begin: &'a mut dyn FnMut(&Stack),
-        ask: &'a mut dyn FnMut(&Stack, &Ask<'_>) -> Result<(), Failure>,
-        turn: &'a mut dyn FnMut(Turn, &mut Chooser),
-    ) -> Cx<'a> {
-        Cx { stack, chooser, fallback, started: None, begin, ask, turn }
-    }
-
-    /// The kernel's turn to choose, until [`take_back`](Cx::take_back).
-    pub(crate) fn hand_over(&mut self) {
-        (self.turn)(Turn::Kernels, self.chooser);
-    }
-
-    /// Our turn.
-    pub(crate) fn take_back(&mut self) {
-        (self.turn)(Turn::Ours, self.chooser);
+    /// For a mutate on this stack.
+    pub fn new(stack: &'a Stack, driver: &'a mut dyn Driver) -> Cx<'a> {
+        Cx { stack, driver, begun: None }
     }
 
     /// Does something in our turn, in which no function of the kernel fails by choice.
     fn in_our_turn<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
-        self.take_back();
+        self.driver.kernel_turn(self.stack, false);
         let result = work(self);
-        self.hand_over();
+        self.driver.kernel_turn(self.stack, true);
         result
     }
 
@@ -88,7 +44,7 @@ impl<'a> Cx<'a> {
 
     /// Has a function of the kernel failed by choice, on the way to here?
     pub fn has_failed(&mut self) -> bool {
-        self.in_our_turn(|cx| failed(cx.chooser.made()).next().is_some())
+        self.in_our_turn(|cx| failed(cx.driver.choices()).next().is_some())
     }
 
     /// Chooses one of `options` actions: 0, 1, ... `options` - 1; every one of them will be tried (EX-10).
@@ -125,14 +81,14 @@ impl<'a> Cx<'a> {
 
     /// Chooses at a point that says more of itself.
     pub fn choose_at(&mut self, point: &Point<'_>) -> u32 {
-        self.in_our_turn(|cx| cx.chooser.choose(point, cx.fallback))
+        self.in_our_turn(|cx| cx.driver.choose(point))
     }
 
     /// Checks every disk that a crash at this very moment could leave (EX-61). `checker` is the one that asks: `self`.
     ///
     /// # Errors
     /// Pass it on: this state is not explored further.
-    pub fn check_crashes_now(&mut self, checker: &dyn Checker, args: &[String]) -> Result<(), Failure> {
+    pub fn check_crashes_now(&mut self, checker: &dyn DiskCheck, args: &[String]) -> Result<(), Failure> {
         self.ask(checker, When::Now, args, args)
     }
 
@@ -140,15 +96,15 @@ impl<'a> Cx<'a> {
     ///
     /// # Errors
     /// Pass it on: this state is not explored further.
-    pub fn check_soft_crash(&mut self, checker: &dyn Checker, args: &[String]) -> Result<(), Failure> {
+    pub fn check_soft_crash(&mut self, checker: &dyn DiskCheck, args: &[String]) -> Result<(), Failure> {
         self.stack.settle()?;
         self.ask(checker, When::Soft, args, args)
     }
 
     /// Begins an interval (EX-62); `args` go to the checks of epoch `begin`.
     pub fn check_crashes_start(&mut self, args: &[String]) {
-        self.in_our_turn(|cx| (cx.begin)(cx.stack));
-        self.started = Some(args.to_vec());
+        self.in_our_turn(|cx| cx.driver.begin_interval(cx.stack));
+        self.begun = Some(args.to_vec());
     }
 
     /// Checks every disk that a crash since [`check_crashes_start`](Cx::check_crashes_start) could leave; `args` go to the
@@ -156,8 +112,8 @@ impl<'a> Cx<'a> {
     ///
     /// # Errors
     /// Pass it on: this state is not explored further. Without a start the checker is broken.
-    pub fn check_crashes_end(&mut self, checker: &dyn Checker, args: &[String]) -> Result<(), Failure> {
-        let Some(begin) = self.started.take() else {
+    pub fn check_crashes_end(&mut self, checker: &dyn DiskCheck, args: &[String]) -> Result<(), Failure> {
+        let Some(begin) = self.begun.take() else {
             return Err(Failure::Broken(
                 "check_crashes_end without check_crashes_start before it".to_owned(),
             ));
@@ -167,16 +123,16 @@ impl<'a> Cx<'a> {
 
     fn ask(
         &mut self,
-        checker: &dyn Checker,
+        checker: &dyn DiskCheck,
         when: When,
         begin: &[String],
         args: &[String],
     ) -> Result<(), Failure> {
-        self.take_back();
-        let asked = (self.ask)(self.stack, &Ask { checker, when, begin, args, chooser: self.chooser });
-        // Else there is nothing more to explore, whatever the checker does on its way out.
+        self.driver.kernel_turn(self.stack, false);
+        let asked = self.driver.check_crashes(self.stack, &Ask { checker, when, begin, args });
+        // After an error there is nothing more to explore, whatever the checker does on its way out.
         if asked.is_ok() {
-            self.hand_over();
+            self.driver.kernel_turn(self.stack, true);
         }
         asked
     }
@@ -184,6 +140,6 @@ impl<'a> Cx<'a> {
 
 impl std::fmt::Debug for Cx<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Cx").field("stack", self.stack).field("chooser", self.chooser).finish_non_exhaustive()
+        f.debug_struct("Cx").field("stack", self.stack).finish_non_exhaustive()
     }
 }

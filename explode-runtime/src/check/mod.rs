@@ -4,8 +4,10 @@ mod checker;
 mod context;
 mod def;
 mod digest;
+mod driver;
 
-pub use checker::{Args, Checker};
-pub use context::{Ask, Cx, Turn};
+pub use checker::Checker;
+pub use context::Cx;
 pub use def::{CheckerDef, Checkers};
 pub use digest::digest;
+pub use driver::{Args, Ask, DiskCheck, Driver};

@@ -1,6 +1,6 @@
 //! Running a crash test: exploring, and of what is found the smallest form, its story, and the command that replays it.
 
-use crate::{base, plan};
+use crate::{base, plan, worker};
 use std::any::Any;
 use std::env;
 use std::fmt::{Debug, Display};
@@ -14,14 +14,14 @@ use super::diverged::{diverged, without_story};
 use super::replay::{REPLAY, command, folder, path, read, write};
 use super::{PARTS, Parts, engine, model};
 use crate::base::{Options, RunError};
+use crate::explain::minimise::{Minimised, minimise};
 use crate::explain::{Bounds, differences, diverged as in_lines, story};
-use crate::minimise::{Minimised, minimise};
 use crate::plan::{Plan, Registry, Settings};
 use crate::report::{Finding, Message, Summary, escaped};
-use crate::run;
-use crate::run::{Audience, Confirmation, OTHER_PATH, Remote, Supervisor};
+use crate::run::{Audience, Confirmation, Supervisor};
 use crate::stack::{StackSpec, simfiles};
 use crate::trace::{Replay, Trace};
+use crate::worker::{OTHER_PATH, Remote};
 
 /// What minimising a finding may take, and telling its story: each test of a step that hangs takes its deadline.
 const BOUNDS: Bounds = Bounds { budget: Some(Duration::from_secs(60)), tests: 2000 };
@@ -215,7 +215,7 @@ impl CrashTest {
     fn with_workers<R>(&self, plan: &Plan, work: impl FnOnce(&mut Remote<'_>) -> R) -> R {
         let mut spawn = || {
             let parts = Arc::clone(&self.parts);
-            run::spawn_thread(&self.registry, move || PARTS.set(Some(parts)))
+            worker::spawn_thread(&self.registry, move || PARTS.set(Some(parts)))
         };
         work(&mut Remote::new(plan, &mut spawn))
     }

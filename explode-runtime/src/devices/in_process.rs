@@ -1,6 +1,7 @@
 //! The backend without a kernel: simulated devices in this process.
 
 use std::any::Any;
+use std::fs;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -8,7 +9,7 @@ use explode_ramdisk::{Event, Image, Read, ReadFault, Recording, Storage};
 
 use super::backend::{Backend, Backends, HostId, Side};
 use super::disk_set::{Devices, DiskSet};
-use crate::base::{Fault, Mode, RunError};
+use crate::base::{Blame, Fault, Mode, RunError};
 
 /// Simulated devices in this process, of any number of hosts.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,8 +24,29 @@ impl Backend for InProcess {
         u32::MAX
     }
 
+    /// Tasks of commands exist on this machine, too.
+    fn settle(&self, threads: &[(&str, u32)]) -> Result<(), Fault> {
+        threads.iter().try_for_each(|(layer, pid)| {
+            task_exists(*pid).map_err(|why| Fault::new(why).blame(Blame::Tool).of(layer))
+        })
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
+    }
+}
+
+/// Checks that a task that a layer has named exists and has not ended.
+///
+/// # Errors
+/// It does not exist.
+pub fn task_exists(pid: u32) -> Result<(), String> {
+    // proc(5): the state comes after the name, which is in brackets. Z has ended, and no process has asked how.
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+    match state {
+        None | Some('Z' | 'X') => Err(format!("`threads` printed {pid}, and there is no such task")),
+        Some(_) => Ok(()),
     }
 }
 

@@ -12,6 +12,6 @@ mod soft_crash;
 
 pub use backend::{Backend, Backends, HostId, IMAGE, NOW, Side};
 pub use disk_set::{Devices, DiskSet};
-pub use in_process::InProcess;
+pub use in_process::{InProcess, task_exists};
 pub use kernel_side::KernelSide;
 pub use soft_crash::{OnStack, SoftCrashLog};

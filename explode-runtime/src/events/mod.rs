@@ -13,7 +13,7 @@ pub use jsonl::{ReadError, read_jsonl, read_jsonl_within, write_jsonl};
 pub use limits::LogLimits;
 pub use logwrites::{LOG_WRITES_MAGIC, read_logwrites, read_logwrites_within, write_logwrites};
 pub use summary::Happened;
-pub(crate) use summary::{Whose, happened, in_short, told};
+pub(crate) use summary::{Whose, event_lines, happened, in_short, told};
 pub use what::{Done, How, What};
 
 use xxhash_rust::xxh3::Xxh3;

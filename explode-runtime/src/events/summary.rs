@@ -2,6 +2,7 @@
 
 use explode_ramdisk::{Event, Payload};
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// An event of the log, without its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,4 +84,36 @@ pub(crate) fn told(event: &Happened) -> String {
     by.iter().for_each(|by| words.push(format!("by {by}")));
     let text = words.join(" ");
     whose.as_ref().map_or(text.clone(), |whose| format!("{text}: {whose}"))
+}
+
+/// The most events of a run that are compared.
+const EVENTS: usize = 100_000;
+
+/// An event as one line: what it is, and a hash of its contents.
+fn line(event: &Event) -> String {
+    let short = in_short(event);
+    match event {
+        Event::Dirty { data, .. } | Event::Submit { payload: Payload::Data(data), .. } => {
+            format!("{short}, contents {:08x}", xxh3_64(data) as u32)
+        }
+        _ => short,
+    }
+}
+
+/// The events of a run, a line each.
+pub(crate) fn event_lines(events: &[Event]) -> Vec<String> {
+    events.iter().take(EVENTS).map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_with_equal_contents_have_equal_lines() {
+        let dirty = |byte| Event::Dirty { dev: 1, sector: 8, data: vec![byte; 512].into() };
+        assert_eq!(line(&dirty(1)), line(&dirty(1)));
+        assert_ne!(line(&dirty(1)), line(&dirty(2)));
+        assert!(line(&dirty(1)).starts_with("dirty device 1 sector 8, 512 bytes, contents "));
+    }
 }

@@ -6,17 +6,16 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::probe::{
-    Answers, End, Looks, Next, Probe, ProbeSaid, Probed, PromiseLine, Spot, Standing, Tried, Until,
-};
 use crate::base::RunError;
 use crate::choose::Choice;
 use crate::crash::{Epoch, Name};
 use crate::events::FailedStep;
-use crate::run::{Crew as _, Remote, Said, StartError, Started, ToWorker};
-use crate::script::Evidence;
 use crate::trace::{CrashDiskRecord, Replay, Trace};
 use crate::verdict::{Death, StepName, Violation};
+use crate::worker::probe::{
+    Answers, End, Looks, Next, Probe, ProbeSaid, Probed, PromiseLine, Spot, Standing, Tried, Until,
+};
+use crate::worker::{Crew as _, Evidence, Remote, Said, StartError, Started, ToWorker};
 
 /// What may be spent.
 #[derive(Clone, Copy, Debug)]

@@ -1,37 +1,14 @@
 //! Where two runs of the same choices differ, for a system that is not deterministic.
 
-use explode_ramdisk::{Event, Payload};
-use xxhash_rust::xxh3::xxh3_64;
-
 use super::bench::{Bench, Bounds};
 use crate::base::RunError;
-use crate::events::in_short;
-use crate::pipeline::{END_MARK, NOW_MARK};
-use crate::run::Remote;
+use crate::judge::{END_MARK, NOW_MARK};
 use crate::trace::Trace;
+use crate::worker::Remote;
 
 /// What usually makes a system take another path in a second run.
 pub const CAUSES: &str = "the clock, random numbers, the order of a hash map, threads, or something outside of the disks that stays from \
                           one run to the next (a static, a file elsewhere)";
-
-/// The most events of a run that are compared.
-const EVENTS: usize = 100_000;
-
-/// An event as one line: what it is, and a hash of its contents.
-fn line(event: &Event) -> String {
-    let short = in_short(event);
-    match event {
-        Event::Dirty { data, .. } | Event::Submit { payload: Payload::Data(data), .. } => {
-            format!("{short}, contents {:08x}", xxh3_64(data) as u32)
-        }
-        _ => short,
-    }
-}
-
-/// The events of a run, a line each.
-pub(super) fn lines(events: &[Event]) -> Vec<String> {
-    events.iter().take(EVENTS).map(line).collect()
-}
 
 /// Runs the choices of a trace up to three times and returns the first differences, one line each: of the choices from the
 /// recorded ones, and of two event logs from each other. Empty if there are none, or if the trace ends its worker.
@@ -105,13 +82,5 @@ mod tests {
                 .unwrap()
                 .ends_with("dirty b; in another run of the same choices: nothing more")
         );
-    }
-
-    #[test]
-    fn events_with_equal_contents_have_equal_lines() {
-        let dirty = |byte| Event::Dirty { dev: 1, sector: 8, data: vec![byte; 512].into() };
-        assert_eq!(line(&dirty(1)), line(&dirty(1)));
-        assert_ne!(line(&dirty(1)), line(&dirty(2)));
-        assert!(line(&dirty(1)).starts_with("dirty device 1 sector 8, 512 bytes, contents "));
     }
 }

@@ -2,14 +2,12 @@
 //!
 //! A worker runs the trace's way, or another one, and stands still where the crash was ([`probe`]). Whoever asks, on the other side
 //! of the wire, then has it try other disks of that moment, and remembers what came of each ([`Bench`]). Smaller traces
-//! ([`minimise`](crate::minimise)) and stories are made of that.
+//! ([`minimise`](crate::explain::minimise)) and stories are made of that.
 
 mod bench;
 pub mod critical;
 mod differences;
-mod happened;
-pub mod probe;
-mod prober;
+pub mod minimise;
 mod reach;
 mod story;
 mod text;
@@ -18,5 +16,3 @@ pub use bench::{Bench, Bounds, Failing, Outcome, WayEnd};
 pub use differences::{CAUSES, differences, diverged};
 pub use reach::{Failure, Look, Reached, look, reach};
 pub use story::{Retold, Story, story};
-
-pub(crate) use prober::{Talk, probe as run_probe};

@@ -1,11 +1,11 @@
 //! Going to where a trace fails: by its recorded disk, or by a search for the error.
 
 use super::bench::{Bench, Failing, Outcome, WayEnd};
-use super::probe::{Answers, Spot, Standing, Until};
 use crate::base::RunError;
 use crate::choose::Choice;
 use crate::crash::Name;
 use crate::trace::Trace;
+use crate::worker::probe::{Answers, Spot, Standing, Until};
 
 /// Where a trace fails.
 #[derive(Debug)]

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use super::bench::{Bench, Bounds};
 use super::critical::{Search, search};
-use super::probe::{PromiseLine, Standing};
 use super::reach::{Failure, Reached, reach};
 use crate::base::RunError;
 use crate::choose::Choice;
 use crate::devices::IMAGE;
 use crate::events::FailedStep;
-use crate::run::Remote;
 use crate::trace::Trace;
 use crate::verdict::Violation;
+use crate::worker::Remote;
+use crate::worker::probe::{PromiseLine, Standing};
 
 /// Everything that is told of a trace.
 #[derive(Clone, Debug)]

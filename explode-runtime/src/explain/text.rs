@@ -1,13 +1,12 @@
 //! A story as text: right-aligned words, what a person asks first at the top, a command to paste at the end.
 
 use super::critical::{Critical, Search};
-use super::probe::{Moment, Pending};
 use super::story::{Retold, Story};
 use crate::choose::Choice;
 use crate::events::{FailedStep, told};
 use crate::report::{Brief, brief, detail_line, one_line, status_line};
-use crate::stack::Carried;
-use crate::stack::Layer;
+use crate::stack::{Carried, Layer};
+use crate::worker::probe::{Moment, Pending};
 
 /// Of more events the first are left out.
 const EVENTS: usize = 40;

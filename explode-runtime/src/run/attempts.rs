@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 use super::hearing::Hearing;
 use super::scouts::Ran;
 use super::supervise::start;
-use super::worker::{Crew, Listener as _, Order, Outcome, Past, Snapshot, Started, UnitEnd};
 use crate::base::RunError;
 use crate::choose::Choice;
 use crate::explore::Unit;
 use crate::run::confirm::Confirmation;
 use crate::trace::ErrorFound;
 use crate::verdict::{Death, Step};
+use crate::worker::{Crew, Listener as _, Order, Outcome, Past, Snapshot, Started, UnitEnd};
 
 /// A step whose deaths do not reproduce is given up after so many replays.
 const REPLAYS: u32 = 2;

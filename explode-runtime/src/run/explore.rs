@@ -2,12 +2,12 @@
 
 use super::supervise::Supervisor;
 use super::tell::Audience;
-use super::worker::InThread;
 use crate::base::RunError;
 use crate::devices::Backend;
 use crate::explore::Strategy;
 use crate::plan::{Plan, Registry};
 use crate::report::Summary;
+use crate::worker::InThread;
 
 /// Explores a plan in a backend to its end, or until a bound or the budget stops it. The audience hears every message. There are no
 /// deadlines, and nothing to resume: for those, see [`Supervisor`].

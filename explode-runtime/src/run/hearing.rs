@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use super::supervise::Progressing;
 use super::tell::Audience;
-use super::worker::{Listener, Snapshot};
 use crate::base::RunError;
 use crate::choose::{Choice, Point};
 use crate::explore::{Arrival, Reached, Strategy};
 use crate::report::Message;
 use crate::verdict::Step;
+use crate::worker::{Listener, Snapshot};
 
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_secs(1);

@@ -8,7 +8,7 @@ use crate::explore::{Reached, Unit};
 use crate::plan::{Origin, Plan};
 use crate::run::findings::FindingsChange;
 use crate::run::journal::{Journal, Record};
-use crate::run::worker::UnitEnd;
+use crate::worker::UnitEnd;
 
 /// A seen set and a journal, to be measured.
 #[derive(Debug)]

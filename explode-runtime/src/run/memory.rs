@@ -2,9 +2,9 @@
 //! the worker has them in memory.
 
 use super::journal::{Journal, Record};
-use super::worker::{Crew, StartError};
 use crate::base::RunError;
 use crate::dedup::Known;
+use crate::worker::{Crew, StartError};
 
 /// Where the checks that were made are remembered, besides in the worker.
 #[derive(Debug)]

@@ -1,7 +1,6 @@
 //! Running: what is to be run (registry, plan), how (units of work, the loop over them), and what stays (run folder, exit code).
 
 mod attempts;
-mod chops;
 mod confirm;
 mod explore;
 mod findings;
@@ -14,8 +13,6 @@ mod scouts;
 mod supervise;
 mod tell;
 mod time;
-mod unit;
-mod worker;
 
 pub use crate::explore::StrategyName;
 
@@ -27,10 +24,3 @@ pub use keeping::Keeping;
 pub use scouts::{Scouts, WithCrew};
 pub use supervise::{Keep, Supervisor};
 pub use tell::{Audience, Local};
-pub use unit::{Early, Ended, Runner, SoFar, Work};
-pub(crate) use worker::OTHER_PATH;
-pub use worker::replay;
-pub use worker::{
-    Body, Crew, Failed, FrameReader, InThread, Listener, Order, Outcome, Page, Past, Remote, Said, Scouted,
-    Snapshot, Spawn, StartError, Started, ToWorker, UnitEnd, WorkerEnded, encode, serve, spawn_thread,
-};

@@ -12,12 +12,12 @@ use super::memory::Memory;
 use super::scouts::{News, Scouts, Store};
 use super::tell::{Audience, run_info};
 use super::time::Time;
-use super::worker::{Crew, StartError, Started, UnitEnd};
 use crate::base::{Count, RunError, UsageError};
 use crate::dedup::{ByKey, Known, States};
 use crate::explore::{Finished, Strategy, StrategyName, Unit};
 use crate::plan::{Plan, Settings};
 use crate::report::{Message, Progress, Summary, rate};
+use crate::worker::{Crew, StartError, Started, UnitEnd};
 
 /// What is kept of a run, so that another process can go on with it.
 #[derive(Debug, Default)]

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use explode_ramdisk::Event;
 
 use super::folder::{Claim, RunFolder};
-use super::worker::Started;
 use crate::base::{Output, RunError, Writing};
 use crate::plan::Plan;
 use crate::report::{Finding, Message, RunInfo};
 use crate::run::confirm::{Confirm, Confirmation};
 use crate::trace::{Secret, Tagged, Trace};
+use crate::worker::Started;
 
 /// Hears of a run, and keeps what it finds: in this process ([`Local`]), or on the other side of a wire.
 pub trait Audience {

@@ -9,7 +9,7 @@ use explode_ramdisk::SECTOR_BYTES;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::evidence::Block;
+use crate::worker::Block;
 
 /// So many equal bytes are worth a place of their own.
 const GAP: u64 = 48;

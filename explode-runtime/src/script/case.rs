@@ -2,17 +2,16 @@
 
 use std::fmt;
 
-use super::evidence::{Disks, Evidence};
 use crate::base::{Mode, RunError};
 use crate::choose::{Choice, Kind};
 use crate::crash::{Epoch, Name};
 use crate::events::What;
-use crate::explain::probe::{Moment, PromiseLine};
 use crate::explain::{Bench, Bounds, Failure, Outcome, Reached, reach};
-use crate::run::Remote;
 use crate::stack::PlainFileSystem;
 use crate::trace::Trace;
 use crate::verdict::{Demand, Verdict, Violation};
+use crate::worker::probe::{Moment, PromiseLine};
+use crate::worker::{Disks, Evidence, Remote};
 
 /// Why no script can be made of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]

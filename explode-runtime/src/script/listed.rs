@@ -58,10 +58,10 @@ pub(super) fn runnable(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::events::Done;
-    use crate::script::Disks;
     use crate::stack::PlainFileSystem;
     use crate::trace::Trace;
     use crate::verdict::{Verdict, Violation};
+    use crate::worker::Disks;
 
     const EVIL: &str = "touch $mnt/a\nrm -rf $mnt\r\x1b]0;evil\x07";
 

@@ -11,7 +11,6 @@ mod blocks;
 mod case;
 mod data;
 mod demands;
-mod evidence;
 mod listed;
 mod notes;
 mod recorded;
@@ -20,7 +19,6 @@ mod steps;
 mod xfstests;
 
 pub use case::{Case, Refused, gather};
-pub use evidence::{Block, Disks, Evidence};
 pub use xfstests::Test;
 
 use std::borrow::Cow;

@@ -2,8 +2,8 @@
 
 use explode_ramdisk::SECTORS_PER_BLOCK;
 
-use super::evidence::Block;
-use crate::explain::probe::{Moment, Pending};
+use crate::worker::Block;
+use crate::worker::probe::{Moment, Pending};
 
 /// The pending writes at the last crash.
 pub(super) struct Notes<'a> {

@@ -3,9 +3,9 @@
 use super::blocks::{self, Checksum, UNPACK};
 use super::case::Case;
 use super::data::Data;
-use super::evidence::Block;
 use super::notes::{Notes, sectors};
 use super::sh::function;
+use crate::worker::Block;
 
 /// What a script has of them.
 pub(super) struct Recorded {

@@ -11,9 +11,10 @@ use explode_runtime::devices::InProcess;
 use explode_runtime::explore::Strategy;
 use explode_runtime::plan::{Plan, Registry, Target};
 use explode_runtime::report::{Finding, Message, Summary};
-use explode_runtime::run::{Confirmation, Local, explore, explore_by, replay};
+use explode_runtime::run::{Confirmation, Local, explore, explore_by};
 use explode_runtime::stack::{Below, Component, ComponentDef, StackSpec, Surface};
 use explode_runtime::trace::{Replay, Trace};
+use explode_runtime::worker::replay;
 
 /// A disk of 64 sectors.
 pub const DISK: ComponentDef = ComponentDef {

@@ -12,12 +12,10 @@ use explode_runtime::dedup::Known;
 use explode_runtime::devices::InProcess;
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::Message;
-use explode_runtime::run::{
-    Confirmation, Crew, InThread, Listener, Local, Order, Scouted, Scouts, StartError, Started, StrategyName,
-    Supervisor, UnitEnd,
-};
+use explode_runtime::run::{Confirmation, Local, Scouts, StrategyName, Supervisor};
 use explode_runtime::trace::Trace;
 use explode_runtime::verdict::{Death, Step};
+use explode_runtime::worker::{Crew, InThread, Listener, Order, Scouted, StartError, Started, UnitEnd};
 
 /// What a run has left: its messages and its traces.
 #[derive(Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! The decisions that lead to a disk, and what is open before all of them are made.
 
-use crate::explain::probe::Pending;
+use crate::worker::probe::Pending;
 
 /// Which version of each range is kept.
 pub(super) type Digits = Vec<Option<u32>>;

@@ -16,8 +16,8 @@ use decisions::{Decision, Digits, decisions, open};
 use near::{Answer, any, nearest};
 
 use super::bench::{Bench, Outcome};
-use super::probe::{Standing, kept_names};
 use crate::base::RunError;
+use crate::worker::probe::{Standing, kept_names};
 
 /// What a search for the critical write came to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use crate::choose::choices_hash;
 use crate::explore::{Arrival, Reached, Unit};
 use crate::plan::{Origin, Plan};
 use crate::run::findings::FindingsChange;
-use crate::run::worker::UnitEnd;
+use crate::worker::UnitEnd;
 
 /// Which run it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

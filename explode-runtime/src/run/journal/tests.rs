@@ -8,8 +8,8 @@ use crate::explore::{Arrival, Reached, Unit};
 use crate::plan::{Registry, Target};
 use crate::run::findings::FindingsChange;
 use crate::run::memory::Memory;
-use crate::run::worker::UnitEnd;
 use crate::stack::StackSpec;
+use crate::worker::UnitEnd;
 
 fn journal(units: u64) -> Vec<u8> {
     let target = Target {

@@ -7,8 +7,8 @@
 mod scout;
 mod store;
 
-use super::worker::{Crew, Scouted};
 use crate::explore::{Arrival, Unit};
+use crate::worker::{Crew, Scouted};
 
 pub(super) use store::{News, Store};
 

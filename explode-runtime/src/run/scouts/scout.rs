@@ -9,8 +9,8 @@ use crate::dedup::ByKey;
 use crate::explore::{Arrival, Finished, Reached, Strategy};
 use crate::run::memory::Memory;
 use crate::run::supervise::start;
-use crate::run::worker::{Crew, Listener, Order, Snapshot};
 use crate::verdict::Step;
+use crate::worker::{Crew, Listener, Order, Snapshot};
 
 /// A scout whose workers die so often in a row gives up.
 const DEATHS: u32 = 8;

@@ -1,0 +1,57 @@
+//! What runs a mutate, as [`Cx`](super::Cx) sees it.
+
+use crate::choose::{Choice, Point};
+use crate::crash::{Epoch, When};
+use crate::stack::Stack;
+use crate::verdict::{Demand, Failure, Violation};
+
+/// What the caller of a crash check wants `check` to know.
+pub type Args = Vec<String>;
+
+/// The part of a checker that looks at crash disks. Every [`Checker`](super::Checker) is one.
+pub trait DiskCheck {
+    /// [`Checker::check`](super::Checker::check).
+    ///
+    /// # Errors
+    /// A broken promise, or what the check could not do.
+    fn check_disk(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure>;
+
+    /// [`Checker::check_key`](super::Checker::check_key).
+    fn disk_check_key(&self) -> Option<Vec<u8>>;
+
+    /// [`Checker::demands`](super::Checker::demands).
+    fn disk_demands(&self, epoch: Epoch, args: &[String], violation: &Violation) -> Option<Vec<Demand>>;
+}
+
+/// A request for crash checks.
+pub struct Ask<'a> {
+    /// Checks the disks.
+    pub checker: &'a dyn DiskCheck,
+    /// The instants that are asked about.
+    pub when: When,
+    /// The arguments for the epoch `begin`.
+    pub begin: &'a [String],
+    /// The arguments for every other epoch.
+    pub args: &'a [String],
+}
+
+/// Runs a mutate: answers its choices and makes its crash checks.
+pub trait Driver {
+    /// Answers a choice point.
+    fn choose(&mut self, point: &Point<'_>) -> u32;
+
+    /// Begins an interval here.
+    fn begin_interval(&mut self, stack: &Stack);
+
+    /// Makes crash checks.
+    ///
+    /// # Errors
+    /// [`Failure::Stop`] if this state is not to be explored further.
+    fn check_crashes(&mut self, stack: &Stack, request: &Ask<'_>) -> Result<(), Failure>;
+
+    /// Lets the kernel choose from here on (`on`), or takes the sequence of choices back.
+    fn kernel_turn(&mut self, stack: &Stack, on: bool);
+
+    /// The choices that were made.
+    fn choices(&self) -> &[Choice];
+}

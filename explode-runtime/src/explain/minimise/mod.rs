@@ -1,0 +1,152 @@
+//! Minimising traces: fewer mutates, simpler choices, fewer pieces lost or kept, and the same error (`docs/minimising.md`).
+//!
+//! Whatever is smaller is run before it counts. No way and no disk is run twice; the same trace and the same bounds on tests lead
+//! to the same result.
+
+mod ddmin;
+mod pieces;
+mod ways;
+
+pub use ddmin::ddmin;
+
+use crate::base::RunError;
+use crate::explain::{Bench, Bounds, Failure, Reached, differences, diverged, reach};
+use crate::trace::Trace;
+use crate::worker::Remote;
+use crate::worker::probe::Standing;
+
+/// What came of it.
+#[derive(Debug)]
+pub enum Minimised {
+    /// A trace that is no larger, and fails in the same way.
+    Smaller(Box<Smaller>),
+    /// The trace does not fail to begin with; this is what was there.
+    NotReproduced(String),
+    /// The checked system is not deterministic: what was seen, the first difference of two runs, and the usual causes, a line each.
+    Diverged(String),
+}
+
+/// A minimised trace.
+#[derive(Clone, Debug)]
+pub struct Smaller {
+    /// It.
+    pub trace: Trace,
+    /// The size of the trace before, and now.
+    pub sizes: [Size; 2],
+    /// Ways that were run, and disks that were looked at.
+    pub tests: u64,
+    /// Questions that were answered from memory.
+    pub remembered: u64,
+    /// A bound has ended it: there may be a smaller one.
+    pub cut: bool,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// How large a trace is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Calls of mutate.
+    pub mutates: u64,
+    /// Choices.
+    pub choices: u64,
+    /// Pieces that the crash disks have kept.
+    pub kept: u64,
+    /// Ranges whose newest version they have lost.
+    pub lost: u64,
+    /// Ranges with something pending.
+    pub pending: u64,
+}
+
+/// Makes a trace as small as the bounds let it, with the workers of a crew for its plan.
+///
+/// # Errors
+/// A worker cannot be started; the tool or a component is broken.
+pub fn minimise(remote: &mut Remote<'_>, trace: &Trace, bounds: Bounds) -> Result<Minimised, RunError> {
+    let what = match try_to(remote, trace, bounds) {
+        Ok(Minimised::Diverged(what)) | Err(RunError::Diverged(what)) => what,
+        other => return other,
+    };
+    Ok(Minimised::Diverged(diverged(&what, &differences(remote, trace)?)))
+}
+
+/// Minimises, as long as the same choices lead to the same disks.
+fn try_to(remote: &mut Remote<'_>, trace: &Trace, bounds: Bounds) -> Result<Minimised, RunError> {
+    let mut bench = Bench::new(remote, trace, bounds);
+    let failure = match reach(&mut bench, trace)? {
+        Reached::Fails(failure) => *failure,
+        Reached::Not(why) => return Ok(Minimised::NotReproduced(why)),
+        Reached::Diverged(what) => return Ok(Minimised::Diverged(what)),
+    };
+    let before = size(&failure);
+    let mut failure = ways::shrink(&mut bench, failure)?;
+    if let Some(standing) = failure.standing.take() {
+        // The worker has been elsewhere since.
+        let choices = standing.choices.concat();
+        let again = bench.stand(&choices, &standing.spot)?;
+        let gone =
+            || RunError::Diverged("the same choices did not lead to the disk that failed again".to_owned());
+        let standing = *again.ok_or_else(gone)?;
+        let standing = pieces::shrink(&mut bench, standing)?;
+        failure = settle(&mut bench, failure, standing)?;
+    }
+    let sizes = [before, size(&failure)];
+    let trace = smaller(&bench, trace, &failure);
+    let Bench { tests, remembered, cut, .. } = bench;
+    let seconds = bench.elapsed().as_millis() as f64 / 1000.0;
+    Ok(Minimised::Smaller(Box::new(Smaller { trace, sizes, tests, remembered, cut, seconds })))
+}
+
+/// What is said of where the worker stands now.
+fn settle(bench: &mut Bench<'_, '_>, failure: Failure, standing: Standing) -> Result<Failure, RunError> {
+    let mut failing = failure.failing;
+    if let crate::explain::Outcome::Same(_, violation) = bench.attempt(&standing.spot.pieces())? {
+        failing.violation = violation;
+    }
+    failing.spot = Some(standing.spot.clone());
+    Ok(Failure { failing, standing: Some(standing), ..failure })
+}
+
+fn size(failure: &Failure) -> Size {
+    let choices = &failure.failing.choices;
+    let moments = failure.standing.iter().flat_map(|standing| &standing.moments);
+    let size = Size {
+        mutates: choices.len() as u64,
+        choices: choices.iter().map(|mutate| mutate.len() as u64).sum(),
+        ..Size::default()
+    };
+    moments.map(pieces::count).fold(size, |size, (kept, lost, pending)| Size {
+        kept: size.kept + kept,
+        lost: size.lost + lost,
+        pending: size.pending + pending,
+        ..size
+    })
+}
+
+/// The trace of a failure: what is not said of it is as it was in the old one.
+fn smaller(bench: &Bench<'_, '_>, old: &Trace, failure: &Failure) -> Trace {
+    let mut trace = old.clone();
+    // The tag is of the old contents.
+    trace.tag = None;
+    env!("CARGO_PKG_VERSION").clone_into(&mut trace.explode);
+    if let Some(started) = bench.started() {
+        trace.versions.clone_from(&started.origin.versions);
+        trace.pristine.clone_from(&started.origin.pristine);
+        trace.stack.clone_from(&started.origin.stack);
+        trace.checker_defaults.clone_from(&started.origin.checker_defaults);
+    }
+    let failing = &failure.failing;
+    trace.choices = failing.choices.concat();
+    trace.mutates = u32::try_from(failing.choices.len()).expect("no more mutates than the trace had");
+    trace.message.clone_from(&failing.violation.message);
+    if let Some(spot) = &failing.spot {
+        let mut disks = spot.disks.iter().cloned();
+        trace.interval = spot.interval;
+        trace.epoch = Some(spot.epoch);
+        trace.args.clone_from(&spot.args);
+        trace.log.clone_from(&spot.log);
+        trace.crash_disk = disks.next();
+        trace.recovery = disks.collect();
+    }
+    trace
+}

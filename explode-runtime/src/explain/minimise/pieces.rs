@@ -1,0 +1,86 @@
+//! The fewest pieces lost, or kept, that still lead to the error.
+
+use super::ddmin::ddmin;
+use crate::base::RunError;
+use crate::crash::Name;
+use crate::explain::{Bench, Outcome};
+use crate::worker::probe::{Moment, Pending, Standing, kept_names};
+
+/// Which version of a range is kept.
+type Digit = Option<u32>;
+
+/// So often all disks of a way are gone through: what one keeps decides what can be lost in its recovery.
+const ROUNDS: usize = 4;
+
+/// Makes the disks of a standing worker simpler until no piece can be left out, or a bound says no; where it then stands.
+pub(super) fn shrink(bench: &mut Bench<'_, '_>, mut standing: Standing) -> Result<Standing, RunError> {
+    for _ in 0..ROUNDS {
+        let before = standing.spot.pieces();
+        for level in (0..standing.moments.len()).rev() {
+            standing = shrink_one(bench, standing, level)?;
+        }
+        if standing.spot.pieces() == before || bench.cut {
+            break;
+        }
+    }
+    Ok(standing)
+}
+
+/// One of the disks, the others as they are.
+fn shrink_one(bench: &mut Bench<'_, '_>, standing: Standing, level: usize) -> Result<Standing, RunError> {
+    let ranges = &standing.moments[level].ranges;
+    let pieces = standing.spot.pieces();
+    let mut fails = |digits: &[Digit]| -> Result<bool, RunError> {
+        if !bench.may_go_on() {
+            return Ok(false);
+        }
+        let mut tried = pieces.clone();
+        tried[level] = kept_names(ranges, digits);
+        Ok(matches!(bench.attempt(&tried)?, Outcome::Same(..)))
+    };
+    let now: Vec<Digit> = ranges.iter().map(|range| range.kept).collect();
+    let nothing: Vec<Digit> = vec![None; ranges.len()];
+    let newest: Vec<Digit> = ranges.iter().map(Pending::newest).collect();
+    let kept = closest(&now, nothing, &mut fails)?;
+    let lost = closest(&now, newest, &mut fails)?;
+    let smaller = if lost.1 <= kept.1 { lost.0 } else { kept.0 };
+    if smaller == now {
+        return Ok(standing);
+    }
+    let mut tried = pieces.clone();
+    tried[level] = kept_names(ranges, &smaller);
+    go_to(bench, standing, &tried)
+}
+
+/// What fails like `now` and differs from `base` in as few ranges as possible; and in how many.
+fn closest(
+    now: &[Digit],
+    base: Vec<Digit>,
+    fails: &mut dyn FnMut(&[Digit]) -> Result<bool, RunError>,
+) -> Result<(Vec<Digit>, usize), RunError> {
+    let with = |part: &[usize]| {
+        let mut digits = base.clone();
+        part.iter().for_each(|range| digits[*range] = now[*range]);
+        digits
+    };
+    let different: Vec<usize> = (0..now.len()).filter(|range| now[*range] != base[*range]).collect();
+    let needed = ddmin(different, &mut |part: &[usize]| fails(&with(part)))?;
+    Ok((with(&needed), needed.len()))
+}
+
+/// Stands at other disks of the same request for crash checks, which fail.
+fn go_to(bench: &mut Bench<'_, '_>, standing: Standing, pieces: &[Vec<Name>]) -> Result<Standing, RunError> {
+    let Outcome::Same(disks, _) = bench.attempt(pieces)? else { return Ok(standing) };
+    let mut spot = standing.spot.clone();
+    spot.disks = disks;
+    let found = bench.stand(&standing.choices.concat(), &spot)?;
+    let lost = || RunError::Diverged("a disk that failed cannot be built again".to_owned());
+    found.map(|standing| *standing).ok_or_else(lost)
+}
+
+/// How many pieces a moment has: kept, lost (the newest version is not kept), and ranges in all.
+pub(super) fn count(moment: &Moment) -> (u64, u64, u64) {
+    let kept = moment.ranges.iter().filter(|range| range.kept.is_some()).count();
+    let lost = moment.ranges.iter().filter(|range| range.kept != range.newest()).count();
+    (kept as u64, lost as u64, moment.ranges.len() as u64)
+}

@@ -1,0 +1,133 @@
+//! Fewer calls of mutate and simpler choices that still lead to the error.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use super::ddmin::ddmin;
+use crate::base::RunError;
+use crate::choose::Choice;
+use crate::crash::Name;
+use crate::explain::{Bench, Failure, Look, look};
+use crate::worker::probe::Answers;
+
+/// The choices of a way, mutate by mutate.
+type Choices = Vec<Vec<Choice>>;
+
+/// Looks for smaller ways.
+pub(super) struct Ways<'b, 'a, 'r> {
+    bench: &'b mut Bench<'a, 'r>,
+    /// The smallest way that fails.
+    smallest: Failure,
+    /// What is known of ways: does the error show itself? Ways as they were asked for, and as they went.
+    known: HashMap<Choices, bool>,
+}
+
+/// Makes a way smaller until neither a mutate can be left out nor a choice made simpler, or a bound says no.
+pub(super) fn shrink(bench: &mut Bench<'_, '_>, failure: Failure) -> Result<Failure, RunError> {
+    let known = HashMap::from([(failure.failing.choices.clone(), true)]);
+    let mut ways = Ways { bench, smallest: failure, known };
+    loop {
+        let before = ways.choices().clone();
+        ways.fewer_mutates()?;
+        ways.simpler_choices()?;
+        if *ways.choices() == before || ways.bench.cut {
+            return Ok(ways.smallest);
+        }
+    }
+}
+
+impl Ways<'_, '_, '_> {
+    fn choices(&self) -> &Choices {
+        &self.smallest.failing.choices
+    }
+
+    fn fewer_mutates(&mut self) -> Result<(), RunError> {
+        let mutates = self.choices().clone();
+        ddmin(mutates, &mut |part: &[Vec<Choice>]| self.fails(part.to_vec())).map(drop)
+    }
+
+    /// Each choice towards what is tried first, the first choices first.
+    fn simpler_choices(&mut self) -> Result<(), RunError> {
+        let mut at = (0, 0);
+        while let Some(mutate) = self.choices().get(at.0) {
+            let Some(choice) = mutate.get(at.1) else {
+                at = (at.0 + 1, 0);
+                continue;
+            };
+            let choice = choice.clone();
+            for rank in simpler(choice.rank()) {
+                let mut simpler = self.choices().clone();
+                simpler[at.0][at.1] = choice.with_rank(rank);
+                if self.fails(simpler)? {
+                    break;
+                }
+            }
+            at.1 += 1;
+        }
+        Ok(())
+    }
+
+    /// Does the error show itself on this way? If it does, and the way as it went is smaller, it is the smallest.
+    fn fails(&mut self, way: Choices) -> Result<bool, RunError> {
+        if way.is_empty() {
+            return Ok(false);
+        }
+        if let Some(known) = self.known.get(&way) {
+            self.bench.remembered += 1;
+            return Ok(*known);
+        }
+        if !self.bench.may_go_on() {
+            return Ok(false);
+        }
+        let mutates = u32::try_from(way.len()).expect("no more mutates than the trace had");
+        let spot = self.smallest.failing.spot.as_ref();
+        let first: Vec<Name> = spot.map_or_else(Vec::new, |spot| spot.disks[0].blocks.clone());
+        let found = look(self.bench, Answers::AsFits(way.clone()), mutates, first)?;
+        let smaller = match found {
+            Look::Fails(failure) => {
+                let went = failure.failing.choices.clone();
+                let smaller = compare(&went, self.choices()) == Ordering::Less;
+                if smaller {
+                    self.known.insert(went, true);
+                    self.smallest = *failure;
+                }
+                smaller
+            }
+            // A search that a bound has ended says nothing of the way, but is not made again either.
+            Look::Not(_) => false,
+        };
+        self.known.insert(way, smaller);
+        Ok(smaller)
+    }
+}
+
+/// What to try in place of a value, the simplest first: all smaller ones if they are few.
+fn simpler(value: u32) -> Vec<u32> {
+    if value <= 16 {
+        return (0..value).collect();
+    }
+    let halves = (1..32).rev().map(|bits| value >> bits).filter(|half| *half > 0);
+    std::iter::once(0).chain(halves).chain([value - 1]).collect()
+}
+
+/// Fewer mutates are smaller, then fewer choices, then smaller values from the first on.
+fn compare(a: &Choices, b: &Choices) -> Ordering {
+    let size = |way: &Choices| {
+        let values: Vec<u32> = way.iter().flatten().map(Choice::rank).collect();
+        (way.len(), values.len(), values)
+    };
+    size(a).cmp(&size(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn simpler_values_come_in_order_and_are_smaller() {
+        assert_eq!(simpler(0), Vec::<u32>::new());
+        assert_eq!(simpler(3), [0, 1, 2]);
+        assert_eq!(simpler(1000), [0, 1, 3, 7, 15, 31, 62, 125, 250, 500, 999]);
+        assert!(simpler(u32::MAX).is_sorted());
+    }
+}

@@ -1,0 +1,197 @@
+//! Runs the mutates of a unit: answers their choices, makes their crash checks, and tells apart what goes wrong.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::ended::Early;
+use super::sources::{self, Asking, ChoiceSource};
+use super::work::{SoFar, Work};
+use crate::base::{Fault, panic_words};
+use crate::check::{Ask, Checker, Cx, Driver};
+use crate::choose::{Choice, Chooser, Point};
+use crate::explore::Arrival;
+use crate::faults::kernel::failed;
+use crate::faults::media;
+use crate::judge::Pipeline;
+use crate::stack::Stack;
+use crate::trace::Place;
+use crate::verdict::{Failure, Step};
+
+/// A unit that runs, as its mutates see it.
+pub(super) struct UnitDriver<'a, 'r> {
+    pub chooser: Chooser,
+    pub pipeline: Pipeline<'r>,
+    pub work: &'a mut dyn Work,
+    /// Where the unit is.
+    pub place: Place,
+    /// Calls of mutate that were explored.
+    pub operations: u64,
+    sources: Vec<Box<dyn ChoiceSource>>,
+    /// Are crash checks of this mutate made, or was that done before?
+    explored: bool,
+    /// The first contradiction of the log: from there on the write set is wrong, and no disk of it is looked at.
+    contradiction: Option<Fault>,
+    /// What crash checks could not do. It is never excused.
+    unchecked: Option<String>,
+}
+
+impl<'a, 'r> UnitDriver<'a, 'r> {
+    pub fn new(chooser: Chooser, pipeline: Pipeline<'r>, work: &'a mut dyn Work) -> UnitDriver<'a, 'r> {
+        UnitDriver {
+            chooser,
+            pipeline,
+            work,
+            place: Place::default(),
+            operations: 0,
+            sources: sources::all(),
+            explored: false,
+            contradiction: None,
+            unchecked: None,
+        }
+    }
+
+    /// Announces a step that may hang or end this process.
+    pub fn about_to(&mut self, step: Step) {
+        let so_far = SoFar { choices: self.chooser.made(), operations: self.operations, place: self.place };
+        self.work.about_to(step, &so_far);
+    }
+
+    /// Called when a stack of the unit was started.
+    pub fn started(&mut self, stack: &Stack) -> Result<(), Fault> {
+        self.sources.iter_mut().try_for_each(|source| source.started(stack))
+    }
+
+    /// Calls mutate, for the `mutates`th time; `explored` if its crash checks are made.
+    pub fn mutate(
+        &mut self,
+        mutates: u32,
+        stack: &Stack,
+        checker: &mut dyn Checker,
+        explored: bool,
+    ) -> Result<(), Early> {
+        self.place.mutates = mutates;
+        self.operations += u64::from(explored);
+        self.explored = explored;
+        self.about_to(self.place.step());
+        let mut asking = Asking { chooser: &mut self.chooser, work: &mut *self.work };
+        for source in &mut self.sources {
+            source
+                .before_mutate(stack, &mut asking, &mut self.pipeline)
+                .map_err(|fault| Early::Broken(fault.to_string()))?;
+        }
+        self.kernel_turn(stack, true);
+        let result = catch_unwind(AssertUnwindSafe(|| checker.mutate(&mut Cx::new(stack, self))));
+        self.kernel_turn(stack, false);
+        let result = result.unwrap_or_else(|panic| {
+            Err(Failure::Broken(format!("mutate panicked: {}", panic_words(panic.as_ref()))))
+        });
+        self.ended(result)
+    }
+
+    /// What a mutate that returned this means for the unit.
+    fn ended(&mut self, result: Result<(), Failure>) -> Result<(), Early> {
+        if let Some(trouble) = self.sources.iter().find_map(|source| source.trouble()) {
+            return Err(Early::Broken(trouble.to_string()));
+        }
+        // Whoever runs the unit looks at the divergence first.
+        if self.chooser.diverged().is_some() {
+            return Err(Early::Stopped);
+        }
+        if let Some(why) = self.unchecked.take() {
+            return Err(Early::Broken(why));
+        }
+        if let Some(fault) = self.contradiction.take() {
+            return Err(Early::Broken(fault.to_string()));
+        }
+        match result {
+            Ok(()) => Ok(()),
+            Err(Failure::Stop) => Err(Early::Stopped),
+            Err(Failure::Violation(violation)) => Err(Early::Violated(violation, self.place)),
+            // What cannot be done after a block has gone bad, or a function has failed, says nothing; there is no way on from here.
+            Err(Failure::Broken(_)) if self.has_gone_bad() => Err(Early::Stopped),
+            Err(Failure::Broken(why)) => Err(Early::Broken(why)),
+        }
+    }
+
+    fn has_gone_bad(&self) -> bool {
+        let made = self.chooser.made();
+        media::faults(made).next().is_some() || failed(made).next().is_some()
+    }
+
+    /// A state was reached, `depth` mutates from the first. Returns true if the unit shall go on; the answer counts only if there are
+    /// `more` mutates.
+    pub fn reached(&mut self, checker: &dyn Checker, depth: u32, more: bool) -> bool {
+        let bytes = checker.get_sig();
+        let arrival = Arrival {
+            signature: self.signature(bytes.as_deref(), depth),
+            depth,
+            choices: self.chooser.made().len() as u64,
+            sketch: None,
+            topology: checker.topology().map(|bytes| xxh3_128(&bytes)),
+        };
+        self.work.reached(arrival, bytes.as_deref(), more)
+    }
+
+    /// What the checker says of the state; by default the way to it, so that no two states are equal (EX-20).
+    fn signature(&self, bytes: Option<&[u8]>, depth: u32) -> u128 {
+        let way = || [&self.chooser.hash().to_le_bytes()[..], &depth.to_le_bytes()].concat();
+        let mut signature = bytes.map_or_else(way, <[u8]>::to_vec);
+        // What these have changed is part of the state, and no checker sees it.
+        self.sources.iter().for_each(|source| source.add_state(self.chooser.made(), &mut signature));
+        xxh3_128(&signature)
+    }
+
+    fn is_in_trouble(&self) -> bool {
+        self.sources.iter().any(|source| source.trouble().is_some())
+    }
+}
+
+impl Driver for UnitDriver<'_, '_> {
+    fn choose(&mut self, point: &Point<'_>) -> u32 {
+        Asking { chooser: &mut self.chooser, work: &mut *self.work }.choose(point)
+    }
+
+    fn begin_interval(&mut self, stack: &Stack) {
+        if let Err(fault) = self.pipeline.begin(stack.devices()) {
+            self.contradiction.get_or_insert(fault);
+        }
+    }
+
+    fn check_crashes(&mut self, stack: &Stack, request: &Ask<'_>) -> Result<(), Failure> {
+        if self.contradiction.is_some() {
+            return Err(Failure::Stop);
+        }
+        let choices = self.chooser.made();
+        let here = SoFar { choices, operations: self.operations, place: self.place };
+        self.place.interval += 1;
+        // After a divergence nothing says anything any more, nor where the kernel's choices are not known.
+        let checked = if self.chooser.diverged().is_some() || self.is_in_trouble() {
+            Err(Failure::Stop)
+        } else if self.explored {
+            self.work.crashes(&mut self.pipeline, stack, request, &here)
+        } else {
+            self.pipeline.skip(stack.devices(), request.when).map_err(Failure::from)
+        };
+        self.work.about_to(self.place.step(), &SoFar { place: self.place, ..here });
+        if let Err(Failure::Broken(why)) = &checked {
+            self.unchecked.get_or_insert_with(|| why.clone());
+        }
+        checked
+    }
+
+    fn kernel_turn(&mut self, stack: &Stack, on: bool) {
+        let mut asking = Asking { chooser: &mut self.chooser, work: &mut *self.work };
+        for source in &mut self.sources {
+            if on {
+                source.hand_over(stack, &mut asking);
+            } else {
+                source.take_back(stack, &mut asking);
+            }
+        }
+    }
+
+    fn choices(&self) -> &[Choice] {
+        self.chooser.made()
+    }
+}

@@ -1,0 +1,61 @@
+//! Faults of the medium as choices: before a mutate one block of one leaf may go bad (EX-112, EX-118).
+
+use explode_ramdisk::ReadFault;
+
+use super::{Asking, ChoiceSource};
+use crate::base::Fault;
+use crate::choose::{Choice, Kind, Label, Point};
+use crate::faults::media::{SITE, Site, faults};
+use crate::judge::Pipeline;
+use crate::stack::Stack;
+
+/// Something that may happen now.
+#[derive(Debug)]
+struct Chance {
+    site: Site,
+    fault: ReadFault,
+}
+
+/// Lets blocks go bad, one before a mutate at most.
+#[derive(Debug)]
+pub(super) struct MediaSource;
+
+impl ChoiceSource for MediaSource {
+    fn before_mutate(
+        &mut self,
+        stack: &Stack,
+        asking: &mut Asking<'_>,
+        pipeline: &mut Pipeline<'_>,
+    ) -> Result<(), Fault> {
+        if !stack.may_go_bad() {
+            return Ok(());
+        }
+        let so_far = faults(asking.made()).count() as u32;
+        let seed = pipeline.seed();
+        let write_set = pipeline.catch_up(stack.devices())?;
+        let mut names = vec!["none".to_owned()];
+        let mut chances = Vec::new();
+        for (media, site) in stack.media_sites(write_set.durable()) {
+            if so_far < media.most && write_set.is_settled(site.dev, &site.sectors) {
+                for (word, fault) in media.faults(seed) {
+                    names.push(format!("{} {word}", site.name));
+                    chances.push(Chance { site: site.clone(), fault });
+                }
+            }
+        }
+        let options = u32::try_from(names.len()).map_err(Fault::new)?;
+        let point =
+            Point { kind: Kind::IoFailure, options, names: &names, weights: &[], label: Label::named(SITE) };
+        let answer = asking.choose(&point) as usize;
+        let Some(chance) = answer.checked_sub(1).map(|at| &chances[at]) else { return Ok(()) };
+        let Chance { site: Site { dev, sectors, .. }, fault } = chance;
+        stack.devices().spoil(*dev, sectors.clone(), *fault)?;
+        pipeline.spoil(*dev, sectors.clone(), *fault, &names[answer]);
+        Ok(())
+    }
+
+    /// A block that has gone bad is part of the state.
+    fn add_state(&self, made: &[Choice], signature: &mut Vec<u8>) {
+        faults(made).for_each(|fault| signature.extend(fault.as_bytes()));
+    }
+}

@@ -1,0 +1,171 @@
+//! The first start of a stack: makes the system, puts it to rest, and keeps its disks.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use explode_ramdisk::{Image, Recording};
+
+use super::Runner;
+use crate::base::{Mode, RunError, UsageError};
+use crate::check::Checker;
+use crate::devices::{Backend, HostId, Side};
+use crate::plan::{Origin, Plan, Registry};
+use crate::stack::Stack;
+use crate::unit::chops::Chops;
+use crate::verdict::NOT_PROMISED;
+
+impl<'a> Runner<'a> {
+    /// The first start: makes the system, puts it to rest, and keeps its disks.
+    ///
+    /// # Errors
+    /// Wrong names and options, or a component that cannot even start.
+    pub fn start(
+        registry: &'a Registry,
+        plan: &Plan,
+        backend: &'a dyn Backend,
+    ) -> Result<Runner<'a>, RunError> {
+        plan.check(registry)?;
+        let plan = &plan.completed(registry)?;
+        let mut stack = build(registry, plan, backend, Image::new(), Recording::Off)?;
+        let broken = |fault| RunError::Broken(format!("the first start failed: {fault}"));
+        stack.start_first().map_err(broken)?;
+        // Whoever drives the stack would find out later.
+        if let Some(disks) = stack.devices().kernel() {
+            disks.probe(&stack.failures())?;
+        }
+        let (profile, mut hides) = (stack.profile(), stack.hides());
+        if plan.settings.soft {
+            may_crash_softly(&stack)?;
+            hides = stack.hides_softly();
+        }
+        let not_skipping = not_skipping(registry, plan, &stack)?;
+        let checker = registry.checker_of(plan)?.make(&plan.checker_options)?;
+        let empty = profile.as_ref().and_then(|profile| {
+            let line = profile.excludes_all(&checker.about())?;
+            Some(format!("{NOT_PROMISED}: {}", profile.cite(line)))
+        });
+        stack.look_for_files();
+        let begins_with_files = stack.begins_with_files();
+        let not_empty = || not_empty(registry, plan, &stack, checker.as_ref());
+        let unsupported = checker.unsupported(&stack).or(empty).or_else(not_empty);
+        stack.stop().map_err(broken)?;
+        if let Some(what) = unsupported {
+            return Err(RunError::Missing(format!("unsupported: {what}")));
+        }
+        let versions = versions(&stack, backend);
+        let pristine = stack.devices().image().map_err(broken)?;
+        drop(stack);
+        let leaves_out = if checker.probes() {
+            let mut stack = build(registry, plan, backend, pristine.clone(), Recording::Off)?;
+            stack.set_begins_with_files(begins_with_files);
+            stack.start().map_err(broken)?;
+            let probed = checker.probe(&stack).map_err(broken)?;
+            stack.stop().map_err(broken)?;
+            probed
+        } else {
+            Vec::new()
+        };
+        let origin = Origin {
+            versions,
+            pristine: pristine.identity().to_string(),
+            stack: plan.stack.clone(),
+            checker_defaults: plan.checker_options.defaults(),
+        };
+        let (chops, chopped) = (Chops::of(plan.settings.chop), RefCell::default());
+        Ok(Runner {
+            registry,
+            plan: plan.clone(),
+            backend,
+            pristine,
+            profile,
+            hides,
+            leaves_out,
+            begins_with_files,
+            not_skipping,
+            origin,
+            keep_events: false,
+            chops,
+            chopped,
+        })
+    }
+}
+
+/// Soft crashes on a kernel repeat the calls on a file system, and know nothing else.
+fn may_crash_softly(stack: &Stack) -> Result<(), UsageError> {
+    let why = match stack.devices().kernel() {
+        Some(_) if !stack.has_file_system() => {
+            "need a file system of the kernel that a layer of the stack mounts"
+        }
+        Some(_) if stack.may_go_bad() => {
+            "do not go together with blocks that go bad; leave --set faults away"
+        }
+        _ => return Ok(()),
+    };
+    Err(UsageError(format!("soft crashes in a guest or on this machine's kernel {why}")))
+}
+
+/// How many names of files a refusal shows.
+const SHOWN: usize = 3;
+
+/// Why a checker that starts from an empty file system cannot run on this stack. `None` if it can.
+fn not_empty(registry: &Registry, plan: &Plan, stack: &Stack, checker: &dyn Checker) -> Option<String> {
+    if !stack.begins_with_files() || checker.begins_with_files() {
+        return None;
+    }
+    let names = stack.names_at_root();
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("/{name}")).collect();
+    let there = match names.len().saturating_sub(SHOWN) {
+        _ if names.is_empty() => String::new(),
+        0 => format!(" ({})", shown.join(", ")),
+        more => format!(" ({} and {more} more)", shown.join(", ")),
+    };
+    let others = registry.checkers_that_begin_with_files();
+    let use_others =
+        if others.is_empty() { String::new() } else { format!("use {}, or ", others.join(", ")) };
+    Some(format!(
+        "the file system is not empty after init and mount{there}, and checker '{}' must start with an empty one; \
+         {use_others}a checker made of commands in a stack file, or a checker of your own whose begins_with_files is true",
+        plan.checker
+    ))
+}
+
+/// Versions of what decides a result: this program, what the components say of theirs, and what the backend knows of their programs.
+fn versions(stack: &Stack, backend: &dyn Backend) -> BTreeMap<String, String> {
+    let ours = ("explode", env!("CARGO_PKG_VERSION").to_owned());
+    let systems = stack.versions().into_iter().chain([ours]);
+    let systems = systems.map(|(name, version)| (name.to_owned(), version));
+    systems.chain(backend.versions(&stack.programs())).collect()
+}
+
+/// Why no check can stand for another, if that is so.
+fn not_skipping(registry: &Registry, plan: &Plan, stack: &Stack) -> Result<Option<String>, RunError> {
+    if !plan.settings.skip {
+        return Ok(Some("--no-skip".to_owned()));
+    }
+    if plan.mode == Mode::Here {
+        return Ok(Some(
+            "--in here, where other programs may keep a disk open, and its cache warm".to_owned(),
+        ));
+    }
+    let elsewhere = |who: &str, name: &str| format!("{who} '{name}' may depend on more than its disks");
+    if let Some(layer) = stack.not_skipping() {
+        return Ok(Some(elsewhere("component", layer)));
+    }
+    if stack.may_go_bad() {
+        return Ok(Some("blocks that may go bad".to_owned()));
+    }
+    let checker = registry.checker_of(plan)?.make(&plan.checker_options)?;
+    Ok((!checker.skipping()).then(|| elsewhere("checker", &plan.checker)))
+}
+
+pub(super) fn build(
+    registry: &Registry,
+    plan: &Plan,
+    backend: &dyn Backend,
+    image: Image,
+    recording: Recording,
+) -> Result<Stack, RunError> {
+    let Plan { stack, settings, .. } = plan;
+    let devices = backend.disks(HostId::default(), Side::Live, image, recording, settings.seed);
+    Ok(Stack::build(stack, &registry.components, devices, settings.rules, settings.seed)?)
+}

@@ -1,0 +1,223 @@
+//! Messages on a stream: the length in 4 bytes, little-endian, then the message in postcard's form.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use nix::errno::Errno;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// A message is at most this long. Nobody allocates by what a length says: memory grows with what has come.
+pub const FRAME_MAX: usize = 1 << 30;
+
+/// So many bytes are read at once.
+const READ_BYTES: usize = 1 << 16;
+
+/// A message as it goes over the wire.
+///
+/// # Errors
+/// It is longer than [`FRAME_MAX`].
+pub fn encode(message: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut frame = postcard::to_extend(message, vec![0; 4]).map_err(io::Error::other)?;
+    let length = frame.len() - 4;
+    if length > FRAME_MAX {
+        return Err(io::Error::other(format!("a message of {length} bytes is too long")));
+    }
+    frame[..4].copy_from_slice(&(length as u32).to_le_bytes());
+    Ok(frame)
+}
+
+/// Takes messages out of what has come.
+#[derive(Debug, Default)]
+pub struct FrameReader {
+    bytes: Vec<u8>,
+    /// What lies before this is taken.
+    at: usize,
+}
+
+impl FrameReader {
+    /// More has come.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.bytes.drain(..std::mem::take(&mut self.at));
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Reads what is there, and waits if nothing is. False: the other side has ended.
+    ///
+    /// # Errors
+    /// Those of the stream.
+    pub fn fill(&mut self, from: BorrowedFd<'_>) -> io::Result<bool> {
+        let mut bytes = [0; READ_BYTES];
+        loop {
+            match nix::unistd::read(from, &mut bytes) {
+                Ok(0) => return Ok(false),
+                Ok(more) => {
+                    self.push(&bytes[..more]);
+                    return Ok(true);
+                }
+                Err(Errno::EINTR) => {}
+                Err(errno) => {
+                    let fd = from.as_raw_fd();
+                    return Err(io::Error::other(format!("reading stream {fd}: {}", errno.desc())));
+                }
+            }
+        }
+    }
+
+    /// The next message, if all of it has come.
+    ///
+    /// # Errors
+    /// It is none; the stream is worth nothing from here on.
+    pub fn take<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
+        let nonsense = |why: &dyn std::fmt::Display| {
+            io::Error::new(io::ErrorKind::InvalidData, format!("what came is no message: {why}"))
+        };
+        let bytes = &self.bytes[self.at..];
+        let Some((length, rest)) = bytes.split_first_chunk::<4>() else { return Ok(None) };
+        let length = u32::from_le_bytes(*length) as usize;
+        if length > FRAME_MAX {
+            return Err(nonsense(&format_args!("its length is {length}")));
+        }
+        let Some(message) = rest.get(..length) else { return Ok(None) };
+        let (message, left) = postcard::take_from_bytes(message).map_err(|error| nonsense(&error))?;
+        if !left.is_empty() {
+            return Err(nonsense(&format_args!("{} bytes are left", left.len())));
+        }
+        self.at += 4 + length;
+        Ok(Some(message))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::explore::{Arrival, Sketch};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::choose::{Kind, Label, Point};
+    use crate::dedup::Known;
+    use crate::verdict::{Stage, Step, StepName};
+    use crate::worker::pen::Pen;
+    use crate::worker::scouted::Grounds;
+    use crate::worker::wire::OwnedPoint;
+    use crate::worker::{Order, Past, Said, Scouted, Snapshot, Started, ToWorker, UnitEnd};
+
+    fn said() -> Vec<Said> {
+        let label = Label { site: "here:1".to_owned(), stack: Some(1), object: Some("sda".to_owned()) };
+        let names = ["one".to_owned(), "two".to_owned()];
+        let point = Point { kind: Kind::Action, options: 2, names: &names, weights: &[1, 2], label };
+        let mut end = UnitEnd { checked: 7, ..UnitEnd::default() };
+        end.known.seen.0.extend([1, u128::MAX]);
+        end.add_broken("glass".to_owned());
+        vec![
+            Said::Ready("0.1.0".to_owned()),
+            Said::Started(Started { hides: vec!["much".to_owned()], ..Started::default() }),
+            Said::Point(OwnedPoint::of(&point)),
+            Said::Reached(
+                Arrival {
+                    signature: u128::MAX,
+                    depth: 3,
+                    choices: 5,
+                    sketch: Some(Sketch::of(b"state")),
+                    topology: Some(7),
+                },
+                true,
+            ),
+            Said::AboutTo(Step::Disk { key: 5, crashes: 1, stage: Stage::Mount }, 9),
+            Said::Wary(Step::Finish, Box::new(Snapshot { end: end.clone(), ..Snapshot::default() })),
+            Said::Scouted(Box::new(scouted())),
+            Said::Accounted(None),
+            Said::Accounted(Some(Box::new(end.clone()))),
+            Said::End(Box::new(end)),
+        ]
+    }
+
+    fn scouted() -> Scouted {
+        let mut pen = Pen::default();
+        pen.request();
+        for key in 1..4 {
+            pen.asks(key);
+            pen.begin(key);
+            pen.follow(1);
+            pen.child(u128::MAX);
+            pen.followed(&Ok(7.into()));
+            pen.end();
+        }
+        pen.request_ended(true);
+        pen.broken("glass");
+        Scouted { grounds: Grounds::Book(pen.into_book()), ..Scouted::default() }
+    }
+
+    fn to_worker() -> Vec<ToWorker> {
+        let violation = crate::verdict::Violation::new(crate::verdict::Verdict::Hang, "check", "no end");
+        let outcome = crate::worker::Outcome::Error(violation, StepName::Check);
+        let past = vec![Past { key: 3, crashes: 0, outcome }];
+        vec![
+            ToWorker::Know(Known::default()),
+            ToWorker::Ahead(Box::default()),
+            ToWorker::Account(Box::new(scouted()), vec![true, false]),
+            ToWorker::Run(Box::new(Order { past, wary: vec![Step::Start], ask: true, ..Order::default() })),
+            ToWorker::Answer(1),
+            ToWorker::GoOn(false),
+            ToWorker::Stop,
+        ]
+    }
+
+    /// Reads what comes in pieces, until it ends or makes no sense.
+    fn read<T: DeserializeOwned>(bytes: &[u8], piece: usize) -> (Vec<T>, bool) {
+        let mut reader = FrameReader::default();
+        let mut messages = Vec::new();
+        for piece in bytes.chunks(piece.max(1)) {
+            reader.push(piece);
+            loop {
+                match reader.take() {
+                    Ok(Some(message)) => messages.push(message),
+                    Ok(None) => break,
+                    Err(_) => return (messages, false),
+                }
+            }
+            assert!(reader.bytes.capacity() <= 4 * bytes.len().max(64), "memory grows with what has come");
+        }
+        (messages, true)
+    }
+
+    #[test]
+    fn messages_arrive_as_they_were_sent() {
+        let bytes: Vec<u8> = said().iter().flat_map(|said| encode(said).unwrap()).collect();
+        for piece in [1, 3, 1000, bytes.len()] {
+            assert_eq!(read::<Said>(&bytes, piece), (said(), true));
+        }
+        let bytes: Vec<u8> = to_worker().iter().flat_map(|word| encode(word).unwrap()).collect();
+        assert_eq!(read::<ToWorker>(&bytes, 7), (to_worker(), true));
+    }
+
+    #[test]
+    fn a_length_that_is_too_long_is_nonsense() {
+        let length = (FRAME_MAX as u32 + 1).to_le_bytes();
+        assert_eq!(read::<Said>(&length, 4), (Vec::new(), false));
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..400), piece in 1_usize..50) {
+            read::<Said>(&bytes, piece);
+            read::<ToWorker>(&bytes, piece);
+            // The same where it looks like one whole message.
+            let framed = [&(bytes.len() as u32).to_le_bytes()[..], &bytes].concat();
+            read::<Said>(&framed, piece);
+            read::<ToWorker>(&framed, piece);
+        }
+
+        #[test]
+        fn damaged_messages_are_survived(at in any::<prop::sample::Index>(), flip in 1_u8..=255, piece in 1_usize..50) {
+            let mut bytes: Vec<u8> = said().iter().flat_map(|said| encode(said).unwrap()).collect();
+            let at = at.index(bytes.len());
+            bytes[at] ^= flip;
+            read::<Said>(&bytes, piece);
+            let mut bytes: Vec<u8> = to_worker().iter().flat_map(|word| encode(word).unwrap()).collect();
+            let at = at % bytes.len();
+            bytes[at] ^= flip;
+            read::<ToWorker>(&bytes, piece);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Events as a story has them: without their bytes, with what stands where they write.
+
+use explode_ramdisk::Event;
+
+use crate::crash::{Epoch, Name, Neighbours};
+use crate::events::{Happened, Whose, happened};
+use crate::worker::probe::protocol::{Moment, Pending};
+
+/// The moment of a disk that keeps these pieces: `first` is the instant before the events,
+/// `issuers` who has caused them, as far as it is known.
+pub(super) fn moment(
+    neighbours: &Neighbours,
+    pieces: &[Name],
+    epoch: Epoch,
+    (first, events): (u64, &[Event]),
+    issuers: &[Option<String>],
+    whose: Whose<'_>,
+) -> Moment {
+    let before = usize::try_from(neighbours.instant() - first).expect("as many as there are events");
+    // Marks are no events of the count.
+    let counted = |event: &&Event| !matches!(event, Event::Mark { .. });
+    let until = events.iter().scan(0, |count, event| {
+        *count += usize::from(counted(&event));
+        (*count <= before).then_some(event)
+    });
+    let issuers = issuers.iter().cloned().chain(std::iter::repeat(None));
+    let happened = until.zip(issuers).map(|(event, by)| Happened { by, ..happened(event, whose) }).collect();
+    let later = events.iter().filter(counted).count() - before;
+    Moment {
+        place: neighbours.place,
+        events: happened,
+        later: later as u64,
+        ranges: ranges(neighbours, pieces, epoch, whose),
+    }
+}
+
+fn ranges(neighbours: &Neighbours, pieces: &[Name], epoch: Epoch, whose: Whose<'_>) -> Vec<Pending> {
+    let mut ranges = Vec::new();
+    for slot in neighbours.slots() {
+        let possible = slot.versions.iter().filter(|version| neighbours.is_possible(epoch, version.since));
+        let versions: Vec<(u32, u64)> = possible.map(|version| (version.number, version.serial)).collect();
+        let first = slot.first_sector();
+        let kept = versions.iter().map(|version| version.0);
+        let kept = kept.into_iter().find(|number| pieces.contains(&(slot.dev, first, *number)));
+        let sectors = slot.sectors.iter().map(|part| (part.start, part.end - part.start)).collect();
+        if !versions.is_empty() {
+            ranges.push(Pending { dev: slot.dev, sectors, whose: whose(slot.dev, first), versions, kept });
+        }
+    }
+    ranges
+}

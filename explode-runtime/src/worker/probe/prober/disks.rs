@@ -1,0 +1,293 @@
+//! Disks of the moment at which a worker stands still: searched for the error, and tried one by one.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use explode_ramdisk::{Event, Image, Recording};
+
+use super::Prober;
+use crate::base::Fault;
+use crate::check::Ask;
+use crate::choose::Choice;
+use crate::crash::{CrashDisk, Epoch, Name, Neighbours, names};
+use crate::judge::{Asked, Candidate, Judge, Judged, Judgement, NeighboursOf, key};
+use crate::stack::Stack;
+use crate::trace::{CrashDiskRecord, Place};
+use crate::verdict::{Stage, Step};
+use crate::worker::probe::moment::moment;
+use crate::worker::probe::protocol::{Looks, Next, ProbeSaid, Spot, Standing, Tried, Until};
+use crate::worker::{Disks, Evidence};
+
+/// What all disks of a moment have in common.
+#[derive(Clone, Copy)]
+pub(super) struct Here<'a> {
+    pub judge: Judge<'a>,
+    pub ask: &'a Ask<'a>,
+    pub asked: &'a Asked<'a>,
+    pub place: Place,
+    pub epoch: Epoch,
+    /// What the check is told of that.
+    pub told: Epoch,
+}
+
+impl Here<'_> {
+    fn spot(&self, disks: Vec<CrashDiskRecord>) -> Spot {
+        Spot {
+            mutates: self.place.mutates,
+            interval: self.place.interval,
+            epoch: self.epoch,
+            args: self.asked.args(self.epoch).to_vec(),
+            log: format!("{:032x}", self.asked.log_hash()),
+            disks,
+        }
+    }
+}
+
+fn record(disk: &CrashDisk<'_>) -> CrashDiskRecord {
+    CrashDiskRecord { id: disk.identity().to_string(), blocks: names(&disk.kept()) }
+}
+
+fn looks(judgement: Judgement) -> Looks {
+    match judgement {
+        Judgement::Ok | Judgement::Repaired => Looks::Sound,
+        Judgement::Violated(violation) => Looks::Violated(violation),
+        Judgement::Broken(why) => Looks::Broken(why),
+        Judgement::Stopped => Looks::Broken("the check was told to end".to_owned()),
+    }
+}
+
+impl Prober<'_> {
+    /// Recovers and checks a disk; `before` it there were other disks, and `crashes` during recovery.
+    pub(super) fn judge(
+        &self,
+        here: Here<'_>,
+        image: Image,
+        before: &[CrashDiskRecord],
+        last: bool,
+    ) -> Judged {
+        self.judge_seen(here, image, before, last, &mut |_, _| {})
+    }
+
+    /// The same; `see` gets the stack that has recovered, and what its recovery wrote.
+    fn judge_seen(
+        &self,
+        here: Here<'_>,
+        image: Image,
+        before: &[CrashDiskRecord],
+        last: bool,
+        see: &mut dyn FnMut(&Stack, &[Event]),
+    ) -> Judged {
+        let Here { judge, ask, asked, epoch, told, .. } = here;
+        let key = key(image.identity(), epoch, asked.args(epoch), asked.rest());
+        let crashes = before.len().saturating_sub(1) as u32;
+        let mut announce = |stage: Stage| {
+            self.talk.borrow_mut().before(Step::Disk { key, crashes, stage });
+            true
+        };
+        let recording = if last { Recording::Off } else { Recording::On };
+        let args = asked.args(epoch);
+        let judged = judge.judge_seen(image, ask.checker, told, args, recording, &mut announce, see);
+        self.talk.borrow_mut().before(Step::Between);
+        judged
+    }
+
+    /// Looks for the first disk that shows the error; returns the disks that lead to it.
+    fn search(&mut self, here: Here<'_>, disk: &CrashDisk<'_>, before: &mut Vec<CrashDiskRecord>) -> bool {
+        let Until::Failing { crashes, most, budget_ms, .. } = self.order.until else { return false };
+        let spent = self.started.elapsed() >= Duration::from_millis(budget_ms);
+        self.cut |= self.looked >= most || spent;
+        if self.cut {
+            return false;
+        }
+        self.looked += 1;
+        before.push(record(disk));
+        if self.order.wary {
+            self.tell(ProbeSaid::Looking(here.spot(before.clone())));
+        }
+        let image = disk.image();
+        let last = before.len() > crashes as usize;
+        let judged = self.judge(here, image.clone(), before, last);
+        match judged.judgement {
+            Judgement::Violated(violation) if self.is_the_error(&violation) => return true,
+            Judgement::Ok | Judgement::Repaired if !last => {
+                let mut found = false;
+                let mut seen = HashSet::new();
+                // A log that contradicts itself has no disks.
+                let _ = here.judge.crash_crash_disks(&image, &judged.recovery, here.asked.seed(), |disk| {
+                    if !found && seen.insert(disk.identity().0) {
+                        found = self.search(here, disk, before);
+                    }
+                });
+                if found {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+        before.pop();
+        false
+    }
+
+    /// The disks of a request for crash checks that lead to the error, and in which epoch.
+    pub(super) fn failing(
+        &mut self,
+        judge: Judge<'_>,
+        ask: &Ask<'_>,
+        asked: &Asked<'_>,
+        place: Place,
+    ) -> Result<Option<(Epoch, Vec<CrashDiskRecord>)>, Fault> {
+        let order = self.order;
+        let mut found = None;
+        let mut seen = HashSet::new();
+        let mut visit = |candidate: &Candidate<'_>| {
+            let Candidate { disk, epoch, told, key, .. } = candidate;
+            if found.is_some() || self.cut || !seen.insert(*key) {
+                return;
+            }
+            let mut disks = Vec::new();
+            let here = Here { judge, ask, asked, place, epoch: *epoch, told: *told };
+            if self.search(here, disk, &mut disks) {
+                found = Some((*epoch, disks));
+            }
+        };
+        if let Until::Failing { first, .. } = &order.until {
+            asked.named(first, &mut visit)?;
+        }
+        asked.walk(&mut visit)?;
+        Ok(found)
+    }
+
+    /// Stands still at these disks, and tries what it is told; returns whether they are there.
+    pub(super) fn stand(
+        &mut self,
+        here: Here<'_>,
+        disks: &[CrashDiskRecord],
+        stack: &Stack,
+        made: &[Choice],
+    ) -> Result<bool, Fault> {
+        let Here { asked, epoch, judge, .. } = here;
+        let Some((crash_disk, during)) = disks.split_first() else { return Ok(false) };
+        let Some(neighbours) = asked.neighbours(&crash_disk.blocks, &crash_disk.id, epoch)? else {
+            return Ok(false);
+        };
+        let mut told = epoch;
+        neighbours.named(&crash_disk.blocks, &mut |disk| told = disk.epochs().told(epoch));
+        let here = Here { told, ..here };
+        let whose = |dev: u32, sector: u64| stack.whose(dev, sector);
+        let events = asked.events();
+        let issuers = stack.devices().issuers(events.1.len());
+        let mut moments = vec![moment(&neighbours, &crash_disk.blocks, epoch, events, &issuers, &whose)];
+        let mut places = Vec::new();
+        let mut image = self.image(here, &neighbours, &crash_disk.blocks).map(|(image, _)| image);
+        let mut last = None;
+        for (index, disk) in during.iter().enumerate() {
+            let Some(before) = image else { return Ok(false) };
+            // Whose the sectors are that a recovery writes only the stack knows that has recovered.
+            let mut found = None;
+            self.judge_seen(here, before.clone(), &disks[..=index], false, &mut |stack, events| {
+                let of = NeighboursOf::Disk(&disk.blocks, &disk.id);
+                found = Some(judge.recovery_neighbours(&before, events, of).map(|neighbours| {
+                    let neighbours = neighbours?;
+                    let (during, whose) = (Epoch::InBetween, |dev, sector| stack.whose(dev, sector));
+                    let moment = moment(&neighbours, &disk.blocks, during, (0, events), &[], &whose);
+                    Some((neighbours, moment))
+                }));
+            });
+            // A recovery that fails has left nothing to follow.
+            let Some((found, moment)) = found.transpose()?.flatten() else { return Ok(false) };
+            moments.push(moment);
+            places.push(found.place);
+            image = image_of(&found, &disk.blocks, None).map(|(image, _)| image);
+            last = Some(found);
+        }
+        self.stood = true;
+        let choices = self.split(made);
+        let failed = self.log.failed_steps();
+        let spot = here.spot(disks.to_vec());
+        let standing = Standing { choices, failed, spot, moments, looked: self.looked };
+        let mut said = ProbeSaid::Standing(standing);
+        loop {
+            let next = self.talk.borrow_mut().next(said);
+            match next {
+                Next::Enough => return Ok(true),
+                Next::Evidence(pieces, violation) => {
+                    let other = match &last {
+                        Some(during) => image_of(during, &pieces, None),
+                        None => self.image(here, &neighbours, &pieces),
+                    };
+                    let submitted = match (&image, during) {
+                        (Some(image), []) => asked.submitted()?.identity() == image.identity(),
+                        _ => false,
+                    };
+                    said = ProbeSaid::Evidence(Evidence {
+                        submitted,
+                        done: self.log.done(),
+                        plain: stack.plain(),
+                        demands: here.ask.checker.disk_demands(here.told, asked.args(epoch), &violation),
+                        disks: Disks::of(&self.pristine, image.as_ref(), other.map(|(image, _)| image)),
+                    });
+                }
+                Next::Try(pieces) => {
+                    said = ProbeSaid::Tried(self.attempt(here, &neighbours, &places, &pieces)?);
+                }
+            }
+        }
+    }
+
+    fn image(
+        &self,
+        here: Here<'_>,
+        neighbours: &Neighbours,
+        pieces: &[Name],
+    ) -> Option<(Image, CrashDiskRecord)> {
+        image_of(neighbours, pieces, Some(here.epoch))
+    }
+
+    fn attempt(
+        &mut self,
+        here: Here<'_>,
+        neighbours: &Neighbours,
+        places: &[(usize, usize)],
+        pieces: &[Vec<Name>],
+    ) -> Result<Tried, Fault> {
+        let mut disks = Vec::new();
+        let mut next = pieces.first().and_then(|pieces| self.image(here, neighbours, pieces));
+        for level in 0..pieces.len() {
+            let Some((image, record)) = next else { return Ok(Tried::Impossible) };
+            disks.push(record);
+            let last = level + 1 == pieces.len();
+            if self.order.wary {
+                self.tell(ProbeSaid::Looking(here.spot(disks.clone())));
+            }
+            let judged = self.judge(here, image.clone(), &disks, last);
+            let sound = matches!(judged.judgement, Judgement::Ok | Judgement::Repaired);
+            if last || !sound {
+                return Ok(Tried::Looked { disks, looks: looks(judged.judgement) });
+            }
+            let place = places.get(level).copied().unwrap_or_default();
+            let of = NeighboursOf::Place(place);
+            let found = here.judge.recovery_neighbours(&image, &judged.recovery, of)?;
+            next = found.and_then(|found| image_of(&found, &pieces[level + 1], None));
+            if next.as_ref().is_some_and(|(crashed, _)| crashed.identity() == image.identity()) {
+                // A crash that changes nothing: the disk is the one before, which is sound.
+                return Ok(Tried::Looked { disks, looks: Looks::Sound });
+            }
+        }
+        Ok(Tried::Impossible)
+    }
+}
+
+/// The disk among these neighbours that keeps these pieces.
+fn image_of(
+    neighbours: &Neighbours,
+    pieces: &[Name],
+    epoch: Option<Epoch>,
+) -> Option<(Image, CrashDiskRecord)> {
+    let mut found = None;
+    neighbours.named(pieces, &mut |disk| {
+        if found.is_none() && epoch.is_none_or(|epoch| disk.epochs().contains(epoch)) {
+            found = Some((disk.image(), record(disk)));
+        }
+    });
+    found
+}

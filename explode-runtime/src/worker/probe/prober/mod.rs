@@ -1,0 +1,240 @@
+//! The worker's side of a probe: it runs the way, stands still where it is told, and tries what it is told.
+
+mod answers;
+mod disks;
+
+use std::cell::RefCell;
+use std::time::Instant;
+
+use explode_ramdisk::Image;
+
+use crate::check::Ask;
+use crate::choose::{Choice, Divergence, Point};
+use crate::events::{CallLog, What, event_lines};
+use crate::explore::{Arrival, State, Unit};
+use crate::judge::{Pipeline, stood_still};
+use crate::stack::Stack;
+use crate::unit::{Early, Runner, SoFar, Work};
+use crate::verdict::{Failure, Step, Violation};
+use crate::worker::probe::protocol::{Answers, End, Next, Probe, ProbeSaid, Probed, PromiseLine, Until};
+use disks::Here;
+
+/// Who asks.
+pub(crate) trait Talk {
+    /// A step that may hang, or end this process, comes next.
+    fn before(&mut self, step: Step);
+
+    /// Says something.
+    fn report(&mut self, said: ProbeSaid);
+
+    /// Says something, and hears what comes next.
+    fn next(&mut self, said: ProbeSaid) -> Next;
+}
+
+/// Runs a probe to its end.
+pub(crate) fn probe(runner: &Runner<'_>, order: &Probe, talk: &mut dyn Talk) -> Probed {
+    let unit = Unit { state: State::default(), script: Vec::new(), mutates: order.mutates };
+    let mut prober = Prober {
+        order,
+        talk: RefCell::new(talk),
+        started: Instant::now(),
+        mutate: 0,
+        begins: Vec::new(),
+        used: 0,
+        past_end: None,
+        looked: 0,
+        same_log: false,
+        cut: false,
+        stood: false,
+        log: CallLog::new(order.noted),
+        pristine: runner.pristine().clone(),
+    };
+    let ended = runner.run(&unit, &mut prober);
+    let choices = prober.split(&ended.choices);
+    let answered = ended.choices.len();
+    let left = match &order.answers {
+        Answers::Exactly(answers) => answers.get(answered).cloned(),
+        Answers::AsFits(_) => None,
+    };
+    let left = left.map(|recorded| Divergence::unasked(answered, recorded));
+    let end = if let Some(divergence) = prober.past_end {
+        End::Diverged(divergence.to_string())
+    } else {
+        match (ended.early, left) {
+            (Some(Early::Diverged(divergence)), _) => End::Diverged(divergence.to_string()),
+            (Some(Early::Broken(why)), _) => End::Broken(why),
+            (_, Some(divergence)) => End::Diverged(divergence.to_string()),
+            (Some(Early::Violated(violation, _)), _) => End::Violated(violation),
+            _ if prober.stood => End::Stood,
+            _ => End::Nothing(prober.nothing().to_owned(), prober.cut),
+        }
+    };
+    let promise = order.error.split_once('/').and_then(|(_, promise)| {
+        let profile = runner.profile()?;
+        let line = profile.promises.iter().find(|line| line.name == promise)?;
+        Some(PromiseLine {
+            system: profile.system.clone(),
+            name: line.name.to_owned(),
+            kept: line.kept,
+            quote: line.quote.to_owned(),
+            source: line.source.to_owned(),
+        })
+    });
+    Probed {
+        choices,
+        failed: prober.log.failed_steps(),
+        end,
+        looked: prober.looked,
+        promise,
+        events: event_lines(&ended.events),
+    }
+}
+
+struct Prober<'a> {
+    order: &'a Probe,
+    talk: RefCell<&'a mut dyn Talk>,
+    started: Instant,
+    /// The number of the mutate that runs, from 1.
+    mutate: u32,
+    /// How many choices were made before each mutate.
+    begins: Vec<usize>,
+    /// How many answers, of those that are used in order, are used.
+    used: usize,
+    past_end: Option<Divergence>,
+    looked: u64,
+    /// There was no search, since the log was the recorded one.
+    same_log: bool,
+    /// A bound has ended the search.
+    cut: bool,
+    stood: bool,
+    /// What was done so far.
+    log: CallLog,
+    pristine: Image,
+}
+
+impl Prober<'_> {
+    fn tell(&self, said: ProbeSaid) {
+        self.talk.borrow_mut().report(said);
+    }
+
+    /// Why what was looked for is not there.
+    fn nothing(&self) -> &'static str {
+        match self.order.until {
+            Until::Mutate => "mutate found nothing wrong",
+            Until::At(_) => {
+                "no crash can leave the recorded disk in the recorded epoch, with these arguments"
+            }
+            Until::Failing { .. } if self.same_log => {
+                "the log is the recorded one, so no other disk was searched for"
+            }
+            Until::Failing { .. } if self.looked == 0 => {
+                "no crash disk of the last mutate could be looked at"
+            }
+            Until::Failing { .. } => "no crash disk of the last mutate failed that way",
+        }
+    }
+
+    /// Choices mutate by mutate.
+    fn split(&self, choices: &[Choice]) -> Vec<Vec<Choice>> {
+        let ends = self.begins.iter().skip(1).copied().chain([choices.len()]);
+        self.begins.iter().zip(ends).map(|(begin, end)| choices[*begin..end].to_vec()).collect()
+    }
+
+    fn is_the_error(&self, violation: &Violation) -> bool {
+        format!("{}/{}", violation.verdict, violation.promise) == self.order.error
+    }
+}
+
+impl Work for Prober<'_> {
+    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+        let value = self.answer(point);
+        if self.order.wary {
+            self.tell(ProbeSaid::Chose(self.mutate, Choice::of(point, value)));
+        }
+        value
+    }
+
+    fn log(&self) -> Option<CallLog> {
+        Some(self.log.clone())
+    }
+
+    fn ahead(&self) -> Vec<Choice> {
+        self.left().to_vec()
+    }
+
+    fn chosen(&mut self, choice: &Choice) {
+        self.note(choice);
+        if self.order.wary {
+            self.tell(ProbeSaid::Chose(self.mutate, choice.clone()));
+        }
+    }
+
+    fn about_to(&mut self, step: Step, so_far: &SoFar<'_>) {
+        if let Step::Mutate { mutates, .. } = step
+            && mutates > self.mutate
+        {
+            self.mutate = mutates;
+            self.log.note(What::Mutate(mutates));
+            self.begins.push(so_far.choices.len());
+            if matches!(self.order.answers, Answers::AsFits(_)) {
+                self.used = 0;
+            }
+        }
+        if matches!(step, Step::Chop { .. }) {
+            self.log.note(What::Restart);
+        }
+        self.talk.borrow_mut().before(step);
+    }
+
+    fn crashes(
+        &mut self,
+        pipeline: &mut Pipeline<'_>,
+        stack: &Stack,
+        ask: &Ask<'_>,
+        so_far: &SoFar<'_>,
+    ) -> Result<(), Failure> {
+        let place = so_far.place;
+        self.talk.borrow_mut().before(Step::Between);
+        if self.past_end.is_some() || self.cut {
+            return Err(Failure::Stop);
+        }
+        let wanted = match &self.order.until {
+            Until::Mutate => false,
+            Until::Failing { only: Some((interval, _)), .. } => place.interval == *interval,
+            Until::Failing { .. } => place.mutates == self.order.mutates,
+            Until::At(spot) => place.interval == spot.interval,
+        };
+        if wanted {
+            let judge = pipeline.judge();
+            let asked = pipeline.asked(stack.devices(), ask, (place.interval, so_far.choices))?;
+            let found = match &self.order.until {
+                Until::At(spot) if asked.args(spot.epoch) == spot.args => {
+                    Some((spot.epoch, spot.disks.clone()))
+                }
+                Until::Failing { only: Some((_, log)), .. }
+                    if format!("{:032x}", asked.log_hash()) == *log =>
+                {
+                    self.same_log = true;
+                    None
+                }
+                _ => self.failing(judge, ask, &asked, place)?,
+            };
+            let stood = match found {
+                Some((epoch, disks)) => {
+                    let here = Here { judge, ask, asked: &asked, place, epoch, told: epoch };
+                    self.stand(here, &disks, stack, so_far.choices)?
+                }
+                None => false,
+            };
+            stood_still(stack.devices())?;
+            if stood || matches!(self.order.until, Until::At(_)) {
+                return Err(Failure::Stop);
+            }
+        }
+        Ok(pipeline.skip(stack.devices(), ask.when)?)
+    }
+
+    fn reached(&mut self, _arrival: Arrival, _signature: Option<&[u8]>, _more: bool) -> bool {
+        self.past_end.is_none() && !self.cut
+    }
+}

@@ -1,0 +1,40 @@
+//! What a worker runs in, and how it ended.
+
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use crate::base::RunError;
+use crate::verdict::Verdict;
+use crate::worker::page::Page;
+
+/// What a worker runs in. When it is dropped, nothing of it is left.
+pub trait Body {
+    /// What it says; non-blocking or not.
+    fn reader(&self) -> BorrowedFd<'_>;
+
+    /// What it is told; must not block.
+    fn writer(&self) -> BorrowedFd<'_>;
+
+    /// Where it announces its steps; none if it says them.
+    fn page(&self) -> Option<&Page>;
+
+    /// How long others have kept it from running since it began, as far as that is known: deadlines stand still meanwhile.
+    fn kept_waiting(&self) -> Duration;
+
+    /// Ends it, unless it ends by itself within `patience`, and says how it ended. Not the first time: says so again.
+    fn end(&mut self, patience: Duration) -> WorkerEnded;
+}
+
+/// How a worker ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerEnded {
+    /// What is said of it whatever the step was; none for a process that just died.
+    pub verdict: Option<Verdict>,
+    /// How, in words.
+    pub message: String,
+    /// Nothing in it can end it like that: somebody else has.
+    pub from_outside: bool,
+}
+
+/// Starts what a worker runs in.
+pub type Spawn<'a> = dyn FnMut() -> Result<Box<dyn Body>, RunError> + 'a;

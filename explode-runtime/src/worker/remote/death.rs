@@ -1,0 +1,168 @@
+//! How a worker dies: by itself, by its deadline, or by what it says.
+
+use std::time::Duration;
+
+use super::body::WorkerEnded;
+use super::worker::Worker;
+use crate::verdict::{Death, Step, Verdict};
+use crate::worker::wire::Said;
+
+/// A worker whose stream has ended may take so long to end itself.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+impl Worker<'_> {
+    /// How long the step takes already, but for the time in which the worker was kept from running.
+    fn elapsed(&mut self) -> Duration {
+        let now = self.body.kept_waiting();
+        let (first, last) = self.kept.get_or_insert((now, now));
+        *last = now;
+        self.since.elapsed().saturating_sub(now.saturating_sub(*first))
+    }
+
+    /// In this step others had the processor for most of the time, and it has not run for as long as a guest's kernel waits for a
+    /// task before it says that it hangs: that kernel cannot know.
+    fn is_starved(&self) -> bool {
+        let all = self.since.elapsed();
+        let kept = self.kept.map_or(Duration::ZERO, |(first, last)| last.saturating_sub(first));
+        kept > all / 2 && all.saturating_sub(kept) < self.deadline / 4
+    }
+
+    pub(super) fn look_at_the_clock(&mut self) -> Result<(), Death> {
+        if self.step == Step::Between || self.elapsed() < self.deadline {
+            return Ok(());
+        }
+        let ended = self.body.end(Duration::ZERO);
+        let seconds = self.deadline.as_secs_f64();
+        let message = match ended.verdict {
+            Some(_) => ended.message,
+            None => format!("no end within the deadline of {seconds} s"),
+        };
+        let verdict = Some(ended.verdict.unwrap_or(Verdict::Hang));
+        Err(Death { step: self.step, verdict, message, from_outside: ended.from_outside })
+    }
+
+    /// It died; what it had announced by then is what it died in.
+    pub(super) fn died(&mut self, why: &str) -> Death {
+        self.look_at_the_page();
+        let starved = self.is_starved();
+        let WorkerEnded { verdict, message, from_outside } = self.body.end(LAST_WORDS);
+        let message = if message.is_empty() { why.to_owned() } else { message };
+        if verdict == Some(Verdict::Hang) && starved {
+            let message = format!(
+                "others had the processor for most of the time, so it is not believed that it hangs: {message}"
+            );
+            return Death { step: self.step, verdict: None, message, from_outside: true };
+        }
+        Death { step: self.step, verdict, message, from_outside }
+    }
+
+    /// It is not to be believed any more.
+    pub(super) fn broken(&mut self, why: &str) -> Death {
+        let Death { message, .. } = self.died(why);
+        Death { step: self.step, verdict: None, message: format!("{why}; {message}"), from_outside: false }
+    }
+
+    pub(super) fn nonsense(&mut self, said: &Said) -> Death {
+        let word = format!("{said:?}");
+        let word: String = word.chars().take(100).collect();
+        self.broken(&format!("it said what fits nothing: {word}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::os::fd::{AsFd as _, BorrowedFd};
+    use std::os::unix::net::UnixStream;
+    use std::rc::Rc;
+    use std::time::Instant;
+
+    use super::super::body::Body;
+    use super::super::worker::Nobody;
+    use super::*;
+    use crate::worker::page::Page;
+
+    /// A worker that says nothing. As often as this it has waited for the processor all the time when it is asked.
+    struct Silent {
+        stream: UnixStream,
+        begin: Instant,
+        starved: u32,
+        asked: Rc<Cell<u32>>,
+        kept: Cell<Duration>,
+        verdict: Option<Verdict>,
+    }
+
+    impl Body for Silent {
+        fn reader(&self) -> BorrowedFd<'_> {
+            self.stream.as_fd()
+        }
+        fn writer(&self) -> BorrowedFd<'_> {
+            self.stream.as_fd()
+        }
+        fn page(&self) -> Option<&Page> {
+            None
+        }
+        fn kept_waiting(&self) -> Duration {
+            self.asked.set(self.asked.get() + 1);
+            if self.asked.get() <= self.starved {
+                self.kept.set(self.begin.elapsed());
+            }
+            self.kept.get()
+        }
+        fn end(&mut self, _patience: Duration) -> WorkerEnded {
+            WorkerEnded { verdict: self.verdict, message: String::new(), from_outside: false }
+        }
+    }
+
+    fn worker(body: Silent) -> Worker<'static> {
+        let begin = body.begin;
+        let mut worker = Worker::new(Box::new(body), Duration::from_millis(40), &|| false);
+        worker.since = begin;
+        worker
+    }
+
+    fn silent(starved: u32, verdict: Option<Verdict>) -> (Silent, UnixStream) {
+        let (stream, supervisor) = UnixStream::pair().expect("two sockets");
+        let (asked, kept) = (Rc::default(), Cell::default());
+        (Silent { stream, begin: Instant::now(), starved, asked, kept, verdict }, supervisor)
+    }
+
+    /// How a worker dies with a deadline of 40 ms, and how often it was asked by then.
+    fn death(starved: u32) -> (Death, u32) {
+        let (body, _supervisor) = silent(starved, None);
+        let asked = Rc::clone(&body.asked);
+        let mut worker = worker(body);
+        (worker.wait(&mut Nobody).expect_err("it never says anything"), asked.get())
+    }
+
+    #[test]
+    fn a_deadline_stands_still_while_others_have_the_processor() {
+        // 50 looks, one each 10 ms at least.
+        let (starved, asked) = death(50);
+        let (hangs, _) = death(0);
+        assert!(asked > 50, "it was given up after {asked} looks");
+        for death in [starved, hangs] {
+            assert_eq!(death.verdict, Some(Verdict::Hang));
+            assert_eq!(death.message, "no end within the deadline of 0.04 s");
+        }
+    }
+
+    #[test]
+    fn a_guest_that_says_it_hangs_is_believed_if_it_could_run() {
+        let said = |step: Duration, kept: Duration| {
+            let (body, _supervisor) = silent(0, Some(Verdict::Hang));
+            let mut worker = worker(body);
+            worker.deadline = Duration::from_secs(30 * 60);
+            worker.since = Instant::now().checked_sub(step).expect("the machine runs for so long");
+            worker.kept = Some((Duration::ZERO, kept));
+            let Death { verdict, from_outside, .. } = worker.died("it has ended");
+            (verdict, from_outside)
+        };
+        let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
+        assert_eq!(said(minute, Duration::ZERO), (Some(Verdict::Hang), false));
+        assert_eq!(said(minute, 25 * second), (Some(Verdict::Hang), false));
+        assert_eq!(said(minute, 50 * second), (None, true));
+        // It has run for longer than the kernel waits.
+        assert_eq!(said(20 * minute, 11 * minute), (Some(Verdict::Hang), false));
+    }
+}

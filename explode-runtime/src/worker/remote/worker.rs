@@ -1,0 +1,199 @@
+//! The worker of the moment: what it is told, and what it says.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use super::body::Body;
+use crate::choose::Point;
+use crate::explore::Arrival;
+use crate::verdict::{Death, Step};
+use crate::worker::frame::{FrameReader, encode};
+use crate::worker::wire::{Said, ToWorker};
+use crate::worker::{Listener, Snapshot};
+
+/// The supervisor looks around at least so often.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// The worker of the moment.
+pub(super) struct Worker<'a> {
+    pub body: Box<dyn Body>,
+    reader: FrameReader,
+    /// What it is about to do, since when it is known, and the number of its announcement.
+    pub step: Step,
+    pub since: Instant,
+    /// How long it had been kept from running when it was first waited for in this step, and when it last was.
+    pub kept: Option<(Duration, Duration)>,
+    count: u64,
+    checked: u64,
+    pub deadline: Duration,
+    stopping: bool,
+    given_up: &'a dyn Fn() -> bool,
+}
+
+impl<'a> Worker<'a> {
+    /// One that has said nothing yet.
+    pub fn new(body: Box<dyn Body>, deadline: Duration, given_up: &'a dyn Fn() -> bool) -> Worker<'a> {
+        Worker {
+            body,
+            reader: FrameReader::default(),
+            step: Step::FirstStart,
+            since: Instant::now(),
+            kept: None,
+            count: 0,
+            checked: 0,
+            deadline,
+            stopping: false,
+            given_up,
+        }
+    }
+}
+
+impl Worker<'_> {
+    /// Has it run a unit; returns the first word that is not about its way.
+    pub(super) fn run(&mut self, order: &ToWorker, listener: &mut dyn Listener) -> Result<Said, Death> {
+        self.stopping = false;
+        self.body.page().into_iter().for_each(|page| page.set_stop(false));
+        self.send(order)?;
+        loop {
+            match self.hear(listener)? {
+                Said::Point(point) => {
+                    let value = listener.fallback(&point.point());
+                    self.send(&ToWorker::Answer(value))?;
+                }
+                Said::Reached(arrival, more) => {
+                    let go_on = listener.reached(&arrival, more);
+                    if more {
+                        self.send(&ToWorker::GoOn(go_on))?;
+                    }
+                }
+                Said::Wary(step, snapshot) => listener.wary(step, *snapshot),
+                other => return Ok(other),
+            }
+        }
+    }
+
+    /// The next word that is no announcement.
+    pub(super) fn hear(&mut self, listener: &mut dyn Listener) -> Result<Said, Death> {
+        loop {
+            match self.reader.take() {
+                Ok(Some(Said::AboutTo(step, checked))) => {
+                    self.take_step(self.count + 1, step, checked);
+                    self.look_around(listener)?;
+                }
+                Ok(Some(said)) => return Ok(said),
+                Ok(None) => self.wait(listener)?,
+                Err(error) => return Err(self.broken(&error.to_string())),
+            }
+        }
+    }
+
+    /// Waits until more has come.
+    pub(super) fn wait(&mut self, listener: &mut dyn Listener) -> Result<(), Death> {
+        loop {
+            let patience = LOOK.min(self.deadline / 4).max(Duration::from_millis(1));
+            let timeout = PollTimeout::try_from(patience).unwrap_or(PollTimeout::MAX);
+            let mut fds = [PollFd::new(self.body.reader(), PollFlags::POLLIN)];
+            match poll(&mut fds, timeout) {
+                Ok(0) | Err(Errno::EINTR) => {
+                    self.look_around(listener)?;
+                    self.look_at_the_clock()?;
+                }
+                Ok(_) => match self.reader.fill(self.body.reader()) {
+                    Ok(true) => return Ok(()),
+                    Ok(false) => return Err(self.died("it has ended")),
+                    Err(error) => return Err(self.died(&error.to_string())),
+                },
+                Err(errno) => return Err(self.broken(errno.desc())),
+            }
+        }
+    }
+
+    /// Passes on what is seen: steps one way, the wish to stop the other.
+    fn look_around(&mut self, listener: &mut dyn Listener) -> Result<(), Death> {
+        self.look_at_the_page();
+        listener.about_to(self.step, self.checked);
+        if (self.given_up)() {
+            self.body.end(Duration::ZERO);
+            return Err(self.died("nobody waits for it any more"));
+        }
+        if !self.stopping && listener.stop() {
+            self.stopping = true;
+            match self.body.page() {
+                Some(page) => page.set_stop(true),
+                None => self.send(&ToWorker::Stop)?,
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn look_at_the_page(&mut self) {
+        if let Some(page) = self.body.page() {
+            let (count, step, checked) = page.announced();
+            if count != self.count {
+                self.take_step(count, step, checked);
+            }
+        }
+    }
+
+    fn take_step(&mut self, count: u64, step: Step, checked: u64) {
+        (self.count, self.step, self.checked, self.since) = (count, step, checked, Instant::now());
+        self.kept = None;
+    }
+
+    pub(super) fn send(&mut self, word: &ToWorker) -> Result<(), Death> {
+        match self.try_send(word) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.died(&format!("it cannot be told anything: {error}"))),
+        }
+    }
+
+    fn try_send(&self, word: &ToWorker) -> io::Result<()> {
+        let frame = encode(word)?;
+        let mut left = &frame[..];
+        let mut patience = Instant::now() + self.deadline.max(LOOK);
+        while !left.is_empty() {
+            match nix::unistd::write(self.body.writer(), left) {
+                Ok(written) => {
+                    left = &left[written..];
+                    patience = Instant::now() + self.deadline.max(LOOK);
+                }
+                Err(Errno::EAGAIN) if Instant::now() < patience && !(self.given_up)() => {
+                    let mut fds = [PollFd::new(self.body.writer(), PollFlags::POLLOUT)];
+                    let timeout = PollTimeout::try_from(LOOK).unwrap_or(PollTimeout::MAX);
+                    poll(&mut fds, timeout)
+                        .or_else(|errno| if errno == Errno::EINTR { Ok(0) } else { Err(errno) })?;
+                }
+                Err(Errno::EAGAIN) => return Err(io::ErrorKind::TimedOut.into()),
+                Err(Errno::EINTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Worker<'_> {
+    fn drop(&mut self) {
+        self.body.end(Duration::ZERO);
+    }
+}
+
+/// Outside of units nobody listens.
+pub(super) struct Nobody;
+
+impl Listener for Nobody {
+    fn fallback(&mut self, _point: &Point<'_>) -> u32 {
+        0
+    }
+    fn reached(&mut self, _arrival: &Arrival, _more: bool) -> bool {
+        false
+    }
+    fn about_to(&mut self, _step: Step, _checked: u64) {}
+    fn wary(&mut self, _step: Step, _snapshot: Snapshot) {}
+    fn stop(&mut self) -> bool {
+        false
+    }
+}

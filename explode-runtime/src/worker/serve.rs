@@ -1,0 +1,268 @@
+//! The worker's side of the wire: it does what it is told until the supervisor is gone.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::rc::Rc;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use super::Listener;
+use super::frame::{FrameReader, encode};
+use super::in_thread::InThread;
+use super::page::Page;
+use super::unit_end::Snapshot;
+use super::wire::{OwnedPoint, Said, ToWorker};
+use crate::base::{Mode, RunError};
+use crate::choose::Point;
+use crate::devices::{Backend, Backends};
+use crate::explore::Arrival;
+use crate::plan::{Plan, Registry};
+use crate::trace::Trace;
+use crate::verdict::Step;
+use crate::worker::probe::Talk;
+use crate::worker::probe::{Next, ProbeSaid};
+use crate::worker::replay::replay_heard;
+
+/// Serves a supervisor on two streams, which may be one, on the backends of this program. Steps are announced on the page, or on the
+/// stream if there is none.
+///
+/// # Errors
+/// The supervisor says what nobody understands, or the stream fails. That it is gone is none.
+pub fn serve(
+    registry: &Registry,
+    backends: &dyn Backends,
+    input: OwnedFd,
+    output: impl Write,
+    page: Option<&Page>,
+) -> io::Result<()> {
+    let wire = Wire { input, reader: FrameReader::default(), output, page, stop: false, failed: None };
+    Serving { registry, backends, wire, backend: None }.serve()
+}
+
+struct Serving<'a, W> {
+    registry: &'a Registry,
+    backends: &'a dyn Backends,
+    wire: Wire<'a, W>,
+    /// One for all: EKM serves one user at a time, and disks that are there need not be made again.
+    backend: Option<Rc<dyn Backend>>,
+}
+
+impl<W: Write> Serving<'_, W> {
+    fn serve(&mut self) -> io::Result<()> {
+        self.wire.say(&Said::Ready(env!("CARGO_PKG_VERSION").to_owned()))?;
+        let mut next = self.wire.hear()?;
+        while let Some(order) = next {
+            next = match order {
+                ToWorker::Start(plan, keep_events) => self.work(&plan, keep_events)?,
+                ToWorker::Replay(trace) => {
+                    let said = self.replay(&trace).unwrap_or_else(|error| Said::Failed(error.into()));
+                    self.wire.check()?;
+                    self.wire.say(&said)?;
+                    self.wire.hear()?
+                }
+                other => return Err(nonsense(&other)),
+            };
+        }
+        Ok(())
+    }
+
+    fn replay(&mut self, trace: &Trace) -> Result<Said, RunError> {
+        let backend = self.backend(trace.mode)?;
+        self.wire.about_to(Step::FirstStart, 0);
+        let wire = RefCell::new(&mut self.wire);
+        let hear = |step| wire.borrow_mut().about_to(step, 0);
+        replay_heard(self.registry, trace, &*backend, &hear).map(Said::Replayed)
+    }
+
+    /// Runs units of a plan; returns the first word that is not about it.
+    fn work(&mut self, plan: &Plan, keep_events: bool) -> io::Result<Option<ToWorker>> {
+        let registry = self.registry;
+        let backend = match self.backend(plan.mode) {
+            Ok(backend) => backend,
+            Err(error) => {
+                self.wire.say(&Said::Failed(error.into()))?;
+                return self.wire.hear();
+            }
+        };
+        let mut thread = InThread::new(registry, plan, &*backend);
+        self.wire.about_to(Step::FirstStart, 0);
+        let started = thread.begin(keep_events);
+        self.wire.about_to(Step::Between, 0);
+        let begun = started.is_ok();
+        self.wire.say(&started.map_or_else(|error| Said::Failed(error.into()), Said::Started))?;
+        loop {
+            match self.wire.hear()? {
+                Some(ToWorker::Know(known)) if begun => thread.add(&known),
+                Some(ToWorker::Run(order)) if begun => {
+                    self.unit(|wire| Said::End(Box::new(thread.unit(&order, wire))))?;
+                }
+                Some(ToWorker::Ahead(order)) if begun => {
+                    self.unit(|wire| Said::Scouted(Box::new(thread.unit_ahead(&order, wire))))?;
+                }
+                Some(ToWorker::Account(scouted, exact)) if begun => {
+                    let end = thread.make_up(&scouted, &exact).map(Box::new);
+                    self.wire.say(&Said::Accounted(end))?;
+                }
+                Some(ToWorker::Probe(order)) if begun => {
+                    let probed = thread.probe(&order, &mut self.wire);
+                    self.wire.check()?;
+                    self.wire.say(&Said::Probe(Box::new(ProbeSaid::Ended(probed))))?;
+                }
+                // It came when the unit had ended already.
+                Some(ToWorker::Stop) => {}
+                other => return Ok(other),
+            }
+        }
+    }
+
+    fn unit(&mut self, run: impl FnOnce(&mut dyn Listener) -> Said) -> io::Result<()> {
+        self.wire.stop = false;
+        let said = run(&mut self.wire);
+        self.wire.check()?;
+        self.wire.say(&said)
+    }
+
+    fn backend(&mut self, mode: Mode) -> Result<Rc<dyn Backend>, RunError> {
+        let backend = self.backend.take().map_or_else(|| self.backends.open(mode), Ok)?;
+        Ok(Rc::clone(self.backend.insert(backend)))
+    }
+}
+
+/// The supervisor, as the listener of a unit.
+struct Wire<'a, W> {
+    input: OwnedFd,
+    reader: FrameReader,
+    output: W,
+    page: Option<&'a Page>,
+    stop: bool,
+    /// Why nothing can be said any more; the unit is stopped.
+    failed: Option<io::Error>,
+}
+
+impl<W: Write> Wire<'_, W> {
+    fn say(&mut self, said: &Said) -> io::Result<()> {
+        self.output.write_all(&encode(said)?)?;
+        self.output.flush()
+    }
+
+    /// The next word; none when the supervisor is gone.
+    fn hear(&mut self) -> io::Result<Option<ToWorker>> {
+        loop {
+            if let Some(word) = self.reader.take()? {
+                return Ok(Some(word));
+            }
+            if !self.reader.fill(self.input.as_fd())? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Says something while a unit runs.
+    fn tell(&mut self, said: &Said) {
+        if self.failed.is_none() {
+            self.failed = self.say(said).err();
+        }
+    }
+
+    /// Says something while a unit runs, and hears what `answer` takes of the words that come.
+    fn ask<T>(&mut self, said: &Said, answer: impl Fn(&ToWorker) -> Option<T>) -> Option<T> {
+        self.tell(said);
+        while self.failed.is_none() {
+            let word = self.hear().and_then(|word| word.ok_or_else(|| io::ErrorKind::UnexpectedEof.into()));
+            match word {
+                Ok(ToWorker::Stop) => self.stop = true,
+                Ok(word) => match answer(&word) {
+                    Some(answer) => return Some(answer),
+                    None => self.failed = Some(nonsense(&word)),
+                },
+                Err(error) => self.failed = Some(error),
+            }
+        }
+        None
+    }
+
+    /// Could everything be said?
+    fn check(&mut self) -> io::Result<()> {
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
+    /// Takes a word that is there already; while no question is open it can only be to stop.
+    fn glance(&mut self) -> io::Result<()> {
+        let mut fds = [PollFd::new(self.input.as_fd(), PollFlags::POLLIN)];
+        if poll(&mut fds, PollTimeout::ZERO)? > 0 && !self.reader.fill(self.input.as_fd())? {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        while let Some(word) = self.reader.take()? {
+            match word {
+                ToWorker::Stop => self.stop = true,
+                other => return Err(nonsense(&other)),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write> Listener for Wire<'_, W> {
+    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+        let answer = self.ask(&Said::Point(OwnedPoint::of(point)), |word| match word {
+            ToWorker::Answer(value) => Some(*value),
+            _ => None,
+        });
+        answer.unwrap_or(0)
+    }
+
+    fn reached(&mut self, arrival: &Arrival, more: bool) -> bool {
+        let said = Said::Reached(arrival.clone(), more);
+        if !more {
+            self.tell(&said);
+            return true;
+        }
+        let answer = self.ask(&said, |word| match word {
+            ToWorker::GoOn(go_on) => Some(*go_on),
+            _ => None,
+        });
+        answer.unwrap_or(false)
+    }
+
+    fn about_to(&mut self, step: Step, checked: u64) {
+        match self.page {
+            Some(page) => page.announce(step, checked),
+            None => self.tell(&Said::AboutTo(step, checked)),
+        }
+    }
+
+    fn wary(&mut self, step: Step, snapshot: Snapshot) {
+        self.tell(&Said::Wary(step, Box::new(snapshot)));
+    }
+
+    fn stop(&mut self) -> bool {
+        match self.page {
+            Some(page) => self.stop |= page.stop(),
+            None => self.failed = self.failed.take().or_else(|| self.glance().err()),
+        }
+        self.stop || self.failed.is_some()
+    }
+}
+
+impl<W: Write> Talk for Wire<'_, W> {
+    fn before(&mut self, step: Step) {
+        Listener::about_to(self, step, 0);
+    }
+
+    fn report(&mut self, said: ProbeSaid) {
+        Wire::tell(self, &Said::Probe(Box::new(said)));
+    }
+
+    fn next(&mut self, said: ProbeSaid) -> Next {
+        let next = Wire::ask(self, &Said::Probe(Box::new(said)), |word| match word {
+            ToWorker::Next(next) => Some(next.clone()),
+            _ => None,
+        });
+        next.unwrap_or(Next::Enough)
+    }
+}
+
+fn nonsense(word: &ToWorker) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("the supervisor says {word:?}, which fits nothing"))
+}
