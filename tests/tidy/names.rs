@@ -148,7 +148,6 @@ impl<'w, 'a> Names<'w, 'a> {
         }
         for import in self.imports.get(&(module, name)).into_iter().flatten() {
             known = true;
-            found.passed.push(module);
             if import.path != [name] {
                 let path: Vec<_> = import.path.iter().chain(rest).copied().collect();
                 self.follow(module, &path, steps, found);

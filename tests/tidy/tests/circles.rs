@@ -47,18 +47,34 @@ fn no_circle() {
         ("mod a; mod b; pub struct P;", "use super::P;", "use super::a; pub struct B;"),
         ("mod a; mod b;", "use super::b::B; pub struct A;", "#[cfg(test)] use super::a::A; pub struct B;"),
         ("mod a; mod b; use a::A;", "use super::b::B; pub struct A;", "pub use super::a::A; pub struct B;"),
-        // A function with the name of a module.
-        ("mod a; mod b; pub fn a() { b::g() }", "pub struct A;", "use super::a::A; pub fn g() {}"),
-        (
-            "mod a; mod b; pub use b::g as a;",
-            "pub struct A; fn f() { super::b::g() }",
-            "use super::a; pub fn g() {}",
-        ),
         ("mod a; mod b; pub use a::g; fn f(g: u8) { g }", "pub fn g() {}", "use super::a::g;"),
     ] {
         let parts = [("src/low/mod.rs", module), ("src/low/a.rs", a), ("src/low/b.rs", b)];
         assert!(circles(&parts).is_empty(), "{module} {a} {b}");
     }
+}
+
+/// A path goes on behind a module, not behind a function with the same name.
+#[test]
+fn a_function_with_the_name_of_a_module() {
+    for (module, b, c) in [
+        ("pub fn a() { b::g() }", "use super::a::A; pub fn g() {}", ""),
+        ("use a as k; pub fn k() { b::g() }", "use super::k::A; pub fn g() {}", ""),
+        ("pub use c::h as a;", "use super::a::A; pub fn g() {}", "pub fn h() { super::b::g() }"),
+    ] {
+        let module = format!("mod a; mod b; mod c; {module}");
+        let a = ("src/low/a.rs", "pub struct A;");
+        let parts = [("src/low/mod.rs", &*module), a, ("src/low/b.rs", b), ("src/low/c.rs", c)];
+        assert!(circles(&parts).is_empty(), "{module} {b} {c}");
+    }
+}
+
+/// A field or a method may have the name of an item.
+#[test]
+fn methods_with_the_name_of_a_function() {
+    let module = "mod a; pub use a::g; pub struct P; fn f(p: P) { p.g(); (p.g)(); 0..p.g() }";
+    let parts = [("src/low/mod.rs", module), ("src/low/a.rs", "use super::P; pub fn g() {}")];
+    assert!(circles(&parts).is_empty());
 }
 
 #[test]

@@ -28,6 +28,8 @@ fn forms_of_imports() {
         "macro_rules! import { () => { use $crate::up::X; } }",
         "#[cfg(not(test))] use crate::up::X;",
         "#[cfg(any(test, unix))] use crate::up::X;",
+        "#[cfg(all(unix, feature = \"engines\"))] use crate::up::X;",
+        "#[cfg(all(unix, not(test)))] use crate::up::X;",
     ] {
         assert_eq!(upward_in_low(text), [UP], "{text}");
     }
