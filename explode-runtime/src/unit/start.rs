@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use explode_ramdisk::{Image, Recording};
 
-use super::Runner;
+use super::runner::Runner;
 use crate::base::{Mode, RunError, UsageError};
 use crate::check::Checker;
 use crate::devices::{Backend, HostId, Side};

@@ -2,22 +2,47 @@
 
 use explode_ramdisk::{Image, Recording};
 
-use super::Runner;
 use super::chops::Chopped;
 use super::driver::UnitDriver;
-use super::ended::Early;
+use super::ended::{Early, Ended};
+use super::runner::Runner;
 use super::start::build;
+use super::work::Work;
 use crate::base::RunError;
 use crate::check::Checker;
+use crate::choose::Chooser;
 use crate::explore::Unit;
+use crate::judge::Pipeline;
 use crate::stack::Stack;
 use crate::verdict::Step;
 
+impl Runner<'_> {
+    /// Runs a unit. The mutates of its state are replayed without checks; `work` does the checks of the others.
+    pub fn run(&self, unit: &Unit, work: &mut dyn Work) -> Ended {
+        let script = unit.state.choices.iter().chain(&unit.script).cloned().collect();
+        let mut pipeline = Pipeline::new(self.registry, &self.plan, self.backend, self.pristine.clone());
+        if self.keep_events {
+            pipeline.keep_events();
+        }
+        let driver = UnitDriver::new(Chooser::new(script), pipeline, work);
+        let mut way = Way { runner: self, unit, driver };
+        let early = way.go().err();
+        let UnitDriver { mut chooser, pipeline, operations, .. } = way.driver;
+        if early.is_none() {
+            chooser.finish();
+        }
+        let early =
+            chooser.diverged().cloned().map(|divergence| Early::Diverged(Box::new(divergence))).or(early);
+        let events = pipeline.into_events();
+        Ended { choices: chooser.made().to_vec(), operations, early, events }
+    }
+}
+
 /// A unit on its way.
-pub(super) struct Way<'a, 'r> {
-    pub runner: &'a Runner<'r>,
-    pub unit: &'a Unit,
-    pub driver: UnitDriver<'a, 'r>,
+struct Way<'a, 'r> {
+    runner: &'a Runner<'r>,
+    unit: &'a Unit,
+    driver: UnitDriver<'a, 'r>,
 }
 
 fn broken(error: impl std::fmt::Display) -> Early {
@@ -26,7 +51,7 @@ fn broken(error: impl std::fmt::Display) -> Early {
 
 impl Way<'_, '_> {
     /// Goes all the way.
-    pub fn go(&mut self) -> Result<(), Early> {
+    fn go(&mut self) -> Result<(), Early> {
         let (mut stack, mut checker) = self.begin()?;
         self.note(&mut stack);
         let known = self.unit.state.depth;

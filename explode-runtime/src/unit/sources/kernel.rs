@@ -1,7 +1,7 @@
 //! Choices of the kernel: functions that fail, writes that end late, and what it does on its own between two calls. They are one
 //! sequence with ours (EX-11): it is handed over while the checked system runs, and taken back with what was chosen there.
 
-use super::{Asking, ChoiceSource};
+use super::source::{Asking, ChoiceSource};
 use crate::base::Fault;
 use crate::choose::Choice;
 use crate::faults::background::ran;

@@ -2,7 +2,7 @@
 
 use explode_ramdisk::ReadFault;
 
-use super::{Asking, ChoiceSource};
+use super::source::{Asking, ChoiceSource};
 use crate::base::Fault;
 use crate::choose::{Choice, Kind, Label, Point};
 use crate::faults::media::{SITE, Site, faults};
