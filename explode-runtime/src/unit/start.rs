@@ -45,7 +45,7 @@ impl<'a> Runner<'a> {
             Some(format!("{NOT_PROMISED}: {}", profile.cite(line)))
         });
         stack.look_for_files();
-        let begins_with_files = stack.begins_with_files();
+        let begins_with_files = stack.starts_populated();
         let not_empty = || not_empty(registry, plan, &stack, checker.as_ref());
         let unsupported = checker.unsupported(&stack).or(empty).or_else(not_empty);
         stack.stop().map_err(broken)?;
@@ -57,7 +57,7 @@ impl<'a> Runner<'a> {
         drop(stack);
         let leaves_out = if checker.probes() {
             let mut stack = build(registry, plan, backend, pristine.clone(), Recording::Off)?;
-            stack.set_begins_with_files(begins_with_files);
+            stack.set_starts_populated(begins_with_files);
             stack.start().map_err(broken)?;
             let probed = checker.probe(&stack).map_err(broken)?;
             stack.stop().map_err(broken)?;
@@ -109,7 +109,7 @@ const SHOWN: usize = 3;
 
 /// Why a checker that starts from an empty file system cannot run on this stack. `None` if it can.
 fn not_empty(registry: &Registry, plan: &Plan, stack: &Stack, checker: &dyn Checker) -> Option<String> {
-    if !stack.begins_with_files() || checker.begins_with_files() {
+    if !stack.starts_populated() || checker.begins_with_files() {
         return None;
     }
     let names = stack.names_at_root();

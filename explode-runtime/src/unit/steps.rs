@@ -160,7 +160,7 @@ impl Way<'_, '_> {
         let Runner { registry, plan, backend, begins_with_files, .. } = self.runner;
         let recording = if plan.settings.soft { Recording::Operations } else { Recording::On };
         let mut stack = build(registry, plan, *backend, image, recording).map_err(broken)?;
-        stack.set_begins_with_files(*begins_with_files);
+        stack.set_starts_populated(*begins_with_files);
         if let Some(step) = step {
             self.driver.about_to(step);
         }

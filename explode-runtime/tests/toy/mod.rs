@@ -8,7 +8,7 @@ use explode_runtime::base::{Bounds, Fault, Mode, OptionDef, Options, UsageError}
 use explode_runtime::check::{Checker, CheckerDef, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::plan::{Plan, Registry, Target};
-use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Stack, StackSpec};
+use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Recovery, Stack, StackSpec};
 use explode_runtime::verdict::{Failure, Profile, Promise, Verdict, Violation};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -145,13 +145,10 @@ impl Component for Toy {
         }
     }
 
-    fn profile(&self) -> Option<Profile> {
+    fn facts(&self) -> Facts {
         let tails = Promise { name: "tails", kept: false, quote: "tails may be lost", source: "here" };
-        Some(Profile { system: "toy".to_owned(), promises: vec![tails] })
-    }
-
-    fn skipping(&self) -> bool {
-        self.0.component_skips
+        let profile = Profile { system: "toy".to_owned(), promises: vec![tails] };
+        Facts::default().promises(profile).reads_only_its_disks(self.0.component_skips)
     }
 }
 
