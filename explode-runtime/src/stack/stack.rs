@@ -40,6 +40,8 @@ pub struct Stack {
     log: Option<CallLog>,
     /// The file system was not empty after the first start.
     starts_populated: bool,
+    /// The calls that the probe of the checker found missing.
+    unsupported_calls: Vec<String>,
 }
 
 struct Level {
@@ -100,7 +102,15 @@ impl Stack {
                 children.into_iter().for_each(|child| levels[child].buffers = false);
             }
         }
-        Ok(Stack { devices, rules, seed, levels, log: None, starts_populated: false })
+        Ok(Stack {
+            devices,
+            rules,
+            seed,
+            levels,
+            log: None,
+            starts_populated: false,
+            unsupported_calls: Vec::new(),
+        })
     }
 
     /// The first start: init then mount, bottom up.
@@ -329,6 +339,16 @@ impl Stack {
     /// Sets what another stack has found after its first start.
     pub(crate) fn set_starts_populated(&mut self, starts_populated: bool) {
         self.starts_populated = starts_populated;
+    }
+
+    /// The calls that the probe of the checker found missing on another stack of this description. The checker omits them.
+    pub fn unsupported_calls(&self) -> &[String] {
+        &self.unsupported_calls
+    }
+
+    /// Sets what the probe of the checker found.
+    pub(crate) fn set_unsupported_calls(&mut self, calls: &[String]) {
+        self.unsupported_calls = calls.to_vec();
     }
 
     /// The names in the root directory of the files that the top component offers, but for [`RESERVED`]. None if the top offers

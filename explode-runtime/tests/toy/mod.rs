@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use explode_ramdisk::{Flags, RamDisk, SECTOR_BYTES};
 use explode_runtime::base::{Bounds, Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, CheckerDef, Cx};
+use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported};
 use explode_runtime::crash::Epoch;
 use explode_runtime::plan::{Plan, Registry, Target};
 use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Recovery, Stack, StackSpec};
@@ -205,7 +205,7 @@ impl Checker for Toss {
         self.nature.number(3).is_multiple_of(2).then(Vec::new)
     }
 
-    fn skipping(&self) -> bool {
-        self.nature.checker_skips
+    fn facts(&self, _stack: &Stack) -> Result<CheckerFacts, Unsupported> {
+        Ok(CheckerFacts::default().reads_only_its_disks(self.nature.checker_skips))
     }
 }
