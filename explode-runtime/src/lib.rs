@@ -41,6 +41,7 @@
 //! - [`explain`]: the critical write, the story of a trace, smaller traces
 //! - [`script`]: shell and xfstests scripts of a trace
 //! - [`crash_test`]: all of it in a test of a program of your own
+//! - [`prelude`]: the names that a component, a checker and their targets need
 
 pub mod base;
 pub mod check;
@@ -55,6 +56,7 @@ pub mod explore;
 pub mod faults;
 pub mod judge;
 pub mod plan;
+pub mod prelude;
 pub mod report;
 pub mod run;
 pub mod script;
