@@ -47,9 +47,9 @@ fn each_line_has_its_keys() {
 fn each_default_is_a_value_that_can_be_given() {
     let registry = explode::registry();
     let components =
-        registry.components.iter().map(|def| (def.name, def.options, def.completed(&Options::none())));
+        registry.components.iter().map(|def| (&def.name, &def.options, def.completed(&Options::none())));
     let checkers =
-        registry.checkers.iter().map(|def| (def.name, def.options, def.completed(&Options::none())));
+        registry.checkers.iter().map(|def| (&def.name, &def.options, def.completed(&Options::none())));
     for (name, options, completed) in components.chain(checkers) {
         for option in options {
             let value = completed.get(option.name).map(ToString::to_string).unwrap_or_default();

@@ -20,7 +20,10 @@ use toml::{Table, toml};
 use common::{Ran, explode_in, guest, ran};
 
 /// The crate's files.
-const SOURCES: [&str; 3] = ["src/component.rs", "src/checker.rs", "src/main.rs"];
+const SOURCES: [&str; 4] = ["src/component.rs", "src/log.rs", "src/checker.rs", "src/main.rs"];
+
+/// A component of a user takes no more lines of Rust than that; empty lines and comments do not count.
+const MOST_LINES: usize = 30;
 
 /// The pages that tell how it is made.
 const COMPONENT_PAGE: &str = include_str!("../docs/writing-a-component.md");
@@ -122,10 +125,18 @@ fn shown(page: &str) -> Vec<&str> {
 fn the_pages_show_the_files() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/outside_crate/example");
     let file = |name: &str| fs::read_to_string(example.join(name)).unwrap();
-    let [component, checker, main] = SOURCES.map(file);
-    assert_eq!(blocks(COMPONENT_PAGE, "rust"), [component, main]);
+    let [component, log, checker, main] = SOURCES.map(file);
+    assert_eq!(blocks(COMPONENT_PAGE, "rust"), [component, log, main]);
     assert_eq!(blocks(CHECKER_PAGE, "rust"), [checker]);
     assert_eq!(blocks(COMPONENT_PAGE, "toml")[1..], [file("Cargo.toml")]);
+}
+
+#[test]
+fn a_component_is_thirty_lines_at_most() {
+    let [component, ..] = blocks(COMPONENT_PAGE, "rust")[..] else { panic!("the page shows a component") };
+    let is_code = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
+    let lines = component.lines().filter(is_code).count();
+    assert!(lines <= MOST_LINES, "{lines}");
 }
 
 #[test]

@@ -24,19 +24,19 @@ use explode_runtime::plan::Registry;
 /// Adds all checkers and the targets that they make with our components.
 pub fn register(registry: &mut Registry) {
     registry.checkers.extend([
-        command::DEF,
-        db::transactions::DEF,
-        fs::atomic::DEF,
-        fs::basic::DEF,
-        fs::sync::DEF,
-        fs::failures::DEF,
-        fs::ways::DEF,
-        fs::reasonable::DEF,
-        fs::replaced::DEF,
-        fs::moved::DEF,
-        kv::commits::DEF,
-        vcs::merge::DEF,
-        vdisk::blocks::DEF,
+        command::def(),
+        db::transactions::def(),
+        fs::atomic::def(),
+        fs::basic::def(),
+        fs::sync::def(),
+        fs::failures::def(),
+        fs::ways::def(),
+        fs::reasonable::def(),
+        fs::replaced::def(),
+        fs::moved::def(),
+        kv::commits::def(),
+        vcs::merge::def(),
+        vdisk::blocks::def(),
     ]);
     registry.targets.extend(db::targets::sqlite());
     registry.targets.extend(kv::targets::targets());

@@ -69,7 +69,7 @@ impl Array {
 }
 
 fn both() -> [Array; 2] {
-    [Array::new(mirror::DEF, 2), Array::new(parity::DEF, 3)]
+    [Array::new(mirror::def(), 2), Array::new(parity::def(), 3)]
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn what_two_disks_have_lost_cannot_be_read_until_it_is_written() {
 /// A stale parity gives nothing back: not before an unmount, not after it.
 #[test]
 fn a_block_whose_parity_is_stale_is_not_made_up() {
-    let mut array = Array::new(parity::DEF, 3);
+    let mut array = Array::new(parity::def(), 3);
     (0..2).for_each(|block| array.write(block, 7));
     // Blocks 0 and 1 are in row 0: its parity is on disk 0, its blocks on disks 1 and 2.
     array.spoil(1, 8..16);
@@ -182,9 +182,9 @@ fn an_array_needs_its_disks() {
         array.call(|component, below| component.mount(below)).unwrap_err().to_string()
     };
     let none = Options::none;
-    let fault = refused(mirror::DEF, 1, SECTORS, none());
+    let fault = refused(mirror::def(), 1, SECTORS, none());
     assert!(fault.starts_with("needs 2 disks below it, and has 1"), "{fault}");
-    assert_eq!(refused(mirror::DEF, 2, 8, none()), "needs disks of 16 sectors at least");
+    assert_eq!(refused(mirror::def(), 2, 8, none()), "needs disks of 16 sectors at least");
     let journal = none().with("writes", "journal");
-    assert_eq!(refused(parity::DEF, 3, 32, journal), "needs disks of 40 sectors at least");
+    assert_eq!(refused(parity::def(), 3, 32, journal), "needs disks of 40 sectors at least");
 }

@@ -106,14 +106,14 @@ proptest! {
         let storage = Storage::new(Image::new(), Recording::Off);
         let simulated = Storage::new(Image::new(), Recording::Off);
         let simulated = SimFiles::mount(simulated, 0, Granule::default()).unwrap();
-        let mut toy = toyfs::DEF.make(&options).unwrap();
+        let mut toy = toyfs::def().make(&options).unwrap();
         on(&storage, |below| toy.init(below)).unwrap();
         on(&storage, |below| toy.mount(below)).unwrap();
         for op in &ops {
             prop_assert_eq!(take(files(toy.as_ref()).as_ref(), op), take(&simulated, op), "{:?}", op);
             if let Op::Remount = op {
                 on(&storage, |below| toy.unmount(below)).unwrap();
-                toy = toyfs::DEF.make(&options).unwrap();
+                toy = toyfs::def().make(&options).unwrap();
                 let recovery = on(&storage, |below| toy.recover(below)).unwrap();
                 prop_assert_eq!(recovery, Recovery::Clean, "its fsck has found something to repair");
                 on(&storage, |below| toy.mount(below)).unwrap();
@@ -127,7 +127,7 @@ proptest! {
 #[test]
 fn a_bug_of_another_design_is_refused() {
     let make = |metadata: &str, bug: &str| {
-        toyfs::DEF.make(&Options::none().with("metadata", metadata).with("bug", bug)).map(drop)
+        toyfs::def().make(&Options::none().with("metadata", metadata).with("bug", bug)).map(drop)
     };
     for (metadata, bug) in [
         ("journal", "no-revoke"),

@@ -123,14 +123,14 @@ fn keys(from: u64, count: u64) -> Vec<u128> {
 /// A plan for a journal's first record.
 fn plan() -> Plan {
     let target = Target {
-        name: "keeping",
-        about: "",
+        name: "keeping".into(),
+        about: "".into(),
         stack: StackSpec::default(),
-        checker: "keeping",
+        checker: "keeping".into(),
         checker_options: Options::none(),
         bounds: Bounds { depth: 4, limit: 1, samples: 2, crash_depth: 0 },
         seeded: false,
-        expect: "clean",
+        expect: "clean".into(),
     };
     Plan::of(&Registry::default(), &target).expect("it has no components")
 }

@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use explode_ramdisk::{Flags, RamDisk};
-use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Fault, Mode, OptionDef, Options};
 use explode_runtime::check::{Checker, CheckerDef, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::plan::{MOST_CRASH_DEPTH, Registry};
@@ -106,17 +106,14 @@ fn by_brute_force(crash_disk: State, patience: u8, depth: u32) -> Vec<BTreeSet<S
     levels.split_off(1)
 }
 
-const TOY: ComponentDef = ComponentDef {
-    name: "toy",
-    about: "a journal and two copies, for tests",
-    modes: &[Mode::Mem],
-    on: Some("disk"),
-    options: &[OptionDef { name: "patience", about: "how many attempts it makes", default: "255" }],
-    build: |options: &Options| -> Result<Box<dyn Component>, UsageError> {
+fn toy() -> ComponentDef {
+    ComponentDef::new("toy", "a journal and two copies, for tests", |options| {
         Ok(Box::new(Toy { patience: options.int("patience", 255)? as u8 }))
-    },
-    ..ComponentDef::BASE
-};
+    })
+    .modes([Mode::Mem])
+    .on("disk")
+    .options([OptionDef { name: "patience", about: "how many attempts it makes", default: "255" }])
+}
 
 struct Toy {
     patience: u8,
@@ -173,15 +170,9 @@ impl Checker for Journal {
 const CRASHED: State = State([0, 7, 0, 0]);
 
 fn run(patience: u8, depth: u32) -> Said {
-    let checker = CheckerDef {
-        name: "test",
-        about: "a checker for tests",
-        options: &[],
-        build: |_: &Options| Ok(Box::new(Journal)),
-        ..CheckerDef::BASE
-    };
+    let checker = CheckerDef::new("test", "a checker for tests", |_: &Options| Ok(Box::new(Journal)));
     let registry = Registry {
-        components: [common::DISK, TOY].into(),
+        components: [common::disk(), toy()].into(),
         checkers: [checker].into(),
         ..Registry::default()
     };

@@ -61,41 +61,32 @@ fn registry(flushes: &'static str, looks: &'static str) -> Registry {
     let option = |name, default| OptionDef { name, about: "for the test", default };
     let of_disk =
         [option("flushes", flushes), option("blocks", "8"), option("sectors", "64"), option("note", "")];
-    let disk = ComponentDef {
-        name: "disk",
-        about: "a disk for the test",
-        modes: &[Mode::Mem],
-        on: None,
-        options: of_disk.to_vec().leak(),
-        build: |options| {
-            let flushes = [("kept", Flushes::Kept), ("dropped", Flushes::Dropped)];
-            if options.contains("blocks") && options.contains("sectors") {
-                return Err(explode_runtime::base::UsageError("one of both".to_owned()));
-            }
-            Ok(Box::new(Disk { flushes: options.one_of("flushes", &flushes)?, disk: None }))
-        },
-        ..ComponentDef::BASE
-    };
-    let checker = CheckerDef {
-        name: "test",
-        about: "a checker for the test",
-        options: vec![option("looks", looks)].leak(),
-        build: |options| Ok(Box::new(Flushed { looks: options.bool("looks", true)? })),
-        ..CheckerDef::BASE
-    };
+    let disk = ComponentDef::new("disk", "a disk for the test", |options| {
+        let flushes = [("kept", Flushes::Kept), ("dropped", Flushes::Dropped)];
+        if options.contains("blocks") && options.contains("sectors") {
+            return Err(explode_runtime::base::UsageError("one of both".to_owned()));
+        }
+        Ok(Box::new(Disk { flushes: options.one_of("flushes", &flushes)?, disk: None }))
+    })
+    .modes([Mode::Mem])
+    .options(of_disk);
+    let checker = CheckerDef::new("test", "a checker for the test", |options| {
+        Ok(Box::new(Flushed { looks: options.bool("looks", true)? }))
+    })
+    .options([option("looks", looks)]);
     Registry { components: [disk].into(), checkers: [checker].into(), ..Registry::default() }
 }
 
 fn plan(registry: &Registry, options: Options) -> Plan {
     let target = Target {
-        name: "test",
-        about: "a target for the test",
+        name: "test".into(),
+        about: "a target for the test".into(),
         stack: StackSpec::default().plug("disk", options),
-        checker: "test",
+        checker: "test".into(),
         checker_options: Options::none(),
         bounds: Bounds { depth: 1, limit: 100, samples: 20, crash_depth: 0 },
         seeded: false,
-        expect: "lost",
+        expect: "lost".into(),
     };
     Plan::of(registry, &target).expect("its parts are there")
 }

@@ -49,15 +49,9 @@ fn step(name: &'static str) {
 }
 
 /// A disk whose recovery writes.
-const DISK: ComponentDef = ComponentDef {
-    name: "disk",
-    about: "a disk whose recovery writes",
-    modes: &[Mode::Mem],
-    on: None,
-    options: &[],
-    build: |_: &Options| -> Result<Box<dyn Component>, UsageError> { Ok(Box::new(Disk(None))) },
-    ..ComponentDef::BASE
-};
+fn disk() -> ComponentDef {
+    ComponentDef::new("disk", "a disk whose recovery writes", |_| Ok(Box::new(Disk(None)))).modes([Mode::Mem])
+}
 
 struct Disk(Option<RamDisk>);
 
@@ -143,7 +137,7 @@ fn pairs(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 }
 
 fn registry() -> Registry {
-    Registry { components: [DISK].into(), ..common::registry(pairs) }
+    Registry { components: [disk()].into(), ..common::registry(pairs) }
 }
 
 fn plan(chop: Option<u32>, strategy: StrategyName) -> Plan {

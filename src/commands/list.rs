@@ -34,12 +34,12 @@ pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
     if wanted(|what| matches!(what, What::Components)) {
         lines.extend(registry.components.iter().map(|def| {
             let modes: Vec<_> = def.modes.iter().copied().map(Mode::as_str).collect();
-            named("component", def.name, &modes.join(","), def.about, def.options)
+            named("component", &def.name, &modes.join(","), &def.about, &def.options)
         }));
     }
     if wanted(|what| matches!(what, What::Checkers)) {
         // What a checker needs is said by its stack.
-        let checker = |def: &CheckerDef| named("checker", def.name, "mem,vm,here", def.about, def.options);
+        let checker = |def: &CheckerDef| named("checker", &def.name, "mem,vm,here", &def.about, &def.options);
         lines.extend(registry.checkers.iter().map(checker));
     }
     let width = |kind: &Value| {
@@ -59,7 +59,7 @@ pub fn list(registry: &Registry, args: &ListArgs) -> Exit {
 /// What these systems promise. Without names: the rows of the matrix, and simulated files.
 fn profiles(registry: &Registry, systems: &[String], format: Format) -> Exit {
     let rows = registry.systems.iter().map(|system| system.name);
-    let all = || rows.chain([simfiles::DEF.name]).map(str::to_owned).collect();
+    let all = || rows.chain([simfiles::NAME]).map(str::to_owned).collect();
     let names: Vec<String> = if systems.is_empty() { all() } else { systems.to_vec() };
     let profile = |name: &String| Row::named(registry, name)?.profile(registry);
     let profiles = match names.iter().map(profile).collect::<Result<Vec<_>, UsageError>>() {
@@ -127,8 +127,8 @@ fn stacks(registry: &Registry) -> Vec<Value> {
     let mut stacks: Vec<(&StackSpec, Vec<&str>)> = Vec::new();
     for target in &registry.targets {
         match stacks.iter_mut().find(|(stack, _)| **stack == target.stack) {
-            Some((_, targets)) => targets.push(target.name),
-            None => stacks.push((&target.stack, vec![target.name])),
+            Some((_, targets)) => targets.push(&target.name),
+            None => stacks.push((&target.stack, vec![&*target.name])),
         }
     }
     let line = |(stack, targets): (&StackSpec, Vec<&str>)| {

@@ -38,7 +38,7 @@ pub fn bare(registry: &Registry, target: &str, args: &StackArgs) -> Result<Plan,
         _ if args.file.is_some() => of_file(registry, target, args)?,
         None => Plan::of(registry, registry.target(target)?)?,
         Some(stack) => {
-            let checker = registry.checker(target)?.name;
+            let checker = &registry.checker(target)?.name;
             Plan::of_parts(registry, checker, registry.stack_of(stack)?)?
         }
     };
@@ -63,7 +63,7 @@ fn of_file(registry: &Registry, target: &str, args: &StackArgs) -> Result<Plan, 
         let (checker, options) = file.checker()?;
         return Plan::of_file(registry, file.name(), checker, options.clone(), stack);
     }
-    let checker = registry.checker(target)?.name;
+    let checker = &registry.checker(target)?.name;
     Plan::of_file(registry, format!("{checker}-{}", file.name()), checker, Options::none(), stack)
 }
 

@@ -201,7 +201,7 @@ impl Row {
         }
         let systems = registry.systems.iter().map(|system| system.name);
         let is_one = |name: &&str| systems.clone().any(|system| system == *name);
-        let components = registry.components.iter().map(|def| def.name).filter(|name| !is_one(name));
+        let components = registry.components.iter().map(|def| &*def.name).filter(|name| !is_one(name));
         let known = systems.clone().chain(components);
         if !known.clone().any(|known| known == name) {
             return Err(registry.components.unknown("system", name, known));

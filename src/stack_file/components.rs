@@ -34,7 +34,7 @@ pub fn stack(registry: &Registry, document: &Table<'_>) -> Result<StackSpec, Usa
 
 fn layer(registry: &Registry, table: &Table<'_>, below: &StackSpec) -> Result<Layer, UsageError> {
     let Some(used) = table.get("use") else { return commands(table, below) };
-    let known = registry.components.iter().map(|def| def.name);
+    let known = registry.components.iter().map(|def| &*def.name);
     let named = used.text()?;
     let found = registry.components.iter().find(|def| def.name == named);
     let def = found.ok_or_else(|| used.error(registry.components.unknown("component", named, known)))?;
@@ -56,7 +56,7 @@ fn layer(registry: &Registry, table: &Table<'_>, below: &StackSpec) -> Result<La
         (false, children) => children.unwrap_or_else(|| before(below)),
     };
     if children.is_empty()
-        && let Some(on) = def.on
+        && let Some(on) = &def.on
     {
         return Err(
             table.error(format!("'{named}' stands on something: put a component below it, such as '{on}'"))

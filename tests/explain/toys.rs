@@ -9,6 +9,7 @@ use explode::runtime::crash::Epoch;
 use explode::runtime::plan::{Registry, Target};
 use explode::runtime::stack::{Below, Component, ComponentDef, Recovery, Stack, StackSpec};
 use explode::runtime::verdict::{Failure, Verdict, Violation};
+use std::borrow::Cow;
 
 /// Sectors of a block, which is a piece.
 const BLOCK: u64 = 8;
@@ -16,37 +17,19 @@ const BLOCK: u64 = 8;
 /// Explode's registry with the toys and their targets.
 pub fn registry() -> Registry {
     let mut registry = explode::registry();
-    registry.components.push(ComponentDef {
-        name: "redo",
-        about: "goes on with what it finds begun, in two steps that nothing orders",
-        modes: &[Mode::Mem],
-        on: Some("ramdisk"),
-        options: &[],
-        build: |_| Ok(Box::new(Redo)),
-        ..ComponentDef::BASE
-    });
+    registry.components.push(
+        ComponentDef::new(
+            "redo",
+            "goes on with what it finds begun, in two steps that nothing orders",
+            |_| Ok(Box::new(Redo)),
+        )
+        .modes([Mode::Mem])
+        .on("ramdisk"),
+    );
     registry.checkers.extend([
-        CheckerDef {
-            name: "armed",
-            about: "for tests",
-            options: ARMED,
-            build: Armed::build,
-            ..CheckerDef::BASE
-        },
-        CheckerDef {
-            name: "begun",
-            about: "for tests",
-            options: &[],
-            build: |_| Ok(Box::new(Begun)),
-            ..CheckerDef::BASE
-        },
-        CheckerDef {
-            name: "journal",
-            about: "for tests",
-            options: JOURNAL,
-            build: Journal::build,
-            ..CheckerDef::BASE
-        },
+        CheckerDef::new("armed", "for tests", Armed::build).options(ARMED),
+        CheckerDef::new("begun", "for tests", |_| Ok(Box::new(Begun))),
+        CheckerDef::new("journal", "for tests", Journal::build).options(JOURNAL),
     ]);
     let none = Options::none;
     let mut add =
@@ -54,14 +37,14 @@ pub fn registry() -> Registry {
             let stack =
                 on.iter().fold(StackSpec::default(), |stack, component| stack.plug(component, none()));
             registry.targets.push(Target {
-                name,
-                about: "for tests",
+                name: Cow::Borrowed(name),
+                about: "for tests".into(),
                 stack,
-                checker,
+                checker: Cow::Borrowed(checker),
                 checker_options: options,
                 bounds: Bounds { depth, limit: 4000, samples: 400, crash_depth },
                 seeded: true,
-                expect: "lost",
+                expect: "lost".into(),
             });
         };
     add("armed", "armed", &["ramdisk"], none(), 9, 0);

@@ -5,7 +5,7 @@
 use std::process::Command;
 use std::{fs, io};
 
-use explode_runtime::base::{Fault, Mode, OptionDef, Options, RunError, UsageError};
+use explode_runtime::base::{Fault, Mode, OptionDef, Options, RunError};
 use explode_runtime::check::{Ask, Checker, CheckerDef, Cx as MutateCx};
 use explode_runtime::choose::{Choice, Kind, Point};
 use explode_runtime::crash::Epoch;
@@ -45,8 +45,8 @@ pub fn without_ekm(report: &mut Report) {
 /// Every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
     let mut registry = explode::registry();
-    registry.components.push(CHOOSY);
-    registry.checkers.push(COUNTS);
+    registry.components.push(choosy());
+    registry.checkers.push(counts());
     let cx = Cx { registry: &registry, ..cx };
     report.case("module choices: a failure that counts is found with them, and only with them", |_| {
         run("insmod", MODULE);
@@ -77,22 +77,18 @@ fn counted() -> (u64, u64) {
 }
 
 /// The counter, on no disk.
-const CHOOSY: ComponentDef = ComponentDef {
-    name: "choosy",
-    about: "a counter in the kernel",
-    modes: &[Mode::Vm],
-    on: None,
-    options: &[
+fn choosy() -> ComponentDef {
+    ComponentDef::new("choosy", "a counter in the kernel", |options| {
+        let (failures, wrong) = (Failures::of(options)?, options.bool("wrong", false)?);
+        Ok(Box::new(Choosy { failures, wrong }))
+    })
+    .modes([Mode::Vm])
+    .options([
         FAILURE_OPTIONS[0],
         FAILURE_OPTIONS[1],
         OptionDef { name: "wrong", about: "a failure counts: true, false", default: "false" },
-    ],
-    build: |options| {
-        let (failures, wrong) = (Failures::of(options)?, options.bool("wrong", false)?);
-        Ok(Box::new(Choosy { failures, wrong }))
-    },
-    ..ComponentDef::BASE
-};
+    ])
+}
 
 struct Choosy {
     failures: Failures,
@@ -113,15 +109,12 @@ impl Component for Choosy {
 }
 
 /// A call that fails has no effect (EX-100).
-const COUNTS: CheckerDef = CheckerDef {
-    name: "counts",
-    about: "what fails is not counted",
-    options: &[OptionDef { name: "word", about: "what the counter is told", default: "add" }],
-    build: |options: &Options| -> Result<Box<dyn Checker>, UsageError> {
+fn counts() -> CheckerDef {
+    CheckerDef::new("counts", "what fails is not counted", |options| {
         Ok(Box::new(Counts { word: options.text("word", "add")? }))
-    },
-    ..CheckerDef::BASE
-};
+    })
+    .options([OptionDef { name: "word", about: "what the counter is told", default: "add" }])
+}
 
 struct Counts {
     word: String,

@@ -33,19 +33,16 @@ const AT: u64 = 4096;
 /// Every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
     let mut registry = explode::registry();
-    registry.checkers.push(CheckerDef {
-        name: "hasty",
-        about: "writes to a bare disk, and may not wait for it",
-        options: &[
-            OptionDef { name: "commits", about: "the write itself commits, not a flush", default: "false" },
-            OptionDef { name: "waits", about: "waits for the write", default: "false" },
-        ],
-        build: |options| {
+    registry.checkers.push(
+        CheckerDef::new("hasty", "writes to a bare disk, and may not wait for it", |options| {
             let (commits, waits) = (options.bool("commits", false)?, options.bool("waits", false)?);
             Ok(Box::new(Hasty { commits, waits }))
-        },
-        ..CheckerDef::BASE
-    });
+        })
+        .options([
+            OptionDef { name: "commits", about: "the write itself commits, not a flush", default: "false" },
+            OptionDef { name: "waits", about: "waits for the write", default: "false" },
+        ]),
+    );
     let cx = Cx { registry: &registry, ..cx };
     for (commits, what) in [(false, "a flush"), (true, "a commit")] {
         report.case(&format!("late completion: {what} that does not wait is found, and only so"), |_| {
@@ -102,14 +99,14 @@ const EXT2: [u64; 3] = [9, 105, 105];
 
 fn plan(registry: &Registry, commits: bool, waits: bool, completes: &str) -> Plan {
     let target = Target {
-        name: "hasty",
-        about: "for tests",
+        name: "hasty".into(),
+        about: "for tests".into(),
         stack: StackSpec::default().plug("ramdisk", Options::none().with("completes", completes)),
-        checker: "hasty",
+        checker: "hasty".into(),
         checker_options: Options::none().with("commits", commits).with("waits", waits),
         bounds: Bounds { depth: 1, limit: 100, samples: 10, crash_depth: 0 },
         seeded: true,
-        expect: "lost",
+        expect: "lost".into(),
     };
     Plan {
         mode: explode_runtime::base::Mode::Vm,

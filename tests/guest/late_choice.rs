@@ -44,13 +44,14 @@ const CASES: [(u32, &str, bool, [u64; 3]); 6] = [
 /// Every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
     let mut registry = explode::registry();
-    registry.checkers.push(CheckerDef {
-        name: "in-order",
-        about: "makes two writes to a bare disk, and takes the end of one for the end of both",
-        options: &[OptionDef { name: "waits", about: "waits for both", default: "false" }],
-        build: |options| Ok(Box::new(InOrder { waits: options.bool("waits", false)? })),
-        ..CheckerDef::BASE
-    });
+    registry.checkers.push(
+        CheckerDef::new(
+            "in-order",
+            "makes two writes to a bare disk, and takes the end of one for the end of both",
+            |options| Ok(Box::new(InOrder { waits: options.bool("waits", false)? })),
+        )
+        .options([OptionDef { name: "waits", about: "waits for both", default: "false" }]),
+    );
     let cx = Cx { registry: &registry, ..cx };
     report.case("late by choice: whoever takes one write's end for another's is found, and only so", |_| {
         for (most, completes, waits, expected) in CASES {
@@ -111,14 +112,14 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
 fn plan(registry: &Registry, most: u32, completes: &str, waits: bool) -> Plan {
     let disk = Options::none().with("completes", completes).with("most_late", most);
     let target = Target {
-        name: "in-order",
-        about: "for tests",
+        name: "in-order".into(),
+        about: "for tests".into(),
         stack: StackSpec::default().plug("ramdisk", disk),
-        checker: "in-order",
+        checker: "in-order".into(),
         checker_options: Options::none().with("waits", waits),
         bounds: Bounds { depth: 1, limit: 100, samples: 10, crash_depth: 0 },
         seeded: true,
-        expect: "lost",
+        expect: "lost".into(),
     };
     Plan { mode: Mode::Vm, ..Plan::of(registry, &target).expect("its parts are there") }
 }

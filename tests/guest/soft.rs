@@ -26,13 +26,9 @@ use crate::report::Report;
 /// Every case: the target whose stack it is, and what its file system has not.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
     let mut registry = explode::registry();
-    registry.checkers.push(CheckerDef {
-        name: "calls",
-        about: "makes every call that changes a file system",
-        options: &[],
-        build: |_| Ok(Box::<Calls>::default()),
-        ..CheckerDef::BASE
-    });
+    registry.checkers.push(CheckerDef::new("calls", "makes every call that changes a file system", |_| {
+        Ok(Box::<Calls>::default())
+    }));
     let cx = Cx { registry: &registry, ..cx };
     let no_allocation: &[&str] = &["fallocate", "fallocate behind the end", "a hole is punched"];
     let cases = [

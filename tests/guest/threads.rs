@@ -324,34 +324,24 @@ impl Work for Take<'_> {
 /// A thread that is waited for may run; one that is left behind, or that jumps the queue, makes the way not replayable.
 fn found_out(backend: &dyn Backend) {
     let mut registry = explode::registry();
-    registry.components.push(ComponentDef {
-        name: "helper",
-        about: "has a thread",
-        modes: &[Mode::Vm],
-        on: Some("ext4"),
-        options: &[],
-        build: |_| Ok(Box::new(Helper { bell: None })),
-        ..ComponentDef::BASE
-    });
-    registry.checkers.push(CheckerDef {
-        name: "wakes",
-        about: "wakes the thread of a helper",
-        options: &[],
-        build: |_| Ok(Box::new(Wakes)),
-        ..CheckerDef::BASE
-    });
+    registry.components.push(
+        ComponentDef::new("helper", "has a thread", |_| Ok(Box::new(Helper { bell: None })))
+            .modes([Mode::Vm])
+            .on("ext4"),
+    );
+    registry.checkers.push(CheckerDef::new("wakes", "wakes the thread of a helper", |_| Ok(Box::new(Wakes))));
     let target = Target {
-        name: "wakes",
-        about: "for tests",
+        name: "wakes".into(),
+        about: "for tests".into(),
         stack: StackSpec::default()
             .plug("ramdisk", Options::none())
             .plug("ext4", Options::none().with("between", "commit"))
             .plug("helper", Options::none()),
-        checker: "wakes",
+        checker: "wakes".into(),
         checker_options: Options::none(),
         bounds: Bounds { depth: 1, limit: 10, samples: 4, crash_depth: 0 },
         seeded: true,
-        expect: "clean",
+        expect: "clean".into(),
     };
     let plan = Plan { mode: Mode::Vm, ..Plan::of(&registry, &target).expect("its parts are there") };
     let runner = start(&registry, &plan, backend);

@@ -151,7 +151,7 @@ impl Ordered {
             let stack = stack.unwrap_or_else(|| target.stack.clone());
             let options = Options::none().with("way", self.way).with("calls", self.calls);
             let checker_options = options.with("files", 4_u64).with("dirs", 1_u64).with("far", 16_384_u64);
-            let target = Target { stack, checker: "fs-ways", checker_options, ..target.clone() };
+            let target = Target { stack, checker: "fs-ways".into(), checker_options, ..target.clone() };
             let mut plan = Plan::of(registry, &target).expect("so are its components");
             (plan.settings.limit, plan.settings.samples, plan.settings.crash_depth) = (4, 4, 0);
             plan.settings.depth = self.steps.len() as u32;

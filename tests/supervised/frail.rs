@@ -50,34 +50,32 @@ const OPTIONS: &[OptionDef] = &[
 /// Explode's registry with `frail` and its targets `frail`, `frail-HOW-WHERE`, `frail-slow` and the like, `frail-killed`.
 pub fn registry() -> Registry {
     let mut registry = explode::registry();
-    registry.components.push(ComponentDef {
-        name: "frail-files",
-        about: "files that fail as told",
-        modes: &[Mode::Mem, Mode::Vm],
-        on: Some("simfiles"),
-        options: OPTIONS,
-        build: |options| Ok(Box::new(FrailFiles(Frail::of(options)?))),
-        ..ComponentDef::BASE
-    });
-    registry.checkers.push(CheckerDef {
-        name: "frail",
-        about: "a log of lines that are never synced",
-        options: OPTIONS,
-        build: |options| Ok(Box::new(FrailLog { frail: Frail::of(options)?, lines: Vec::new() })),
-        ..CheckerDef::BASE
-    });
+    registry.components.push(
+        ComponentDef::new("frail-files", "files that fail as told", |options| {
+            Ok(Box::new(FrailFiles(Frail::of(options)?)))
+        })
+        .modes([Mode::Mem, Mode::Vm])
+        .on("simfiles")
+        .options(OPTIONS),
+    );
+    registry.checkers.push(
+        CheckerDef::new("frail", "a log of lines that are never synced", |options| {
+            Ok(Box::new(FrailLog { frail: Frail::of(options)?, lines: Vec::new() }))
+        })
+        .options(OPTIONS),
+    );
     let mut add = |name: String, options: Options, depth: u32| {
         registry.targets.push(Target {
-            name: name.leak(),
-            about: "for tests",
+            name: name.into(),
+            about: "for tests".into(),
             stack: StackSpec::default()
                 .plug("simfiles", Options::none())
                 .plug("frail-files", options.clone()),
-            checker: "frail",
+            checker: "frail".into(),
             checker_options: options,
             bounds: Bounds { depth, limit: 200, samples: 40, crash_depth: 1 },
             seeded: false,
-            expect: "clean",
+            expect: "clean".into(),
         });
     };
     add("frail".to_owned(), Options::none(), 4);
@@ -98,17 +96,17 @@ pub fn registry() -> Registry {
     {
         let options = Options::none().with("how", how).with("where", place).with("first", true);
         registry.targets.push(Target {
-            name: name.leak(),
-            about: "for tests",
+            name: name.into(),
+            about: "for tests".into(),
             stack: StackSpec::default()
                 .plug("ramdisk", Options::none())
                 .plug("ext2", Options::none())
                 .plug("frail-files", if place == "init" { options.clone() } else { Options::none() }),
-            checker: "frail",
+            checker: "frail".into(),
             checker_options: options,
             bounds: Bounds { depth: 1, limit: 10, samples: 4, crash_depth: 0 },
             seeded: false,
-            expect: "clean",
+            expect: "clean".into(),
         });
     }
     registry

@@ -13,25 +13,25 @@ use explode_runtime::events::What;
 use explode_runtime::stack::{Paths, Stack, is_of_commands};
 use explode_runtime::verdict::{Demand, Failure, Verdict, Violation};
 
+/// The name in the registry.
+pub const NAME: &str = "commands";
+
 /// What a plan uses whose checker is made of commands; the checker's own name stands in the plan.
-pub const DEF: CheckerDef = CheckerDef {
-    name: "commands",
-    about: "a checker made of shell commands, in a stack file",
-    options: &[
-        OptionDef {
-            name: "mutate",
-            about: "the alternatives of one choice, each with its steps",
-            default: "",
-        },
-        OptionDef { name: "check", about: "0 for ok, 1 for a broken promise", default: "" },
-        OptionDef { name: "sig", about: "prints the signature of the state", default: "" },
-    ],
-    listed: false,
-    recognises: Some(is_of_commands),
-    needs_command_host: true,
-    build,
-    ..CheckerDef::BASE
-};
+pub fn def() -> CheckerDef {
+    CheckerDef::new(NAME, "a checker made of shell commands, in a stack file", build)
+        .options([
+            OptionDef {
+                name: "mutate",
+                about: "the alternatives of one choice, each with its steps",
+                default: "",
+            },
+            OptionDef { name: "check", about: "0 for ok, 1 for a broken promise", default: "" },
+            OptionDef { name: "sig", about: "prints the signature of the state", default: "" },
+        ])
+        .recognises(is_of_commands)
+        .unlisted()
+        .needs_command_host()
+}
 
 #[derive(Clone)]
 struct CommandChecker {

@@ -1,10 +1,10 @@
 //! Checkers made of shell commands.
 //!
-//! Their definitions are options ([`DEF`]): they stand in the plan and in every trace, so a replay needs nothing else. What the
+//! Their definitions are options ([`def`]): they stand in the plan and in every trace, so a replay needs nothing else. What the
 //! commands mean is in `docs/stack-files.md`.
 
 mod checker;
 mod steps;
 
-pub use checker::DEF;
+pub use checker::{NAME, def};
 pub use steps::{check_arguments, check_intervals};

@@ -13,6 +13,7 @@
 use explode_runtime::base::{Bounds, Options};
 use explode_runtime::plan::Target;
 use explode_runtime::stack::StackSpec;
+use std::borrow::Cow;
 
 use super::contents::SCHEMA;
 use super::transactions;
@@ -30,16 +31,16 @@ pub(crate) fn sqlite() -> Vec<Target> {
         options.with("page_bytes", 512u32).with("wal_autocheckpoint", CHECKPOINT_FRAMES)
     };
     let target = |name, about, sqlite: Options, rollback, expect| Target {
-        name,
-        about,
+        name: Cow::Borrowed(name),
+        about: Cow::Borrowed(about),
         stack: StackSpec::default()
             .plug("simfiles", Options::none())
             .plug("sqlite", sqlite.with("schema", SCHEMA)),
-        checker: transactions::DEF.name,
+        checker: transactions::NAME.into(),
         checker_options: Options::none().with("rollback", rollback),
         bounds: Bounds { depth: 4, limit: 20_000, samples: 2_000, crash_depth: 1 },
         seeded: false,
-        expect,
+        expect: Cow::Borrowed(expect),
     };
     let seeded = |name, about, lies: &str, sqlite: Options| {
         let files = StackSpec::default().plug("simfiles", Options::none());

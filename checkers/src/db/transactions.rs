@@ -14,18 +14,22 @@ use explode_runtime::verdict::{Failure, Verdict, Violation};
 
 use super::contents::Contents;
 
-/// As it stands in the registry.
-pub const DEF: CheckerDef = CheckerDef {
-    name: "sqlite-transactions",
-    about: "committed transactions are there whole and in order, others are not, the database is consistent",
-    options: &[OptionDef {
+/// The name in the registry.
+pub const NAME: &str = "sqlite-transactions";
+
+/// The definition for the registry.
+pub fn def() -> CheckerDef {
+    CheckerDef::new(
+        NAME,
+        "committed transactions are there whole and in order, others are not, the database is consistent",
+        build,
+    )
+    .options([OptionDef {
         name: "rollback",
         about: "what is taken back in one of the steps: a savepoint, or the whole transaction",
         default: "savepoint",
-    }],
-    build,
-    ..CheckerDef::BASE
-};
+    }])
+}
 
 /// Commits before and after the interval that is being checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -93,7 +97,7 @@ impl Checker for Transactions {
 
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let database = cx.stack().engine::<Database>()?;
-        let step = self.choice[cx.choose_named(DEF.name, self.choice.len())];
+        let step = self.choice[cx.choose_named(NAME, self.choice.len())];
         self.steps += 1;
         let args = [format!("step{}", self.steps)];
         let now = self.history.last().expect("init has put the first contents there").clone();

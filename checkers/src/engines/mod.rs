@@ -5,6 +5,7 @@ mod redb;
 use explode_runtime::base::{Bounds, Options};
 use explode_runtime::plan::Target;
 use explode_runtime::stack::StackSpec;
+use std::borrow::Cow;
 
 use crate::fs::{atomic, sync};
 use crate::kv::commits;
@@ -37,14 +38,14 @@ fn cached(erase: &str) -> StackSpec {
 pub(crate) fn targets() -> Vec<Target> {
     let target =
         |name: &'static str, about, stack, checked: &(&'static str, Options), bounds, expect| Target {
-            name,
-            about,
+            name: Cow::Borrowed(name),
+            about: Cow::Borrowed(about),
             stack,
-            checker: checked.0,
+            checker: checked.0.into(),
             checker_options: checked.1.clone(),
             bounds,
             seeded: name.contains('+'),
-            expect,
+            expect: Cow::Borrowed(expect),
         };
     [littlefs(&target), fatfs(&target), key_values(&target), redb::targets()].concat()
 }
@@ -60,8 +61,8 @@ type Make<'a> = &'a dyn Fn(
 ) -> Target;
 
 fn littlefs(target: Make<'_>) -> Vec<Target> {
-    let calls = (atomic::DEF.name, none());
-    let synced = (sync::DEF.name, none().with("hole", 8192_u64));
+    let calls = (atomic::NAME, none());
+    let synced = (sync::NAME, none().with("hole", 8192_u64));
     // Programs of littlefs have 16 bytes at least.
     let on = |flushes: &str| disk(flushes).plug("flash", none());
     let plain = || none();
@@ -128,8 +129,8 @@ fn littlefs(target: Make<'_>) -> Vec<Target> {
 }
 
 fn fatfs(target: Make<'_>) -> Vec<Target> {
-    let calls = (atomic::DEF.name, none());
-    let at_rest = (sync::DEF.name, none().with("hole", 8192_u64).with("when", "synced"));
+    let calls = (atomic::NAME, none());
+    let at_rest = (sync::NAME, none().with("hole", 8192_u64).with("when", "synced"));
     let plain = || disk("kept").plug("fatfs", none());
     let held = |flushes| disk(flushes).plug("fatfs", none().with("promises", "flushed"));
     vec![
@@ -154,8 +155,8 @@ fn fatfs(target: Make<'_>) -> Vec<Target> {
 }
 
 fn key_values(target: Make<'_>) -> Vec<Target> {
-    let commits = (commits::DEF.name, none().with("large", 900_u64));
-    let changes = (commits::DEF.name, none().with("large", 500_u64).with("changes", "one"));
+    let commits = (commits::NAME, none().with("large", 900_u64));
+    let changes = (commits::NAME, none().with("large", 500_u64).with("changes", "one"));
     let ekv = |flushes| flash(flushes, 16).plug("ekv", none());
     let whole = || disk("kept").plug("flash", none().with("blocks", 16_u64).with("tear", 512_u64));
     // So few blocks that old ones are used again; `erase` says how an erase may be interrupted.

@@ -3,6 +3,7 @@
 use explode_runtime::base::{Bounds, Options};
 use explode_runtime::plan::Target;
 use explode_runtime::stack::StackSpec;
+use std::borrow::Cow;
 
 use crate::kv::commits;
 
@@ -12,14 +13,14 @@ use crate::kv::commits;
 /// has emissions of 10^6 disks.
 pub(crate) fn targets() -> Vec<Target> {
     let target = |name, about, expect, depth, options: Options| Target {
-        name,
-        about,
+        name: Cow::Borrowed(name),
+        about: Cow::Borrowed(about),
         stack: StackSpec::default().plug("simfiles", Options::none()).plug("redb", options),
-        checker: commits::DEF.name,
+        checker: commits::NAME.into(),
         checker_options: Options::none(),
         bounds: Bounds { depth, limit: 300_000, samples: 2_000, crash_depth: 1 },
         seeded: false,
-        expect,
+        expect: Cow::Borrowed(expect),
     };
     let seeded = |name, about, expect, lies: &str| {
         let files = StackSpec::default().plug("simfiles", Options::none());

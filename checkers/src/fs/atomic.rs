@@ -18,14 +18,17 @@ use nix::errno::Errno;
 
 use super::RESERVED;
 
-/// As it stands in the registry.
-pub const DEF: CheckerDef = CheckerDef {
-    name: "fs-atomic",
-    about: "every call that changes files is there whole or not at all after a crash, and stays once it has returned",
-    options: &[],
-    build,
-    ..CheckerDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "fs-atomic";
+
+/// The definition for the registry.
+pub fn def() -> CheckerDef {
+    CheckerDef::new(
+        NAME,
+        "every call that changes files is there whole or not at all after a crash, and stays once it has returned",
+        build,
+    )
+}
 
 /// A call is there whole, or not at all.
 const ATOMIC: &str = "atomic-call";
@@ -282,7 +285,7 @@ impl Checker for Atomic {
         let before = self.trees.pop().unwrap_or_default();
         let steps: Vec<Step> = STEPS.into_iter().filter(|step| step.is_possible(&before)).collect();
         let names: Vec<String> = steps.iter().map(|step| step.name().to_owned()).collect();
-        let point = Point::action(steps.len() as u32, Label::named(DEF.name));
+        let point = Point::action(steps.len() as u32, Label::named(NAME));
         let step = steps[cx.choose_at(&Point { names: &names, ..point }) as usize];
         self.steps += 1;
         cx.check_crashes_start(&[]);

@@ -3,6 +3,7 @@
 //! mutate chooses among making one of five directories, removing one of five, removing the file, and writing "test" into the
 //! file and syncing it in one of two ways: 5 + 5 + 1 + 2 = 13 children of each state.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use explode_ramdisk::files::{Files, OpenFlags};
@@ -13,26 +14,25 @@ use explode_runtime::plan::Target;
 use explode_runtime::stack::{Stack, StackSpec};
 use explode_runtime::verdict::{Contents, Demand, Failure, Verdict, Violation};
 
-/// As it stands in the registry.
-pub const DEF: CheckerDef = CheckerDef {
-    name: "fs-basic",
-    about: "a file that was synced is there with its contents (the paper's Figure 2)",
-    options: &[],
-    build,
-    ..CheckerDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "fs-basic";
+
+/// The definition for the registry.
+pub fn def() -> CheckerDef {
+    CheckerDef::new(NAME, "a file that was synced is there with its contents (the paper's Figure 2)", build)
+}
 
 /// Figure 2 on simulated files, and on such whose syncs lie.
 pub(crate) fn targets() -> Vec<Target> {
     let target = |name, about, stack, seeded, expect| Target {
-        name,
-        about,
+        name: Cow::Borrowed(name),
+        about: Cow::Borrowed(about),
         stack,
-        checker: DEF.name,
+        checker: Cow::Borrowed(NAME),
         checker_options: Options::none(),
         bounds: Bounds { depth: 3, limit: 10_000, samples: 2_000, crash_depth: 1 },
         seeded,
-        expect,
+        expect: Cow::Borrowed(expect),
     };
     let files = || StackSpec::default().plug("simfiles", Options::none());
     let lying = |which: &str| files().plug("lying-sync", Options::none().with("lies", which));
@@ -66,7 +66,7 @@ fn build(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 impl Checker for Basic {
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let files = cx.stack().files()?;
-        match cx.choose_named(DEF.name, 4) {
+        match cx.choose_named(NAME, 4) {
             0 => {
                 let n = cx.choose_named("fs-basic mkdir", 5);
                 if self.directories.insert(n) {

@@ -5,6 +5,7 @@
 use explode_runtime::base::{Bounds, Options};
 use explode_runtime::plan::Target;
 use explode_runtime::stack::StackSpec;
+use std::borrow::Cow;
 
 use super::{basic, sync, ways};
 
@@ -17,24 +18,24 @@ fn on_disk(component: &str, options: Options) -> StackSpec {
 
 pub(crate) fn targets() -> Vec<Target> {
     let target = |name, about, checker, stack, seeded, expect| Target {
-        name,
-        about,
+        name: Cow::Borrowed(name),
+        about: Cow::Borrowed(about),
         stack,
-        checker,
+        checker: Cow::Borrowed(checker),
         checker_options: Options::none(),
         bounds: BOUNDS,
         seeded,
-        expect,
+        expect: Cow::Borrowed(expect),
     };
     let none = Options::none;
-    let synced = |name, about, stack, expect| target(name, about, sync::DEF.name, stack, false, expect);
-    let seeded = |name, about, stack| target(name, about, sync::DEF.name, stack, true, "lost");
+    let synced = |name, about, stack, expect| target(name, about, sync::NAME, stack, false, expect);
+    let seeded = |name, about, stack| target(name, about, sync::NAME, stack, true, "lost");
     let deaf = || StackSpec::default().plug("ramdisk", none().with("flushes", "dropped"));
     let committing = || none().with("between", "commit");
     let lower = || none().with("lower", "files");
     let by_ext4 = || none().with("driver", "ext4");
     let mut targets = vec![
-        target("fs-basic-ext4", "Figure 2 on ext4", basic::DEF.name, on_disk("ext4", none()), false, "clean"),
+        target("fs-basic-ext4", "Figure 2 on ext4", basic::NAME, on_disk("ext4", none()), false, "clean"),
         synced("fs-sync-ext4", "what is synced survives, on ext4", on_disk("ext4", none()), "clean"),
         synced("fs-sync-ext2", "the same on ext2, by its own driver", on_disk("ext2", none()), "lost"),
         synced(
@@ -63,7 +64,7 @@ pub(crate) fn targets() -> Vec<Target> {
             ..target(
                 "fs-ways-overlay-lower",
                 "what fsync makes durable is there, on overlay on ext4, files of the lower folder that were copied up among it",
-                ways::DEF.name,
+                ways::NAME,
                 on_disk("ext4", none()).plug("overlay", lower()),
                 false,
                 "clean",
@@ -74,7 +75,7 @@ pub(crate) fn targets() -> Vec<Target> {
             ..target(
                 "overlay-lower+flush-lies",
                 "overlay with files in its lower folder, on ext4 on a disk whose flushes do nothing",
-                ways::DEF.name,
+                ways::NAME,
                 deaf().plug("ext4", none()).plug("overlay", lower()),
                 true,
                 "lost",

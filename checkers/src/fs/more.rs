@@ -4,36 +4,37 @@
 use explode_runtime::base::{Bounds, Options};
 use explode_runtime::plan::Target;
 use explode_runtime::stack::StackSpec;
+use std::borrow::Cow;
 
 use super::{reasonable, ways};
 
 pub(crate) fn targets() -> Vec<Target> {
     let files = || StackSpec::default().plug("simfiles", Options::none());
     let target = |name, about, checker: &'static str, options: Options, depth, expect| Target {
-        name,
-        about,
+        name: Cow::Borrowed(name),
+        about: Cow::Borrowed(about),
         stack: files(),
-        checker,
+        checker: Cow::Borrowed(checker),
         // Simulated files have no indirect blocks.
         checker_options: options.with("far", 16_384_u64),
         bounds: Bounds { depth, limit: 10_000, samples: 2_000, crash_depth: 1 },
         seeded: expect != "clean",
-        expect,
+        expect: Cow::Borrowed(expect),
     };
     let calls = |words: &str| Options::none().with("calls", words);
     let lying = |name, about, lie: &str, way: &str, words: &str, depth, expect| {
-        let found = target(name, about, ways::DEF.name, calls(words).with("way", way), depth, expect);
+        let found = target(name, about, ways::NAME, calls(words).with("way", way), depth, expect);
         Target { stack: files().plug("lying-sync", Options::none().with("lies", lie)), ..found }
     };
     let reasonable = |name, about, stack, words, expect| {
         let depth = if expect == "clean" { 2 } else { 3 };
-        Target { stack, ..target(name, about, reasonable::DEF.name, calls(words), depth, expect) }
+        Target { stack, ..target(name, about, reasonable::NAME, calls(words), depth, expect) }
     };
     vec![
         target(
             "simfiles-more",
             "what sync makes durable is there, with every call, on simulated files",
-            ways::DEF.name,
+            ways::NAME,
             calls("more").with("way", "sync"),
             2,
             "clean",

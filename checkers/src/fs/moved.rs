@@ -16,10 +16,11 @@
 //! Of crashes rename(2) says nothing, and of processes that there may be a time at which both names are there: the first line is one that
 //! journals of metadata promise. The others are what fsync promises, which `fs-sync` and `fs-ways` ask for where nothing is on its way.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use explode_ramdisk::files::{Files, Kind, OpenFlags, Result as FilesResult};
-use explode_runtime::base::{Bounds, Options, UsageError};
+use explode_runtime::base::{Bounds, Options};
 use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
@@ -30,23 +31,26 @@ use nix::errno::Errno;
 
 use super::sync::pattern::pattern;
 
-/// As it stands in the registry.
-pub const DEF: CheckerDef = CheckerDef {
-    name: "fs-moved",
-    about: "what a rename moves to another directory is there after a crash, under one of its names",
-    options: &[],
-    build: |_: &Options| -> Result<Box<dyn Checker>, UsageError> { Ok(Box::new(Moved::default())) },
-    ..CheckerDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "fs-moved";
+
+/// The definition for the registry.
+pub fn def() -> CheckerDef {
+    CheckerDef::new(
+        NAME,
+        "what a rename moves to another directory is there after a crash, under one of its names",
+        |_| Ok(Box::new(Moved::default())),
+    )
+}
 
 const MOVED: &str = "moved-name";
-const NAME: &str = "flushed-name";
+const FLUSHED_NAME: &str = "flushed-name";
 const DELETED: &str = "deleted-name";
 const CONTENTS: &str = "flushed-contents";
 
 /// Every word for what is broken.
 #[cfg(test)]
-pub(super) const WORDS: [&str; 4] = [MOVED, NAME, DELETED, CONTENTS];
+pub(super) const WORDS: [&str; 4] = [MOVED, FLUSHED_NAME, DELETED, CONTENTS];
 
 /// Between which directories things are moved.
 const DIRECTORIES: [&str; 3] = ["/", "/a", "/b"];
@@ -208,7 +212,7 @@ fn kind(files: &dyn Files, path: &str) -> Result<Option<Kind>, Failure> {
     match files.stat(path) {
         Ok(stat) => Ok(Some(stat.kind)),
         Err(Errno::ENOENT) => Ok(None),
-        Err(errno) => Err(unreadable(path, NAME, errno)),
+        Err(errno) => Err(unreadable(path, FLUSHED_NAME, errno)),
     }
 }
 
@@ -237,7 +241,7 @@ fn judge(files: &dyn Files, thing: usize, places: &Places) -> Result<(), Failure
     if places.is_forced && !is.contains(&places.now) {
         let there = if is.is_empty() { "gone".to_owned() } else { format!("still {}", paths(&is, " and ")) };
         let text = format!("{} was forced, and is {there}", path(places.now, thing));
-        return Err(wrong(Verdict::Lost, NAME, text));
+        return Err(wrong(Verdict::Lost, FLUSHED_NAME, text));
     }
     if let Some((back, _)) = found.iter().find(|(directory, _)| places.gone.contains(directory)) {
         let back = path(*back, thing);
@@ -259,16 +263,16 @@ fn judge(files: &dyn Files, thing: usize, places: &Places) -> Result<(), Failure
     let path = path(directory, thing);
     let expected = if thing == 0 { Kind::File } else { Kind::Directory };
     if kind != expected {
-        return Err(wrong(Verdict::Corrupt, NAME, format!("{path} is another kind of node")));
+        return Err(wrong(Verdict::Corrupt, FLUSHED_NAME, format!("{path} is another kind of node")));
     }
     judge_contents(files, &if thing == 0 { path } else { format!("{path}/{BELOW}") })
 }
 
 fn judge_contents(files: &dyn Files, path: &str) -> Result<(), Failure> {
     match kind(files, path)? {
-        None => return Err(wrong(Verdict::Lost, NAME, format!("{path} was forced, and is gone"))),
+        None => return Err(wrong(Verdict::Lost, FLUSHED_NAME, format!("{path} was forced, and is gone"))),
         Some(Kind::File) => {}
-        Some(_) => return Err(wrong(Verdict::Corrupt, NAME, format!("{path} is no file"))),
+        Some(_) => return Err(wrong(Verdict::Corrupt, FLUSHED_NAME, format!("{path} is no file"))),
     }
     let found = files.read_file(path).map_err(|errno| unreadable(path, CONTENTS, errno))?;
     let expected = contents();
@@ -290,7 +294,7 @@ impl Checker for Moved {
         }
         let steps = Step::possible(&self.now);
         let names: Vec<String> = steps.iter().map(|step| step.name(&self.now)).collect();
-        let point = Point::action(steps.len() as u32, Label::named(DEF.name));
+        let point = Point::action(steps.len() as u32, Label::named(NAME));
         let number = cx.choose_at(&Point { names: &names, ..point }) as usize;
         cx.check_crashes_start(&[]);
         self.take(files.as_ref(), steps[number]).map_err(|errno| broken(&names[number], errno))?;
@@ -323,26 +327,21 @@ impl Checker for Moved {
 /// On a small file system with a journal, and on simulated files, which write the two names one after the other.
 pub(crate) fn targets() -> Vec<Target> {
     let target = |name, about, stack, expect| Target {
-        name,
-        about,
+        name: Cow::Borrowed(name),
+        about: Cow::Borrowed(about),
         stack,
-        checker: DEF.name,
+        checker: Cow::Borrowed(NAME),
         checker_options: Options::none(),
         bounds: Bounds { depth: 2, limit: 10_000, samples: 2_000, crash_depth: 1 },
         seeded: expect != "clean",
-        expect,
+        expect: Cow::Borrowed(expect),
     };
     let journal = Options::none().with("metadata", "journal").with("bug", "none");
     let toyfs = StackSpec::default().plug("ramdisk", Options::none()).plug("toyfs", journal);
     let files = StackSpec::default().plug("simfiles", Options::none());
     let promising = files.plug("rename-in-steps", Options::none().with("promises", true));
     vec![
-        target(
-            DEF.name,
-            "files and directories are moved, on a small journaling file system",
-            toyfs,
-            "clean",
-        ),
+        target(NAME, "files and directories are moved, on a small journaling file system", toyfs, "clean"),
         target(
             "simfiles-moved+two-names",
             "files and directories are moved on files that promise one name, and the two names are written one after the other",
@@ -388,7 +387,10 @@ mod tests {
         }
         assert_eq!([told(&[], &[]), told(&[], &[1, 2])], [lost(MOVED), twice.clone()]);
         // The new directory was forced; then the old one alone, of which it follows only if a rename is one change.
-        assert_eq!([told(&[2], &[2]), told(&[2], &[1]), told(&[2], &[])], [None, lost(NAME), lost(NAME)]);
+        assert_eq!(
+            [told(&[2], &[2]), told(&[2], &[1]), told(&[2], &[])],
+            [None, lost(FLUSHED_NAME), lost(FLUSHED_NAME)]
+        );
         assert_eq!([told(&[1], &[2]), told(&[1], &[1]), told(&[1], &[])], [None, back.clone(), lost(MOVED)]);
         assert_eq!([told(&[2], &[1, 2]), told(&[1], &[1, 2])], [twice, back]);
     }

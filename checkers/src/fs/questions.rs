@@ -27,7 +27,7 @@ pub(crate) fn questions() -> Vec<Question> {
         way: true,
         words: ways::words(name),
         doubts: ways::doubts(name),
-        ..question(name, about, ways::DEF.name, BOUNDS)
+        ..question(name, about, ways::NAME, BOUNDS)
     };
     // The calls that the paper has not, too. A question of its own: each small tree has many more followers.
     let more = |name, about, question: Question| Question {
@@ -60,41 +60,41 @@ pub(crate) fn questions() -> Vec<Question> {
         question(
             "synced",
             "what was synced is there after every crash, whatever is done to other files",
-            sync::DEF.name,
+            sync::NAME,
             BOUNDS,
         ),
         question(
             "reasonable",
             "nothing is there that was never made, and nothing is broken",
-            reasonable::DEF.name,
+            reasonable::NAME,
             BOUNDS,
         ),
         more(
             "reasonable-more",
             "the same with symlinks, modes, attributes, fallocate, O_TMPFILE, mappings and clones, too",
-            question("reasonable", "", reasonable::DEF.name, BOUNDS),
+            question("reasonable", "", reasonable::NAME, BOUNDS),
         ),
         question(
             "replaced",
             "a file that a rename replaces is the old one whole or the new one whole",
-            replaced::DEF.name,
+            replaced::NAME,
             BOUNDS,
         ),
         question(
             "moved",
             "what a rename moves to another directory is there, under one of its names",
-            moved::DEF.name,
+            moved::NAME,
             BOUNDS,
         ),
         question(
             "recovery",
             "what was synced is there after crashes during recovery, too",
-            sync::DEF.name,
+            sync::NAME,
             Bounds { crash_depth: 1, ..shallow },
         ),
         Question {
             set: vec![("fail", "slab,request".into())],
-            ..question("failed-calls", "a call that fails has no effect", failures::DEF.name, shallow)
+            ..question("failed-calls", "a call that fails has no effect", failures::NAME, shallow)
         },
     ]
 }

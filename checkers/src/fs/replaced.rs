@@ -30,21 +30,26 @@ use explode_runtime::plan::Target;
 use explode_runtime::stack::{Stack, StackSpec};
 use explode_runtime::verdict::{Contents, Demand, Failure, Verdict, Violation};
 use nix::errno::Errno;
+use std::borrow::Cow;
 
 use super::sync::pattern::pattern;
 
-/// As it stands in the registry.
-pub const DEF: CheckerDef = CheckerDef {
-    name: "fs-replaced",
-    about: "a file that a rename replaces is there after a crash, the old one whole or the new one whole",
-    options: &[OptionDef {
+/// The name in the registry.
+pub const NAME: &str = "fs-replaced";
+
+/// The definition for the registry.
+pub fn def() -> CheckerDef {
+    CheckerDef::new(
+        NAME,
+        "a file that a rename replaces is there after a crash, the old one whole or the new one whole",
+        build,
+    )
+    .options([OptionDef {
         name: "unsynced",
         about: "does a temporary file that was not synced replace it, too: true, false",
         default: "true",
-    }],
-    build,
-    ..CheckerDef::BASE
-};
+    }])
+}
 
 /// What it is about: whatever replaces the file, and what was not forced.
 const ABOUT: [&str; 2] = ["replaced-name", "replaced-by-rename"];
@@ -233,7 +238,7 @@ impl Checker for Replaced {
         }
         let steps = self.possible();
         let names: Vec<String> = steps.iter().map(|step| step.name()).collect();
-        let point = Point::action(steps.len() as u32, Label::named(DEF.name));
+        let point = Point::action(steps.len() as u32, Label::named(NAME));
         let step = steps[cx.choose_at(&Point { names: &names, ..point }) as usize];
         cx.check_crashes_start(&[]);
         self.take(files.as_ref(), step).map_err(|errno| broken(&step.name(), errno))?;
@@ -276,14 +281,14 @@ impl Demands for Replaced {
 /// On simulated files, whose rename is atomic, but not what was not synced; and on such whose rename is not.
 pub(crate) fn targets() -> Vec<Target> {
     let target = |name, about, unsynced: bool, stack, expect| Target {
-        name,
-        about,
+        name: Cow::Borrowed(name),
+        about: Cow::Borrowed(about),
         stack,
-        checker: DEF.name,
+        checker: Cow::Borrowed(NAME),
         checker_options: Options::none().with("unsynced", unsynced),
         bounds: Bounds { depth: 3, limit: 10_000, samples: 2_000, crash_depth: 1 },
         seeded: expect != "clean",
-        expect,
+        expect: Cow::Borrowed(expect),
     };
     let files = || StackSpec::default().plug("simfiles", Options::none());
     let renaming = |option: &str| files().plug("rename-in-steps", Options::none().with(option, true));
@@ -291,7 +296,7 @@ pub(crate) fn targets() -> Vec<Target> {
         files().plug("rename-in-steps", Options::none().with("promises", true).with("forces", forces))
     };
     vec![
-        target(DEF.name, "a synced file replaces another, on simulated files", false, files(), "clean"),
+        target(NAME, "a synced file replaces another, on simulated files", false, files(), "clean"),
         target(
             "simfiles-replaced",
             "any file replaces another, on simulated files that write a file before it replaces one",

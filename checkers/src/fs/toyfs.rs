@@ -3,6 +3,7 @@
 use explode_runtime::base::{Bounds, Options};
 use explode_runtime::plan::Target;
 use explode_runtime::stack::StackSpec;
+use std::borrow::Cow;
 
 use super::sync;
 
@@ -16,15 +17,15 @@ pub(crate) fn targets() -> Vec<Target> {
         let metadata = design.strip_prefix("toyfs-").unwrap_or("journal");
         let stack = StackSpec::default().plug("ramdisk", Options::none());
         Target {
-            name,
-            about,
+            name: Cow::Borrowed(name),
+            about: Cow::Borrowed(about),
             stack: stack.plug("toyfs", Options::none().with("metadata", metadata).with("bug", bug)),
-            checker: sync::DEF.name,
+            checker: sync::NAME.into(),
             // An inode has 8 blocks without an indirect one.
             checker_options: Options::none().with("hole", 40_960_u64),
             bounds,
             seeded: bug != "none",
-            expect,
+            expect: Cow::Borrowed(expect),
         }
     };
     vec![

@@ -24,12 +24,12 @@ fn every_sync() -> impl Iterator<Item = &'static str> {
 fn words(checker: &str) -> Vec<String> {
     let owned = |words: &mut dyn Iterator<Item = &'static str>| words.map(str::to_owned).collect();
     match checker {
-        name if name == sync::DEF.name => owned(&mut every_sync()),
-        name if name == ways::DEF.name => owned(&mut every_sync().chain([WITHOUT_A_CRASH])),
-        name if name == reasonable::DEF.name => owned(&mut all().chain([WITHOUT_A_CRASH])),
-        name if name == replaced::DEF.name => owned(&mut replaced::words()),
-        name if name == moved::DEF.name => owned(&mut moved::WORDS.into_iter()),
-        name if name == failures::DEF.name => failures::words(),
+        name if name == sync::NAME => owned(&mut every_sync()),
+        name if name == ways::NAME => owned(&mut every_sync().chain([WITHOUT_A_CRASH])),
+        name if name == reasonable::NAME => owned(&mut all().chain([WITHOUT_A_CRASH])),
+        name if name == replaced::NAME => owned(&mut replaced::words()),
+        name if name == moved::NAME => owned(&mut moved::WORDS.into_iter()),
+        name if name == failures::NAME => failures::words(),
         name => panic!("what are the words of {name}?"),
     }
 }
@@ -117,7 +117,7 @@ fn a_check_is_about_words_of_its_own() {
     stack.start_first().unwrap();
     for question in questions::questions() {
         let def = registry.checkers.iter().find(|def| def.name == question.checker).unwrap();
-        let words = words(def.name);
+        let words = words(&def.name);
         let about = (def.build)(&question.options).unwrap().facts(&stack).unwrap().about;
         assert!(
             about.iter().all(|word| words.iter().any(|known| known == word)),
@@ -125,7 +125,7 @@ fn a_check_is_about_words_of_its_own() {
             question.name
         );
         // Which call fails is chosen on the way.
-        assert_eq!(about.is_empty(), def.name == failures::DEF.name, "{}", question.name);
+        assert_eq!(about.is_empty(), def.name == failures::NAME, "{}", question.name);
     }
 }
 

@@ -12,17 +12,21 @@ use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 
-/// As it stands in the registry.
-pub const DEF: CheckerDef = CheckerDef {
-    name: "kv-commits",
-    about: "committed changes of a key-value store are there whole and in order, others are not",
-    options: &[
+/// The name in the registry.
+pub const NAME: &str = "kv-commits";
+
+/// The definition for the registry.
+pub fn def() -> CheckerDef {
+    CheckerDef::new(
+        NAME,
+        "committed changes of a key-value store are there whole and in order, others are not",
+        build,
+    )
+    .options([
         OptionDef { name: "large", about: "bytes of a large value", default: "5000" },
         OptionDef { name: "changes", about: "of a commit: several, or one", default: "several" },
-    ],
-    build,
-    ..CheckerDef::BASE
-};
+    ])
+}
 
 /// Bytes of a value that takes more than one block of 4096.
 const LARGE_BYTES: u64 = 5000;
@@ -139,7 +143,7 @@ impl Checker for Commits {
 
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let store = cx.stack().engine::<Store>()?;
-        let step = STEPS[cx.choose_named(DEF.name, STEPS.len())];
+        let step = STEPS[cx.choose_named(NAME, STEPS.len())];
         self.steps += 1;
         let args = [format!("step{}", self.steps)];
         let before = self.allowed.after;

@@ -3,6 +3,7 @@
 use explode_runtime::base::{Bounds, Options};
 use explode_runtime::plan::Target;
 use explode_runtime::stack::StackSpec;
+use std::borrow::Cow;
 
 use super::commits;
 
@@ -15,14 +16,14 @@ pub(crate) fn targets() -> Vec<Target> {
         let leaf = if store == "journal-kv" { "ramdisk" } else { "simfiles" };
         let stack = StackSpec::default().plug(leaf, Options::none());
         Target {
-            name,
-            about,
+            name: Cow::Borrowed(name),
+            about: Cow::Borrowed(about),
             stack: stack.plug(store, Options::none().with("bug", bug)),
-            checker: commits::DEF.name,
+            checker: commits::NAME.into(),
             checker_options: Options::none(),
             bounds: if bug == "none" { plain } else { seeded },
             seeded: bug != "none",
-            expect,
+            expect: Cow::Borrowed(expect),
         }
     };
     vec![

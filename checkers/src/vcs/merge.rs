@@ -7,29 +7,29 @@ use explode_runtime::crash::Epoch;
 use explode_runtime::plan::Target;
 use explode_runtime::stack::{Stack, StackSpec};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
+use std::borrow::Cow;
 
-/// As it stands in the registry.
-pub const DEF: CheckerDef = CheckerDef {
-    name: "merge-whole",
-    about: "files that are replaced together are all old or all new",
-    options: &[],
-    build,
-    ..CheckerDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "merge-whole";
+
+/// The definition for the registry.
+pub fn def() -> CheckerDef {
+    CheckerDef::new(NAME, "files that are replaced together are all old or all new", build)
+}
 
 /// The seeded bug and its fixed twin.
 pub(crate) fn targets() -> Vec<Target> {
     let target = |name, about, commit: &str, seeded, expect| Target {
-        name,
-        about,
+        name: Cow::Borrowed(name),
+        about: Cow::Borrowed(about),
         stack: StackSpec::default()
             .plug("simfiles", Options::none())
             .plug("merge", Options::none().with("commit", commit)),
-        checker: DEF.name,
+        checker: Cow::Borrowed(NAME),
         checker_options: Options::none(),
         bounds: Bounds { depth: 2, limit: 10_000, samples: 2_000, crash_depth: 1 },
         seeded,
-        expect,
+        expect: Cow::Borrowed(expect),
     };
     vec![
         target("merge", "a merge that one rename decides", "manifest", false, "clean"),

@@ -22,14 +22,18 @@ use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 
-/// As it stands in the registry.
-pub const DEF: CheckerDef = CheckerDef {
-    name: "disk-blocks",
-    about: "a disk made of others keeps what was flushed, and goes on without any one of them",
-    options: &[OptionDef { name: "blocks", about: "how many blocks are written", default: "3" }],
-    build,
-    ..CheckerDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "disk-blocks";
+
+/// The definition for the registry.
+pub fn def() -> CheckerDef {
+    CheckerDef::new(
+        NAME,
+        "a disk made of others keeps what was flushed, and goes on without any one of them",
+        build,
+    )
+    .options([OptionDef { name: "blocks", about: "how many blocks are written", default: "3" }])
+}
 
 /// A block holds what was written last before a flush, or something newer.
 const DURABLE: &str = "durable";
@@ -154,7 +158,7 @@ impl Checker for Blocks {
         if self.steps == 0 {
             self.fails = cx.choose_named("disk-blocks device", cx.stack().device_count() as usize) as u32;
         }
-        let step = cx.choose_named(DEF.name, blocks + 2);
+        let step = cx.choose_named(NAME, blocks + 2);
         self.steps += 1;
         self.before = self.after.clone();
         cx.check_crashes_start(&[]);

@@ -3,6 +3,7 @@
 use explode_runtime::base::{Bounds, Options};
 use explode_runtime::plan::Target;
 use explode_runtime::stack::{Layer, StackSpec};
+use std::borrow::Cow;
 
 use super::blocks;
 use crate::{fs, kv};
@@ -27,14 +28,14 @@ pub(crate) fn targets() -> Vec<Target> {
     let target = |name: &'static str, about, expect| {
         let (array, bug) = name.split_once('+').unwrap_or((name, "none"));
         Target {
-            name,
-            about,
+            name: Cow::Borrowed(name),
+            about: Cow::Borrowed(about),
             stack: array_of(array, bug, DISK_SECTORS),
-            checker: blocks::DEF.name,
+            checker: blocks::NAME.into(),
             checker_options: Options::none().with("blocks", BLOCKS),
             bounds: if bug == "none" { plain(array) } else { Bounds { depth: 2, ..plain(array) } },
             seeded: bug != "none",
-            expect,
+            expect: Cow::Borrowed(expect),
         }
     };
     vec![
@@ -65,21 +66,21 @@ pub(crate) fn targets() -> Vec<Target> {
 /// Systems that stand on one disk, on an array under the checker that they have there (EX-109).
 pub(crate) fn systems() -> Vec<Target> {
     let target = |name: &'static str, about, array, system: &str, checker, crash_depth| Target {
-        name,
-        about,
+        name: Cow::Borrowed(name),
+        about: Cow::Borrowed(about),
         stack: array_of(array, "none", LARGE_SECTORS).plug(system, Options::none()),
-        checker,
+        checker: Cow::Borrowed(checker),
         checker_options: Options::none(),
         bounds: Bounds { depth: 2, limit: 10_000, samples: 2_000, crash_depth },
         seeded: false,
-        expect: "clean",
+        expect: "clean".into(),
     };
     let store = "a key-value store on two disks that hold the same";
     let files = "a file system on three disks, any of which can be had from the others";
     vec![
-        target("journal-kv-mirror", store, "mirror", "journal-kv", kv::commits::DEF.name, 1),
+        target("journal-kv-mirror", store, "mirror", "journal-kv", kv::commits::NAME, 1),
         // Its recovery writes much, and is crashed often enough elsewhere.
-        target("toyfs-parity", files, "parity", "toyfs", fs::sync::DEF.name, 0),
+        target("toyfs-parity", files, "parity", "toyfs", fs::sync::NAME, 0),
     ]
 }
 

@@ -3,22 +3,18 @@
 use std::rc::Rc;
 
 use explode_ramdisk::files::{Files, Kind, OpenFlags, Result as FilesResult};
-use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Fault, Mode, OptionDef, Options};
 use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Surface};
 
 use crate::{Ran, plan, registry, run};
 
-pub const REPAIR: ComponentDef = ComponentDef {
-    name: "repair",
-    about: "breaks the files below it",
-    modes: &[Mode::Mem],
-    on: None,
-    options: &[OptionDef { name: "how", about: "what is done to them", default: "nothing" }],
-    build: |options: &Options| -> Result<Box<dyn Component>, UsageError> {
+pub fn repair_def() -> ComponentDef {
+    ComponentDef::new("repair", "breaks the files below it", |options| {
         Ok(Box::new(Repair { how: options.text("how", "nothing")?, files: None }))
-    },
-    ..ComponentDef::BASE
-};
+    })
+    .modes([Mode::Mem])
+    .options([OptionDef { name: "how", about: "what is done to them", default: "nothing" }])
+}
 
 struct Repair {
     how: String,
@@ -113,7 +109,7 @@ fn repair(how: &str, files: &dyn Files) -> FilesResult<()> {
 /// What is told of such a repair within so many steps.
 fn broken(how: &str, depth: u32) -> Ran {
     let mut registry = registry();
-    registry.components.push(REPAIR);
+    registry.components.push(repair_def());
     let mut plan = plan(&registry, "fs-sync", depth);
     plan.stack = plan.stack.plug("repair", Options::none().with("how", how));
     // It is to break them once.

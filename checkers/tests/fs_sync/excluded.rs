@@ -7,7 +7,7 @@ use explode_runtime::plan::Plan;
 use explode_runtime::run::{Confirmation, Local, explore};
 use explode_runtime::verdict::NOT_PROMISED;
 
-use crate::broken_files::REPAIR;
+use crate::broken_files::repair_def;
 use crate::{plan, registry, run};
 
 const STRUCTURE: &str =
@@ -16,7 +16,7 @@ const STRUCTURE: &str =
 /// What a run on such files tells: signatures, and whether each is by design.
 fn told(mut plan: Plan, how: &str, lying: Options) -> Vec<(String, bool)> {
     let mut registry = registry();
-    registry.components.push(REPAIR);
+    registry.components.push(repair_def());
     plan.stack = plan.stack.plug("repair", Options::none().with("how", how)).plug("lying-sync", lying);
     // They are to be broken once.
     plan.settings.crash_depth = 0;

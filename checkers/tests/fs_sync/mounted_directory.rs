@@ -6,22 +6,18 @@ use std::rc::Rc;
 
 use explode_components::fs::mounted::MountedFiles;
 use explode_ramdisk::files::{Files, Kind};
-use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Fault, Mode, OptionDef, Options};
 use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, StackSpec, Surface};
 
 use crate::{plan, registry, run};
 
-const DIRECTORY: ComponentDef = ComponentDef {
-    name: "directory",
-    about: "a directory of the machine",
-    modes: &[Mode::Mem],
-    on: None,
-    options: &[OptionDef { name: "path", about: "where it is", default: "" }],
-    build: |options: &Options| -> Result<Box<dyn Component>, UsageError> {
+fn directory() -> ComponentDef {
+    ComponentDef::new("directory", "a directory of the machine", |options| {
         Ok(Box::new(Directory { path: options.text("path", "")?.into(), files: None, crashed: false }))
-    },
-    ..ComponentDef::BASE
-};
+    })
+    .modes([Mode::Mem])
+    .options([OptionDef { name: "path", about: "where it is", default: "" }])
+}
 
 struct Directory {
     path: PathBuf,
@@ -70,7 +66,7 @@ fn explored(target: &str, options: Options) -> u64 {
     let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
     let folder = folder.expect("a temporary folder");
     let mut registry = registry();
-    registry.components.push(DIRECTORY);
+    registry.components.push(directory());
     let mut plan = plan(&registry, target, 3);
     let path = folder.path().to_str().expect("a plain path");
     plan.stack = StackSpec::default().plug("directory", Options::none().with("path", path));

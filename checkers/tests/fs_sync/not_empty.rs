@@ -1,7 +1,7 @@
 //! A stack whose first start leaves files: a checker that starts from nothing is refused, and would report them as corruption.
 
 use explode_ramdisk::files::OpenFlags;
-use explode_runtime::base::{Exit, Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Exit, Fault, Mode, OptionDef, Options};
 use explode_runtime::devices::InProcess;
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::run::{Confirmation, Local, explore};
@@ -10,17 +10,13 @@ use explode_runtime::stack::{Below, Component, ComponentDef, StackSpec};
 use crate::{registry, run};
 
 /// A program that makes files when it is set up, as a component of shell commands does.
-const PROGRAM: ComponentDef = ComponentDef {
-    name: "program",
-    about: "makes files on its first start",
-    modes: &[Mode::Mem],
-    on: None,
-    options: &[OptionDef { name: "makes", about: "paths, with commas", default: "" }],
-    build: |options: &Options| -> Result<Box<dyn Component>, UsageError> {
+fn program() -> ComponentDef {
+    ComponentDef::new("program", "makes files on its first start", |options| {
         Ok(Box::new(Program { makes: options.text("makes", "")? }))
-    },
-    ..ComponentDef::BASE
-};
+    })
+    .modes([Mode::Mem])
+    .options([OptionDef { name: "makes", about: "paths, with commas", default: "" }])
+}
 
 struct Program {
     makes: String,
@@ -41,7 +37,7 @@ impl Component for Program {
 
 fn with_program(checker: &str, makes: &str) -> (Registry, Plan) {
     let mut registry = registry();
-    registry.components.push(PROGRAM);
+    registry.components.push(program());
     let stack = StackSpec::default()
         .plug("simfiles", Options::none())
         .plug("rename-in-steps", Options::none().with("promises", true))

@@ -4,7 +4,7 @@ use explode_runtime::base::Options;
 use explode_runtime::plan::Plan;
 use explode_runtime::report::Summary;
 
-use crate::broken_files::REPAIR;
+use crate::broken_files::repair_def;
 use crate::{Ran, plan, registry, run};
 
 /// States, topologies, operations, crash disks and distinct checks of a run that finds nothing.
@@ -102,7 +102,7 @@ fn copies_are_told_unless_they_are_allowed() {
 /// What is told of a repair that breaks files after each crash, three steps deep.
 fn broken(how: &str, options: Options) -> Ran {
     let mut registry = registry();
-    registry.components.push(REPAIR);
+    registry.components.push(repair_def());
     let mut plan = plan(&registry, "fs-reasonable", 3);
     plan.stack = plan.stack.plug("repair", Options::none().with("how", how));
     plan.checker_options = options.with("far", 16_384_u64).with("dirs", 0_u64).with("files", 1_u64);

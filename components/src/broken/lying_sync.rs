@@ -7,20 +7,25 @@ use std::rc::Rc;
 use explode_ramdisk::files::{
     Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Stat, Synced,
 };
-use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
 use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Recovery, Surface};
 use explode_runtime::verdict::{Profile, Promise};
 use nix::errno::Errno;
 
 use crate::forward::forward;
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "lying-sync",
-    about: "the files below it, with syncs that lie",
-    modes: &[Mode::Mem, Mode::Vm, Mode::Here],
-    on: Some("simfiles"),
-    options: &[
+/// The name in the registry.
+pub const NAME: &str = "lying-sync";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(
+        NAME,
+        "the files below it, with syncs that lie",
+        build,
+    )
+    .on("simfiles")
+    .options([
         OptionDef {
             name: "lies",
             about: "which sync does nothing: none, files (fsync, fdatasync), directories (fsync of one), growth (fdatasync of a file \
@@ -50,10 +55,8 @@ pub const DEF: ComponentDef = ComponentDef {
                     fs-ways has, or those that fs-reasonable, fs-replaced and fs-moved have but for what was flushed, one or more with commas",
             default: "none",
         },
-    ],
-    build,
-    ..ComponentDef::BASE
-};
+    ])
+}
 
 /// What a profile can exclude here.
 const EXCLUDABLE: [&str; 21] = [

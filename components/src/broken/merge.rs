@@ -7,24 +7,23 @@
 use std::rc::Rc;
 
 use explode_ramdisk::files::{Files, OpenFlags, Result};
-use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
 use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Surface};
 use nix::errno::Errno;
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "merge",
-    about: "a folder of three files that are replaced together",
-    modes: &[Mode::Mem, Mode::Vm, Mode::Here],
-    on: Some("simfiles"),
-    options: &[OptionDef {
-        name: "commit",
-        about: "what makes the new files count: manifest, one rename of it; renames, one of each file",
-        default: "manifest",
-    }],
-    build,
-    ..ComponentDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "merge";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "a folder of three files that are replaced together", build)
+        .on("simfiles")
+        .options([OptionDef {
+            name: "commit",
+            about: "what makes the new files count: manifest, one rename of it; renames, one of each file",
+            default: "manifest",
+        }])
+}
 
 #[derive(Clone, Copy, PartialEq)]
 enum Commit {

@@ -6,20 +6,25 @@
 use std::rc::Rc;
 
 use explode_ramdisk::files::{Files, Kind, OpenFlags, Result};
-use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
 use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Surface};
 use explode_runtime::verdict::{Profile, Promise};
 use nix::errno::Errno;
 
 use crate::forward::forward;
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "rename-in-steps",
-    about: "the files below it, with a rename that is unlink, link and unlink",
-    modes: &[Mode::Mem, Mode::Vm, Mode::Here],
-    on: Some("simfiles"),
-    options: &[
+/// The name in the registry.
+pub const NAME: &str = "rename-in-steps";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(
+        NAME,
+        "the files below it, with a rename that is unlink, link and unlink",
+        build,
+    )
+    .on("simfiles")
+    .options([
         OptionDef {
             name: "steps",
             about: "does it take steps? Else it is what it is below: true, false",
@@ -36,10 +41,8 @@ pub const DEF: ComponentDef = ComponentDef {
                     below? true, false",
             default: "false",
         },
-    ],
-    build,
-    ..ComponentDef::BASE
-};
+    ])
+}
 
 /// What its profile keeps.
 const PROMISED: [&str; 3] = ["replaced-name", "replaced-by-rename", "moved-name"];
@@ -80,7 +83,7 @@ impl Component for RenameInSteps {
             source: "the option rename-in-steps.promises",
         };
         let promises = PROMISED.map(line).to_vec();
-        Facts::default().promises(self.promises.then(|| Profile { system: DEF.name.to_owned(), promises }))
+        Facts::default().promises(self.promises.then(|| Profile { system: NAME.to_owned(), promises }))
     }
 
     fn surface(&self) -> Surface {

@@ -4,25 +4,24 @@
 use std::rc::Rc;
 
 use explode_ramdisk::files::{Fd, Files, Result};
-use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
 use explode_runtime::stack::{Below, Component, ComponentDef, Surface};
 
 use crate::forward::forward;
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "rewriting",
-    about: "the files below it, each cut and written again as a whole at each write",
-    modes: &[Mode::Mem, Mode::Vm, Mode::Here],
-    on: Some("simfiles"),
-    options: &[OptionDef {
-        name: "cuts",
-        about: "is a file cut first? Else it is written as below: true, false",
-        default: "false",
-    }],
-    build,
-    ..ComponentDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "rewriting";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "the files below it, each cut and written again as a whole at each write", build)
+        .on("simfiles")
+        .options([OptionDef {
+            name: "cuts",
+            about: "is a file cut first? Else it is written as below: true, false",
+            default: "false",
+        }])
+}
 
 struct Rewriting {
     cuts: bool,

@@ -14,25 +14,25 @@ use explode_runtime::stack::{Abilities, Below, COMMANDS, Component, ComponentDef
 /// The keys that are commands.
 pub const KEYS: [&str; 5] = ["init", "mount", "unmount", "recover", "threads"];
 
+/// The name in the registry.
+pub const NAME: &str = COMMANDS;
+
 /// What the layers of a stack that are made of commands use.
-pub const DEF: ComponentDef = ComponentDef {
-    name: COMMANDS,
-    about: "a component made of shell commands, in a stack file",
-    modes: &[Mode::Vm, Mode::Here],
-    also_on: &["folder"],
-    listed: false,
-    command_keys: &KEYS,
-    options: &[
-        OptionDef { name: "init", about: "makes the system", default: "" },
-        OptionDef { name: "mount", about: "makes it ready for use", default: "" },
-        OptionDef { name: "unmount", about: "puts it to rest", default: "" },
-        OptionDef { name: "recover", about: "repairs it after a crash", default: "" },
-        OptionDef { name: "threads", about: "prints the PIDs of its threads, one a line", default: "" },
-        OptionDef { name: "recover_ok", about: "exit codes that count as recovered", default: "[0]" },
-    ],
-    build,
-    ..ComponentDef::BASE
-};
+pub fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "a component made of shell commands, in a stack file", build)
+        .modes([Mode::Vm, Mode::Here])
+        .options([
+            OptionDef { name: "init", about: "makes the system", default: "" },
+            OptionDef { name: "mount", about: "makes it ready for use", default: "" },
+            OptionDef { name: "unmount", about: "puts it to rest", default: "" },
+            OptionDef { name: "recover", about: "repairs it after a crash", default: "" },
+            OptionDef { name: "threads", about: "prints the PIDs of its threads, one a line", default: "" },
+            OptionDef { name: "recover_ok", about: "exit codes that count as recovered", default: "[0]" },
+        ])
+        .also_on(["folder"])
+        .command_keys(KEYS)
+        .unlisted()
+}
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]

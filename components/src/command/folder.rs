@@ -15,17 +15,15 @@ use super::private::Private;
 use explode_runtime::base::{Blame, Fault, Mode, Options, UsageError};
 use explode_runtime::stack::{Abilities, Below, Component, ComponentDef, Facts, Settle};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "folder",
-    about: "a private folder for stacks of shell commands, with soft crashes only",
-    modes: &[Mode::Mem],
-    on: None,
-    options: &[],
-    hosts_commands: true,
-    build,
-    ..ComponentDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "folder";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "a private folder for stacks of shell commands, with soft crashes only", build)
+        .modes([Mode::Mem])
+        .hosts_commands()
+}
 
 /// The simulated disk has room for this much, in bytes; an archive needs a little more than what is in the folder.
 const ROOM_BYTES: u64 = 1 << 30;

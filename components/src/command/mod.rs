@@ -1,6 +1,6 @@
 //! Components made of shell commands, and the private folder that they can run on without a kernel of ours.
 //!
-//! Their definitions are options ([`DEF`]): they stand in the plan and in every trace, so a replay needs nothing else. What the
+//! Their definitions are options ([`def`]): they stand in the plan and in every trace, so a replay needs nothing else. What the
 //! commands mean is in `docs/stack-files.md`. Invariants: a definition is whole when it is built (a command that cannot be run is
 //! found before); a command sees its layer only by paths; on a crash disk its calls of sync(2) do nothing.
 
@@ -11,7 +11,7 @@ mod placeholders;
 mod private;
 mod run;
 
-pub use component::{DEF, KEYS};
+pub use component::{KEYS, NAME, def};
 pub use no_sync::{forget_sync, run_without_sync};
 pub use placeholders::{Context, check as check_placeholders, fill_checker};
 pub use private::sweep;

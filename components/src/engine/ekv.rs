@@ -18,16 +18,13 @@ use super::now::now;
 use super::store::{Kind, StoreComponent};
 use super::{Change, Contents, Durability, EngineError, INTACT, KeyValue};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "ekv",
-    about: "an ekv database on raw flash, unmodified",
-    modes: &[Mode::Mem],
-    on: Some("flash"),
-    options: &[],
-    build,
-    ..ComponentDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "ekv";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "an ekv database on raw flash, unmodified", build).modes([Mode::Mem]).on("flash")
+}
 
 fn build(_options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(StoreComponent::boxed(Ekv))

@@ -23,13 +23,19 @@ use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::stack::{Below, Component, ComponentDef, Surface};
 use nix::errno::Errno;
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "flash",
-    about: "raw NOR flash, which keeps the order of operations, on the disk below",
-    modes: &[Mode::Mem],
-    on: Some("ramdisk"),
-    options: &[
+/// The name in the registry.
+pub const NAME: &str = "flash";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(
+        NAME,
+        "raw NOR flash, which keeps the order of operations, on the disk below",
+        build,
+    )
+    .modes([Mode::Mem])
+    .on("ramdisk")
+    .options([
         OptionDef {
             name: "block",
             about: "bytes that are erased at once, whole sectors of 512",
@@ -51,10 +57,8 @@ pub const DEF: ComponentDef = ComponentDef {
             about: "none, or volatile: what was not synced may be lost, and in any order",
             default: "none",
         },
-    ],
-    build,
-    ..ComponentDef::BASE
-};
+    ])
+}
 
 /// When what was done is durable.
 #[derive(Clone, Copy, Debug, PartialEq)]

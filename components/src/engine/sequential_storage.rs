@@ -22,20 +22,20 @@ use super::now::now;
 use super::store::{Kind, StoreComponent};
 use super::{Change, Contents, Durability, EngineError, INTACT, KeyValue};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "sequential-storage",
-    about: "a map of sequential-storage on raw flash, unmodified",
-    modes: &[Mode::Mem],
-    on: Some("flash"),
-    options: &[OptionDef {
-        name: "fetch_first",
-        about: "is an item fetched, which repairs, before all of them are listed: true, false",
-        default: "false",
-    }],
-    build,
-    ..ComponentDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "sequential-storage";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "a map of sequential-storage on raw flash, unmodified", build)
+        .modes([Mode::Mem])
+        .on("flash")
+        .options([OptionDef {
+            name: "fetch_first",
+            about: "is an item fetched, which repairs, before all of them are listed: true, false",
+            default: "false",
+        }])
+}
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(StoreComponent::boxed(Sequential { fetch_first: options.bool("fetch_first", false)? }))

@@ -2,20 +2,24 @@
 
 use explode_kernel::{Completes, DiskModel, KernelDisks};
 use explode_ramdisk::{Flushes, RamDisk};
-use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Blame, Fault, OptionDef, Options, UsageError};
 use explode_runtime::faults::kernel::Failures;
 use explode_runtime::faults::media::{MEDIA_OPTIONS, Media, Medium, Site};
 use explode_runtime::stack::{
     Abilities, AsShell, Below, Component, ComponentDef, Facts, Inspect, Plain, Surface,
 };
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "ramdisk",
-    about: "a block device in memory with a volatile write cache",
-    modes: &[Mode::Mem, Mode::Vm, Mode::Here],
-    on: None,
-    options: &[
+/// The name in the registry.
+pub const NAME: &str = "ramdisk";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(
+        NAME,
+        "a block device in memory with a volatile write cache",
+        build,
+    )
+    .options([
         OptionDef { name: "sectors", about: "its size in sectors of 512 bytes", default: "32768" },
         OptionDef { name: "size", about: "its size in place of that: 16MiB, 512KiB, 1GiB", default: "16MiB" },
         OptionDef { name: "flushes", about: "kept, or dropped: it lies about them", default: "kept" },
@@ -36,10 +40,8 @@ pub const DEF: ComponentDef = ComponentDef {
         },
         MEDIA_OPTIONS[0],
         MEDIA_OPTIONS[1],
-    ],
-    build,
-    ..ComponentDef::BASE
-};
+    ])
+}
 
 struct RamDiskComponent {
     sectors: u64,

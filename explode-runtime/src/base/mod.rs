@@ -31,7 +31,7 @@ pub use exit::Exit;
 pub use fault::{Blame, Fault};
 pub use mode::Mode;
 pub use option_value::OptionValue;
-pub use options::{OptionDef, Options, UsageError, with_defaults};
+pub use options::{Factory, OptionDef, Options, UsageError, with_defaults};
 pub use output::{Output, Unfit, Writing};
 pub use panics::caught;
 pub(crate) use panics::words as panic_words;

@@ -4,6 +4,7 @@
 //! (those of the run that a trace is of), before the component's own are taken.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,9 @@ impl UsageError {
         UsageError(format!("unknown {what} '{name}'{hint}"))
     }
 }
+
+/// Makes a component or checker of its options. It may capture what it needs, and is called in every worker.
+pub type Factory<T> = Arc<dyn Fn(&Options) -> Result<Box<T>, UsageError> + Send + Sync>;
 
 /// An option that a component or checker has.
 #[derive(Clone, Copy, Debug)]

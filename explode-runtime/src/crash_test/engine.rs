@@ -8,16 +8,12 @@ use crate::base::{Fault, Mode, caught};
 use crate::stack::{Below, Component, ComponentDef, Surface};
 
 /// The component, as it stands in the registry.
-pub(super) fn def<S: 'static, M: 'static>() -> ComponentDef {
-    ComponentDef {
-        name: "store",
-        about: "the engine of a crash test",
-        modes: &[Mode::Mem],
-        on: Some("simfiles"),
-        options: &[],
-        build: |_| Ok(Box::new(Engine::<S, M> { parts: Parts::here()?, open: None })),
-        ..ComponentDef::BASE
-    }
+pub(super) fn def<S: 'static, M: 'static>(parts: Parts<S, M>) -> ComponentDef {
+    ComponentDef::new("store", "the engine of a crash test", move |_| {
+        Ok(Box::new(Engine { parts: parts.clone(), open: None }))
+    })
+    .modes([Mode::Mem])
+    .on("simfiles")
 }
 
 /// The open store, as the model gets it.

@@ -39,8 +39,6 @@ mod model;
 mod replay;
 mod run;
 
-use std::any::Any;
-use std::cell::RefCell;
 use std::error::Error;
 use std::fmt::Debug;
 use std::rc::Rc;
@@ -51,7 +49,6 @@ pub use explode_ramdisk::files::{Fd, Files, OpenFlags};
 pub use self::model::Step;
 pub use self::replay::REPLAY;
 pub use self::run::CrashTest;
-use crate::base::UsageError;
 
 /// What the functions of a test say; any error will do.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -94,19 +91,5 @@ impl<S, M> Clone for Parts<S, M> {
     fn clone(&self) -> Parts<S, M> {
         let Parts { open, step, read } = self;
         Parts { open: Arc::clone(open), step: Arc::clone(step), read: Arc::clone(read) }
-    }
-}
-
-thread_local! {
-    /// The functions of the test that this thread works for: a registry makes components and checkers of nothing but their names
-    /// and options.
-    static PARTS: RefCell<Option<Arc<dyn Any + Send + Sync>>> = const { RefCell::new(None) };
-}
-
-impl<S: 'static, M: 'static> Parts<S, M> {
-    /// Those of this thread's test.
-    fn here() -> std::result::Result<Parts<S, M>, UsageError> {
-        let parts = PARTS.with_borrow(|parts| parts.as_ref()?.downcast_ref::<Parts<S, M>>().cloned());
-        parts.ok_or_else(|| UsageError("a crash test is known to its own threads alone".to_owned()))
     }
 }

@@ -16,17 +16,10 @@ use crate::verdict::{Failure, Verdict, Violation};
 pub(super) const NAME: &str = "crash-test";
 
 /// The checker, as it stands in the registry.
-pub(super) fn def<S: 'static, M: Clone + Debug + PartialEq + 'static>() -> CheckerDef {
-    CheckerDef {
-        name: NAME,
-        about: "what a crash test says of its engine",
-        options: &[],
-        build: |_| {
-            let parts = Parts::<S, M>::here()?;
-            Ok(Box::new(Model { parts, history: Vec::new(), before: 0, durable: 0 }))
-        },
-        ..CheckerDef::BASE
-    }
+pub(super) fn def<S: 'static, M: Clone + Debug + PartialEq + 'static>(parts: Parts<S, M>) -> CheckerDef {
+    CheckerDef::new(NAME, "what a crash test says of its engine", move |_| {
+        Ok(Box::new(Model { parts: parts.clone(), history: Vec::new(), before: 0, durable: 0 }))
+    })
 }
 
 /// What a step is given besides the store.

@@ -1,18 +1,16 @@
 //! Running a crash test: exploring, and of what is found the smallest form, its story, and the command that replays it.
 
 use crate::{base, plan, worker};
-use std::any::Any;
 use std::env;
 use std::fmt::{Debug, Display};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::complete::incomplete;
 use super::diverged::{diverged, without_story};
 use super::replay::{REPLAY, command, folder, path, read, write};
-use super::{PARTS, Parts, engine, model};
+use super::{Parts, engine, model};
 use crate::base::{Options, RunError};
 use crate::explain::minimise::{Minimised, minimise};
 use crate::explain::{Bounds, differences, diverged as in_lines, story};
@@ -31,8 +29,6 @@ const BOUNDS: Bounds = Bounds { budget: Some(Duration::from_secs(60)), tests: 20
 pub struct CrashTest {
     registry: Registry,
     plan: Plan,
-    /// The functions.
-    parts: Arc<dyn Any + Send + Sync>,
     /// A run that leaves anything out fails.
     require_complete: bool,
 }
@@ -42,28 +38,23 @@ impl CrashTest {
         name: &str,
         parts: Parts<S, M>,
     ) -> CrashTest {
-        let (store, checker) = (engine::def::<S, M>(), model::def::<S, M>());
+        let (store, checker) = (engine::def(parts.clone()), model::def(parts));
         let target = plan::Target {
-            name: "",
-            about: store.about,
+            name: "".into(),
+            about: store.about.clone(),
             stack: StackSpec::default()
-                .plug(simfiles::DEF.name, Options::none())
-                .plug(store.name, Options::none()),
-            checker: checker.name,
+                .plug(simfiles::NAME, Options::none())
+                .plug(&store.name, Options::none()),
+            checker: checker.name.clone(),
             checker_options: Options::none(),
             bounds: base::Bounds { depth: 3, limit: 10_000, samples: 2_000, crash_depth: 1 },
             seeded: false,
-            expect: "clean",
+            expect: "clean".into(),
         };
-        let components = [simfiles::DEF, store].into();
+        let components = [simfiles::def(), store].into();
         let registry = Registry { components, checkers: [checker].into(), ..Registry::default() };
         let plan = Plan::of(&registry, &target).expect("the registry has what the target needs");
-        CrashTest {
-            registry,
-            plan: Plan { target: name.to_owned(), ..plan },
-            parts: Arc::new(parts),
-            require_complete: false,
-        }
+        CrashTest { registry, plan: Plan { target: name.to_owned(), ..plan }, require_complete: false }
     }
 
     /// So many steps, one after the other.
@@ -104,10 +95,7 @@ impl CrashTest {
     /// # Errors
     /// What [`run`](CrashTest::run) panics with.
     pub fn outcome(self) -> Result<Summary, String> {
-        PARTS.set(Some(Arc::clone(&self.parts)));
-        let outcome = self.replay_named().and_then(|()| self.explore());
-        PARTS.set(None);
-        outcome
+        self.replay_named().and_then(|()| self.explore())
     }
 
     fn explore(&self) -> Result<Summary, String> {
@@ -213,10 +201,7 @@ impl CrashTest {
 
     /// Has workers for a plan do something; each is a thread of its own.
     fn with_workers<R>(&self, plan: &Plan, work: impl FnOnce(&mut Remote<'_>) -> R) -> R {
-        let mut spawn = || {
-            let parts = Arc::clone(&self.parts);
-            worker::spawn_thread(&self.registry, move || PARTS.set(Some(parts)))
-        };
+        let mut spawn = || worker::spawn_thread(&self.registry);
         work(&mut Remote::new(plan, &mut spawn))
     }
 }

@@ -1,5 +1,7 @@
 //! A plan: everything that decides what a run does. It is printed before the first step, and stands in every trace.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::registry::{Registry, Target};
@@ -125,7 +127,8 @@ impl Plan {
         let mode = registry.mode_of(&target.stack)?;
         let stack = target.stack.clone();
         let options = target.checker_options.clone();
-        Ok(Plan::with_bounds(target.name.to_owned(), mode, stack, target.checker, options, target.bounds))
+        let name = target.name.to_string();
+        Ok(Plan::with_bounds(name, mode, stack, &target.checker, options, target.bounds))
     }
 
     /// A checker on the stack of a file, with the default bounds of where it can run.
@@ -213,13 +216,13 @@ impl Plan {
         for (index, layer) in self.stack.0.iter().enumerate() {
             layer.check_name()?;
             let def = registry.component(&layer.component)?;
-            layer.options.defaults().check(def.name, def.options)?;
+            layer.options.defaults().check(&def.name, &def.options)?;
             def.make(&layer.options)?;
-            let stands_on = |name: &&str| self.stack.components().contains(name);
+            let stands_on = |name: &Cow<'_, str>| self.stack.components().contains(&name.as_ref());
             let on_folder = self.mode == Mode::Mem && def.also_on.iter().any(stands_on);
             if !def.modes.contains(&self.mode) && !on_folder {
                 let modes: Vec<&str> = def.modes.iter().map(|mode| mode.as_str()).collect();
-                let name = if def.listed { def.name } else { &layer.name };
+                let name = if def.listed { def.name.as_ref() } else { &layer.name };
                 let (mode, other) = (self.mode.as_str(), modes.join(" or --in "));
                 if self.mode != Mode::Mem {
                     let text = format!("component '{name}' cannot run in {mode}; use --in {other}");
@@ -235,7 +238,7 @@ impl Plan {
             }
         }
         let def = registry.checker_of(self)?;
-        self.checker_options.defaults().check(def.name, def.options)?;
+        self.checker_options.defaults().check(&def.name, &def.options)?;
         def.make(&self.checker_options)?;
         let name = &self.checker;
         let hosts_commands = registry.components.host_commands(&self.stack);

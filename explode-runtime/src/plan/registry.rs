@@ -1,5 +1,7 @@
 //! What can be named: components, checkers, targets. Filled by those who have some; the engine has none of its own.
 
+use std::borrow::Cow;
+
 use super::plan::Plan;
 use crate::base::{Bounds, Mode, Options, UsageError};
 use crate::check::{CheckerDef, Checkers};
@@ -10,13 +12,13 @@ use crate::stack::{ComponentDef, Components, Layer, Stack, StackSpec};
 #[derive(Clone, Debug)]
 pub struct Target {
     /// Its name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// One line about it.
-    pub about: &'static str,
+    pub about: Cow<'static, str>,
     /// Bottom first.
     pub stack: StackSpec,
     /// The checker's name.
-    pub checker: &'static str,
+    pub checker: Cow<'static, str>,
     /// The checker's options.
     pub checker_options: Options,
     /// How far it goes unless told otherwise.
@@ -24,7 +26,7 @@ pub struct Target {
     /// Is it a system with a bug put in on purpose?
     pub seeded: bool,
     /// `clean`, or the verdict that a run must find.
-    pub expect: &'static str,
+    pub expect: Cow<'static, str>,
 }
 
 /// Everything that can be named.
@@ -63,12 +65,12 @@ impl Registry {
     }
 
     /// The names of the checkers that suit this stack and can start from files which they have not made, in order of registration.
-    pub fn checkers_of_populated(&self, stack: &Stack) -> Vec<&'static str> {
+    pub fn checkers_of_populated(&self, stack: &Stack) -> Vec<&str> {
         let suits = |def: &&CheckerDef| {
             let facts = (def.build)(&Options::none()).ok().and_then(|checker| checker.facts(stack).ok());
             facts.is_some_and(|facts| facts.populated_ok)
         };
-        self.checkers.iter().filter(suits).map(|def| def.name).collect()
+        self.checkers.iter().filter(suits).map(|def| &*def.name).collect()
     }
 
     /// The stack of a component that is named alone: what it needs is put below it; a row of the matrix with that name says it whole,
@@ -78,7 +80,7 @@ impl Registry {
             return Ok(system.stack.clone());
         }
         let def = self.component(component)?;
-        let below = def.on.map_or(Ok(StackSpec::default()), |below| self.stack_of(below))?;
+        let below = def.on.as_deref().map_or(Ok(StackSpec::default()), |below| self.stack_of(below))?;
         Ok(below.plug(component, Options::none()))
     }
 
@@ -94,7 +96,7 @@ impl Registry {
 
     /// The target of this name.
     pub fn target(&self, name: &str) -> Result<&Target, UsageError> {
-        let known = self.targets.iter().map(|target| target.name);
+        let known = self.targets.iter().map(|target| &*target.name);
         let found = self.targets.iter().find(|target| target.name == name);
         found.ok_or_else(|| self.components.unknown("target", name, known))
     }

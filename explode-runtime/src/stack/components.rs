@@ -1,34 +1,38 @@
 //! Components that can be named.
 
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
 use super::component::Component;
 use super::promised::promised;
 use super::spec::{Layer, StackSpec};
-use crate::base::{Mode, OptionDef, Options, UsageError};
+use crate::base::{Factory, Mode, OptionDef, Options, UsageError};
 use crate::verdict::Profile;
 
 /// A component that can be named in a stack.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub struct ComponentDef {
-    /// Its name.
-    pub name: &'static str,
+    /// The name.
+    pub name: Cow<'static, str>,
     /// One line about it.
-    pub about: &'static str,
-    /// Where it can run.
-    pub modes: &'static [Mode],
-    /// What it stands on when it is named alone; none for a leaf.
-    pub on: Option<&'static str>,
-    /// Its options.
-    pub options: &'static [OptionDef],
-    /// Can it be named by a user? Others stand in stack files and traces only.
+    pub about: Cow<'static, str>,
+    /// The modes that it can run in.
+    pub modes: Vec<Mode>,
+    /// The component that is put below it when it is named alone. `None` for a leaf.
+    pub on: Option<Cow<'static, str>>,
+    /// The options.
+    pub options: Vec<OptionDef>,
+    /// True if users can name it. Otherwise it stands in stack files and traces only.
     pub listed: bool,
     /// The options that are shell commands.
-    pub command_keys: &'static [&'static str],
-    /// Layers on which it runs in process, too.
-    pub also_on: &'static [&'static str],
-    /// Do shell commands of the layers above run on it in process?
+    pub command_keys: Vec<&'static str>,
+    /// Layers on which it also runs in process.
+    pub also_on: Vec<Cow<'static, str>>,
+    /// True if shell commands of the layers above run on it in process.
     pub hosts_commands: bool,
     /// Makes one.
-    pub build: fn(&Options) -> Result<Box<dyn Component>, UsageError>,
+    pub build: Factory<dyn Component>,
 }
 
 /// A system that this build does not have.
@@ -48,29 +52,76 @@ impl Absent {
 }
 
 impl ComponentDef {
-    /// What a definition need not say: a listed component of all modes without options, which stands on nothing.
-    pub const BASE: ComponentDef = ComponentDef {
-        name: "",
-        about: "",
-        modes: &[Mode::Mem, Mode::Vm, Mode::Here],
-        on: None,
-        options: &[],
-        listed: true,
-        command_keys: &[],
-        also_on: &[],
-        hosts_commands: false,
-        build: |_| Err(UsageError("this component cannot be made".to_owned())),
-    };
+    /// A listed component of all modes without options, which stands on nothing.
+    pub fn new(
+        name: impl Into<Cow<'static, str>>,
+        about: impl Into<Cow<'static, str>>,
+        build: impl Fn(&Options) -> Result<Box<dyn Component>, UsageError> + Send + Sync + 'static,
+    ) -> ComponentDef {
+        ComponentDef {
+            name: name.into(),
+            about: about.into(),
+            modes: vec![Mode::Mem, Mode::Vm, Mode::Here],
+            on: None,
+            options: Vec::new(),
+            listed: true,
+            command_keys: Vec::new(),
+            also_on: Vec::new(),
+            hosts_commands: false,
+            build: Arc::new(build),
+        }
+    }
+
+    /// Sets the modes that it can run in.
+    pub fn modes(self, modes: impl Into<Vec<Mode>>) -> ComponentDef {
+        ComponentDef { modes: modes.into(), ..self }
+    }
+
+    /// Sets the component that is put below it when it is named alone.
+    pub fn on(self, below: impl Into<Cow<'static, str>>) -> ComponentDef {
+        ComponentDef { on: Some(below.into()), ..self }
+    }
+
+    /// Sets the options.
+    pub fn options(self, options: impl Into<Vec<OptionDef>>) -> ComponentDef {
+        ComponentDef { options: options.into(), ..self }
+    }
+
+    /// Users cannot name it.
+    pub fn unlisted(self) -> ComponentDef {
+        ComponentDef { listed: false, ..self }
+    }
+
+    /// Sets the options that are shell commands.
+    pub fn command_keys(self, keys: impl Into<Vec<&'static str>>) -> ComponentDef {
+        ComponentDef { command_keys: keys.into(), ..self }
+    }
+
+    /// Sets the layers on which it also runs in process.
+    pub fn also_on(self, layers: impl IntoIterator<Item = &'static str>) -> ComponentDef {
+        ComponentDef { also_on: layers.into_iter().map(Cow::Borrowed).collect(), ..self }
+    }
+
+    /// Shell commands of the layers above run on it in process.
+    pub fn hosts_commands(self) -> ComponentDef {
+        ComponentDef { hosts_commands: true, ..self }
+    }
 
     /// Makes one, its options checked.
     pub fn make(&self, options: &Options) -> Result<Box<dyn Component>, UsageError> {
-        options.check(self.name, self.options)?;
+        options.check(&self.name, &self.options)?;
         (self.build)(options)
     }
 
     /// These options, and the effective values of all others.
     pub fn completed(&self, options: &Options) -> Options {
-        options.completed(self.options, |options| (self.build)(options).is_ok())
+        options.completed(&self.options, |options| (self.build)(options).is_ok())
+    }
+}
+
+impl fmt::Debug for ComponentDef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ComponentDef").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
@@ -104,7 +155,7 @@ impl Components {
     /// # Errors
     /// There is none.
     pub fn get(&self, name: &str) -> Result<&ComponentDef, UsageError> {
-        let known = self.iter().map(|def| def.name);
+        let known = self.iter().map(|def| &*def.name);
         let found = self.defs.iter().find(|def| def.name == name);
         found.ok_or_else(|| self.unknown("component", name, known))
     }

@@ -16,16 +16,15 @@ use crate::faults::media::{MEDIA_OPTIONS, Media, Medium, Site};
 use crate::stack::ComponentDef;
 use crate::writeset::{Atom, Rules};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "simfiles",
-    about: "simulated files that promise what POSIX does, and no more",
-    modes: &[Mode::Mem],
-    on: None,
-    options: &[MEDIA_OPTIONS[0], MEDIA_OPTIONS[1], SYNC],
-    build,
-    ..ComponentDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "simfiles";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "simulated files that promise what POSIX does, and no more", build)
+        .modes([Mode::Mem])
+        .options([MEDIA_OPTIONS[0], MEDIA_OPTIONS[1], SYNC])
+}
 
 const SYNC: OptionDef = OptionDef {
     name: "sync",

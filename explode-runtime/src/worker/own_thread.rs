@@ -20,24 +20,18 @@ use crate::plan::Registry;
 /// A thread whose stream has ended is waited for so long.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Starts a worker; `first` is done in its thread before anything else.
+/// Starts a worker.
 ///
 /// # Errors
 /// There are no more threads or files to be had.
-pub fn spawn_thread(
-    registry: &Registry,
-    first: impl FnOnce() + Send + 'static,
-) -> Result<Box<dyn Body>, RunError> {
+pub fn spawn_thread(registry: &Registry) -> Result<Box<dyn Body>, RunError> {
     let started = move || -> io::Result<OwnThread> {
         let (ours, its) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let file = tempfile::tempfile()?;
         let page = Page::create(&file)?;
         let registry = registry.clone();
-        let work = move || {
-            first();
-            serve_on(&registry, its, &file)
-        };
+        let work = move || serve_on(&registry, its, &file);
         let thread = thread::Builder::new().name("explode worker".to_owned()).spawn(work)?;
         Ok(OwnThread { stream: ours, page, thread: Some(thread), ended: None })
     };

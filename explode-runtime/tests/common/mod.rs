@@ -17,15 +17,9 @@ use explode_runtime::trace::{Replay, Trace};
 use explode_runtime::worker::replay;
 
 /// A disk of 64 sectors.
-pub const DISK: ComponentDef = ComponentDef {
-    name: "disk",
-    about: "a disk for tests",
-    modes: &[Mode::Mem],
-    on: None,
-    options: &[],
-    build: |_: &Options| -> Result<Box<dyn Component>, UsageError> { Ok(Box::new(Disk(None))) },
-    ..ComponentDef::BASE
-};
+pub fn disk() -> ComponentDef {
+    ComponentDef::new("disk", "a disk for tests", |_| Ok(Box::new(Disk(None)))).modes([Mode::Mem])
+}
 
 struct Disk(Option<RamDisk>);
 
@@ -44,23 +38,22 @@ impl Component for Disk {
 
 /// A registry with the disk and one checker.
 pub fn registry(build: fn(&Options) -> Result<Box<dyn Checker>, UsageError>) -> Registry {
-    let checker =
-        CheckerDef { name: "test", about: "a checker for tests", options: &[], build, ..CheckerDef::BASE };
-    Registry { components: [DISK].into(), checkers: [checker].into(), ..Registry::default() }
+    let checker = CheckerDef::new("test", "a checker for tests", build);
+    Registry { components: [disk()].into(), checkers: [checker].into(), ..Registry::default() }
 }
 
 /// A plan for the checker on one disk.
 pub fn plan(depth: u32) -> Plan {
-    let registry = Registry { components: [DISK].into(), ..Registry::default() };
+    let registry = Registry { components: [disk()].into(), ..Registry::default() };
     let target = Target {
-        name: "test",
-        about: "a target for tests",
+        name: "test".into(),
+        about: "a target for tests".into(),
         stack: StackSpec::default().plug("disk", Options::none()),
-        checker: "test",
+        checker: "test".into(),
         checker_options: Options::none(),
         bounds: Bounds { depth, limit: 10_000, samples: 2_000, crash_depth: 1 },
         seeded: false,
-        expect: "clean",
+        expect: "clean".into(),
     };
     Plan::of(&registry, &target).expect("its component is there")
 }

@@ -68,15 +68,10 @@ fn run(kind: &str, faults: &str, most: u64) -> Said {
 }
 
 fn run_to(depth: u32, kind: &str, faults: &str, most: u64) -> Said {
-    let checker = CheckerDef {
-        name: "test",
-        about: "a checker for tests",
-        options: &[],
-        build: |_: &Options| Ok(Box::new(Holds::default())),
-        ..CheckerDef::BASE
-    };
+    let checker =
+        CheckerDef::new("test", "a checker for tests", |_: &Options| Ok(Box::new(Holds::default())));
     let registry = Registry {
-        components: [mirror::DISK, mirror::MIRROR].into(),
+        components: [mirror::disk(), mirror::mirror()].into(),
         checkers: [checker].into(),
         ..Registry::default()
     };
@@ -93,14 +88,14 @@ fn run_to(depth: u32, kind: &str, faults: &str, most: u64) -> Said {
         options: Options::none().with("kind", kind),
     };
     let target = Target {
-        name: "test",
-        about: "a target for tests",
+        name: "test".into(),
+        about: "a target for tests".into(),
         stack: StackSpec(vec![disk("d0"), disk("d1"), mirror]),
-        checker: "test",
+        checker: "test".into(),
         checker_options: Options::none(),
         bounds: Bounds { depth, limit: 10_000, samples: 2_000, crash_depth: 1 },
         seeded: false,
-        expect: "clean",
+        expect: "clean".into(),
     };
     common::run(&registry, &Plan::of(&registry, &target).unwrap())
 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use explode_ramdisk::{Flags, RamDisk};
-use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Fault, Mode, OptionDef};
 use explode_runtime::faults::media::{MEDIA_OPTIONS, Media, Medium, Site};
 use explode_runtime::stack::{Abilities, Below, Component, ComponentDef, Facts, Inspect, Recovery, Surface};
 use nix::errno::Errno;
@@ -14,17 +14,13 @@ pub const BLOCK: usize = 4096;
 pub const BLOCKS: u64 = 2;
 
 /// A disk of so many blocks that may go bad.
-pub const DISK: ComponentDef = ComponentDef {
-    name: "disk",
-    about: "a disk for tests",
-    modes: &[Mode::Mem],
-    on: None,
-    options: &MEDIA_OPTIONS,
-    build: |options: &Options| -> Result<Box<dyn Component>, UsageError> {
+pub fn disk() -> ComponentDef {
+    ComponentDef::new("disk", "a disk for tests", |options| {
         Ok(Box::new(Disk { media: Media::of(options)?, disk: None }))
-    },
-    ..ComponentDef::BASE
-};
+    })
+    .modes([Mode::Mem])
+    .options(MEDIA_OPTIONS)
+}
 
 struct Disk {
     media: Media,
@@ -54,18 +50,14 @@ impl Inspect for Disk {
 }
 
 /// The mirror over two of them.
-pub const MIRROR: ComponentDef = ComponentDef {
-    name: "mirror",
-    about: "two disks as one, for tests",
-    modes: &[Mode::Mem],
-    on: None,
-    options: &[OptionDef { name: "kind", about: "plain, checksums, careless", default: "plain" }],
-    build: |options: &Options| -> Result<Box<dyn Component>, UsageError> {
+pub fn mirror() -> ComponentDef {
+    ComponentDef::new("mirror", "two disks as one, for tests", |options| {
         let words = [("plain", Kind::Plain), ("checksums", Kind::Checksums), ("careless", Kind::Careless)];
         Ok(Box::new(Component_ { kind: options.one_of("kind", &words)?, mirror: None }))
-    },
-    ..ComponentDef::BASE
-};
+    })
+    .modes([Mode::Mem])
+    .options([OptionDef { name: "kind", about: "plain, checksums, careless", default: "plain" }])
+}
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {

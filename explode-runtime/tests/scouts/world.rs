@@ -2,7 +2,7 @@
 //! itself; its recovery writes, so that crashes during recovery have disks of their own.
 
 use explode_ramdisk::{Flags, RamDisk};
-use explode_runtime::base::{Bounds, Fault, Mode, OptionDef, Options, UsageError};
+use explode_runtime::base::{Bounds, Fault, Mode, OptionDef, Options};
 use explode_runtime::check::{Checker, CheckerDef, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::plan::{Plan, Registry, Target};
@@ -140,27 +140,16 @@ impl Checker for Judge {
 
 /// A registry with the world in it.
 pub fn registry() -> Registry {
-    let component = ComponentDef {
-        name: "healer",
-        about: "a disk for tests",
-        modes: &[Mode::Mem],
-        on: None,
-        options: OPTIONS,
-        build: |options| -> Result<Box<dyn Component>, UsageError> {
-            Ok(Box::new(Healer { seed: options.int("seed", 0)?, disk: None }))
-        },
-        ..ComponentDef::BASE
-    };
-    let checker = CheckerDef {
-        name: "judge",
-        about: "a checker for tests",
-        options: OPTIONS,
-        build: |options| {
-            let (seed, merge) = (options.int("seed", 0)?, options.bool("merge", false)?);
-            Ok(Box::new(Judge { seed, merge, steps: 0, live: Vec::new() }))
-        },
-        ..CheckerDef::BASE
-    };
+    let component = ComponentDef::new("healer", "a disk for tests", |options| {
+        Ok(Box::new(Healer { seed: options.int("seed", 0)?, disk: None }))
+    })
+    .modes([Mode::Mem])
+    .options(OPTIONS);
+    let checker = CheckerDef::new("judge", "a checker for tests", |options| {
+        let (seed, merge) = (options.int("seed", 0)?, options.bool("merge", false)?);
+        Ok(Box::new(Judge { seed, merge, steps: 0, live: Vec::new() }))
+    })
+    .options(OPTIONS);
     Registry { components: [component].into(), checkers: [checker].into(), ..Registry::default() }
 }
 
@@ -168,14 +157,14 @@ pub fn registry() -> Registry {
 pub fn plan(registry: &Registry, seed: u64, merge: bool) -> Plan {
     let options = Options::none().with("seed", seed).with("merge", merge);
     let target = Target {
-        name: "world",
-        about: "a target for tests",
+        name: "world".into(),
+        about: "a target for tests".into(),
         stack: StackSpec::default().plug("healer", options.clone()),
-        checker: "judge",
+        checker: "judge".into(),
         checker_options: options,
         bounds: Bounds { depth: 3, limit: 10_000, samples: 2_000, crash_depth: 1 },
         seeded: false,
-        expect: "clean",
+        expect: "clean".into(),
     };
     Plan::of(registry, &target).expect("its component is there")
 }

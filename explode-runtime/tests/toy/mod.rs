@@ -12,7 +12,7 @@ use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Recovery, St
 use explode_runtime::verdict::{Failure, Profile, Promise, Verdict, Violation};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::common::DISK;
+use crate::common::disk;
 
 const OPTIONS: &[OptionDef] = &[
     OptionDef { name: "seed", about: "which one", default: "0" },
@@ -20,23 +20,21 @@ const OPTIONS: &[OptionDef] = &[
     OptionDef { name: "admits", about: "who says that nothing is to be skipped", default: "nobody" },
 ];
 
-const TOY: ComponentDef = ComponentDef {
-    name: "toy",
-    about: "a system made of a random number",
-    modes: &[Mode::Mem],
-    on: Some("disk"),
-    options: OPTIONS,
-    build: |options| Ok(Box::new(Toy(Nature::of(options)?))),
-    ..ComponentDef::BASE
-};
+fn toy() -> ComponentDef {
+    ComponentDef::new("toy", "a system made of a random number", |options| {
+        Ok(Box::new(Toy(Nature::of(options)?)))
+    })
+    .modes([Mode::Mem])
+    .on("disk")
+    .options(OPTIONS)
+}
 
-const CHECKER: CheckerDef = CheckerDef {
-    name: "test",
-    about: "its checker",
-    options: OPTIONS,
-    build: |options| Ok(Box::new(Toss { nature: Nature::of(options)?, mutates: 0 })),
-    ..CheckerDef::BASE
-};
+fn checker() -> CheckerDef {
+    CheckerDef::new("test", "its checker", |options| {
+        Ok(Box::new(Toss { nature: Nature::of(options)?, mutates: 0 }))
+    })
+    .options(OPTIONS)
+}
 
 /// The options of the toy of this seed.
 pub fn options(seed: u64) -> Options {
@@ -44,21 +42,21 @@ pub fn options(seed: u64) -> Options {
 }
 
 pub fn registry() -> Registry {
-    Registry { components: [DISK, TOY].into(), checkers: [CHECKER].into(), ..Registry::default() }
+    Registry { components: [disk(), toy()].into(), checkers: [checker()].into(), ..Registry::default() }
 }
 
 /// Two steps of it; one if it remembers, which its replays would not.
 pub fn plan(options: &Options) -> Plan {
     CALLS.set(0);
     let target = Target {
-        name: "test",
-        about: "a target for tests",
+        name: "test".into(),
+        about: "a target for tests".into(),
         stack: StackSpec::default().plug("disk", Options::none()).plug("toy", options.clone()),
-        checker: "test",
+        checker: "test".into(),
         checker_options: options.clone(),
         bounds: Bounds { depth: 2, limit: 600, samples: 300, crash_depth: 1 },
         seeded: false,
-        expect: "clean",
+        expect: "clean".into(),
     };
     let mut plan = Plan::of(&registry(), &target).expect("its components are there");
     plan.settings.depth = if options.contains("remembers") { 1 } else { 2 };

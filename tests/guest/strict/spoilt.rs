@@ -12,19 +12,19 @@ use crate::directed::Seen;
 
 struct Spoil(Option<Damage>);
 
-const DEF: ComponentDef = ComponentDef {
-    name: "spoil",
-    about: "changes a few bytes of every crash disk",
-    modes: &[Mode::Vm],
-    on: Some("ramdisk"),
-    options: &[OptionDef { name: "of", about: "whose: that of a system, or nobody", default: "nobody" }],
-    build: |options| {
+/// The name in the registry.
+pub const NAME: &str = "spoil";
+
+fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "changes a few bytes of every crash disk", |options| {
         let whose = DAMAGES.map(|(system, damage)| (system, Some(damage)));
         let damages: Vec<_> = [("nobody", None)].into_iter().chain(whose).collect();
         Ok(Box::new(Spoil(options.one_of("of", &damages)?)))
-    },
-    ..ComponentDef::BASE
-};
+    })
+    .modes([Mode::Vm])
+    .on("ramdisk")
+    .options([OptionDef { name: "of", about: "whose: that of a system, or nobody", default: "nobody" }])
+}
 
 impl Component for Spoil {
     fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
@@ -45,13 +45,13 @@ impl Component for Spoil {
 /// One file on this file system, with these options, on such a layer.
 pub fn seen(cx: Cx<'_>, system: &str, options: &[(&'static str, bool)], spoil: bool) -> Seen {
     let mut registry = explode::registry();
-    registry.components.push(DEF);
+    registry.components.push(def());
     let mut plan = cx.plan(&format!("fs-sync-{system}"));
     let [disk, fs] = &plan.stack.0[..] else { panic!("two layers") };
     let own = options.iter().fold(fs.options.clone(), |own, (option, value)| own.with(option, *value));
     plan.stack = StackSpec::default()
         .plug(&disk.component, disk.options.clone())
-        .plug(DEF.name, Options::none().with("of", if spoil { system } else { "nobody" }))
+        .plug(NAME, Options::none().with("of", if spoil { system } else { "nobody" }))
         .plug(&fs.component, own);
     go(Cx { registry: &registry, ..cx }, &plan, &[])
 }

@@ -38,14 +38,17 @@ pub(super) use tree::Tree;
 
 pub(crate) use targets::targets;
 
-/// As it stands in the registry.
-pub const DEF: CheckerDef = CheckerDef {
-    name: "fs-failures",
-    about: "a system call that fails has no effect, whatever function of the kernel failed (use --set COMPONENT.fail=...)",
-    options: &[],
-    build,
-    ..CheckerDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "fs-failures";
+
+/// The definition for the registry.
+pub fn def() -> CheckerDef {
+    CheckerDef::new(
+        NAME,
+        "a system call that fails has no effect, whatever function of the kernel failed (use --set COMPONENT.fail=...)",
+        build,
+    )
+}
 
 /// The model, and how the last call has ended.
 #[derive(Debug)]
@@ -105,7 +108,7 @@ impl Checker for Failures {
         let files = cx.stack().files()?;
         let calls = cx.undisturbed(|_| Call::possible(&self.model));
         let names: Vec<String> = calls.iter().map(|call| call.name().to_owned()).collect();
-        let point = Point::action(calls.len() as u32, Label::named(DEF.name));
+        let point = Point::action(calls.len() as u32, Label::named(NAME));
         let call = calls[cx.choose_at(&Point { names: &names, ..point }) as usize];
         cx.undisturbed(|_| call.prepare(files.as_ref(), &self.model))?;
         let ended = call.make(files.as_ref());

@@ -3,19 +3,20 @@
 use explode_runtime::base::{Bounds, Options};
 use explode_runtime::plan::Target;
 use explode_runtime::stack::StackSpec;
+use std::borrow::Cow;
 
-use super::DEF;
+use super::NAME;
 
 pub(crate) fn targets() -> Vec<Target> {
     let target = |name, about, stack, seeded, expect| Target {
-        name,
-        about,
+        name: Cow::Borrowed(name),
+        about: Cow::Borrowed(about),
         stack,
-        checker: DEF.name,
+        checker: Cow::Borrowed(NAME),
         checker_options: Options::none(),
         bounds: Bounds { depth: 1, limit: 10, samples: 4, crash_depth: 0 },
         seeded,
-        expect,
+        expect: Cow::Borrowed(expect),
     };
     let on_disk = |component: &str| {
         let failing = Options::none().with("fail", "slab");

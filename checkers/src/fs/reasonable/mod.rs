@@ -79,11 +79,17 @@ use step::Step;
 
 pub(crate) use targets::targets;
 
-/// As it stands in the registry.
-pub const DEF: CheckerDef = CheckerDef {
-    name: "fs-reasonable",
-    about: "what was forced is there unless it was deleted, and nothing is there that was never made",
-    options: &[
+/// The name in the registry.
+pub const NAME: &str = "fs-reasonable";
+
+/// The definition for the registry.
+pub fn def() -> CheckerDef {
+    CheckerDef::new(
+        NAME,
+        "what was forced is there unless it was deleted, and nothing is there that was never made",
+        build,
+    )
+    .options([
         FILES,
         DIRS,
         FAR,
@@ -103,10 +109,8 @@ pub const DEF: CheckerDef = CheckerDef {
             about: "what a crash may leave of an exchange: half (one file under both names), whole",
             default: "half",
         },
-    ],
-    build,
-    ..CheckerDef::BASE
-};
+    ])
+}
 
 fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     Ok(Box::new(Reasonable::of(options)?))
@@ -123,7 +127,7 @@ impl Checker for Reasonable {
         let files = cx.stack().files()?;
         let steps = Step::possible(&self.fs, &self.now, &self.free, &self.limits);
         let names: Vec<String> = steps.iter().map(Step::name).collect();
-        let point = Point::action(steps.len() as u32, Label::named(DEF.name));
+        let point = Point::action(steps.len() as u32, Label::named(NAME));
         let step = &steps[cx.choose_at(&Point { names: &names, ..point }) as usize];
         cx.check_crashes_start(&[]);
         step.take(self, files.as_ref())?;

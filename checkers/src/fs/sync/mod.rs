@@ -67,11 +67,17 @@ use step::{BLOCK, Step};
 pub(super) use call::Call;
 pub(crate) use targets::targets;
 
-/// As it stands in the registry.
-pub const DEF: CheckerDef = CheckerDef {
-    name: "fs-sync",
-    about: "what was synced is there after every crash, whatever is done to other files",
-    options: &[
+/// The name in the registry.
+pub const NAME: &str = "fs-sync";
+
+/// The definition for the registry.
+pub fn def() -> CheckerDef {
+    CheckerDef::new(
+        NAME,
+        "what was synced is there after every crash, whatever is done to other files",
+        build,
+    )
+    .options([
         OptionDef {
             name: "hole",
             about: "bytes before what is written behind a hole, whole blocks of 4096; enough for indirect blocks",
@@ -82,10 +88,8 @@ pub const DEF: CheckerDef = CheckerDef {
             about: "crashes come always, or only when all is synced",
             default: "always",
         },
-    ],
-    build,
-    ..CheckerDef::BASE
-};
+    ])
+}
 
 /// What was done, and what of it is promised. (No signature: what is not synced yet is part of the state too.)
 #[derive(Clone, Debug)]
@@ -131,7 +135,7 @@ impl Checker for Sync {
         let files = cx.stack().files()?;
         let steps = Step::possible(&self.models.all);
         let names: Vec<String> = steps.iter().map(|step| step.name().to_owned()).collect();
-        let point = Point::action(steps.len() as u32, Label::named(DEF.name));
+        let point = Point::action(steps.len() as u32, Label::named(NAME));
         let step = steps[cx.choose_at(&Point { names: &names, ..point }) as usize];
         let Sync { hole, models, versions, .. } = self;
         step.take(*hole, &mut Calls { files: files.as_ref(), models, versions })?;

@@ -3,20 +3,21 @@
 use explode_runtime::base::{Bounds, Options};
 use explode_runtime::plan::Target;
 use explode_runtime::stack::StackSpec;
+use std::borrow::Cow;
 
-use super::DEF;
+use super::NAME;
 
 pub(crate) fn targets() -> Vec<Target> {
     let target = |name, about, stack, seeded, expect| Target {
-        name,
-        about,
+        name: Cow::Borrowed(name),
+        about: Cow::Borrowed(about),
         stack,
-        checker: DEF.name,
+        checker: Cow::Borrowed(NAME),
         // Simulated files have no indirect blocks.
         checker_options: Options::none().with("hole", 16_384_u64),
         bounds: Bounds { depth: 4, limit: 10_000, samples: 2_000, crash_depth: 1 },
         seeded,
-        expect,
+        expect: Cow::Borrowed(expect),
     };
     let files = || StackSpec::default().plug("simfiles", Options::none());
     let lying = |which: &str| files().plug("lying-sync", Options::none().with("lies", which));

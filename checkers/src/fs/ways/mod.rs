@@ -53,11 +53,17 @@ use way::Way;
 
 pub(crate) use targets::targets;
 
-/// As it stands in the registry.
-pub const DEF: CheckerDef = CheckerDef {
-    name: "fs-ways",
-    about: "what was made durable one way (sync, fsync, O_SYNC, ...) is there after every crash, on every small tree",
-    options: &[
+/// The name in the registry.
+pub const NAME: &str = "fs-ways";
+
+/// The definition for the registry.
+pub fn def() -> CheckerDef {
+    CheckerDef::new(
+        NAME,
+        "what was made durable one way (sync, fsync, O_SYNC, ...) is there after every crash, on every small tree",
+        build,
+    )
+    .options([
         OptionDef {
             name: "way",
             about: "how: sync, syncfs, fsync, fdatasync, o-sync, o-dsync, msync, fsync-dir, mount-sync",
@@ -67,10 +73,8 @@ pub const DEF: CheckerDef = CheckerDef {
         DIRS,
         FAR,
         CALLS,
-    ],
-    build,
-    ..CheckerDef::BASE
-};
+    ])
+}
 
 /// The tree, and what of it is forced.
 #[derive(Clone, Debug)]
@@ -162,7 +166,7 @@ impl Checker for Ways {
             return Ok(());
         }
         let names: Vec<String> = calls.iter().map(Call::name).collect();
-        let point = Point::action(calls.len() as u32, Label::named(DEF.name));
+        let point = Point::action(calls.len() as u32, Label::named(NAME));
         let call = &calls[cx.choose_at(&Point { names: &names, ..point }) as usize];
         self.writes += u32::from(call.writes());
         let bytes = call.bytes(&self.fs, self.writes);

@@ -3,20 +3,21 @@
 use explode_runtime::base::{Bounds, Options};
 use explode_runtime::plan::Target;
 use explode_runtime::stack::StackSpec;
+use std::borrow::Cow;
 
-use super::DEF;
+use super::NAME;
 
 pub(crate) fn targets() -> Vec<Target> {
     let target = |name, about, way: &str, stack, seeded| Target {
-        name,
-        about,
+        name: Cow::Borrowed(name),
+        about: Cow::Borrowed(about),
         stack,
-        checker: DEF.name,
+        checker: Cow::Borrowed(NAME),
         // Simulated files have no indirect blocks.
         checker_options: Options::none().with("way", way).with("far", 16_384_u64),
         bounds: Bounds { depth: 4, limit: 10_000, samples: 2_000, crash_depth: 1 },
         seeded,
-        expect: if seeded { "lost" } else { "clean" },
+        expect: Cow::Borrowed(if seeded { "lost" } else { "clean" }),
     };
     let files = || StackSpec::default().plug("simfiles", Options::none());
     let synchronous = || StackSpec::default().plug("simfiles", Options::none().with("sync", true));

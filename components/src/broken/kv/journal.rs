@@ -17,20 +17,24 @@ use crate::broken::page_journal::{BLOCK, Bug, Page, PageJournal, SECTORS, has_ro
 use crate::broken::record::{as_changes, decode, encode};
 use crate::engine::{Change, Contents, Durability, EngineError, KeyValue};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "journal-kv",
-    about: "a small key-value store with a journal of pages; with a bug, if one is named",
-    modes: &[Mode::Mem],
-    on: Some("ramdisk"),
-    options: &[OptionDef {
+/// The name in the registry.
+pub const NAME: &str = "journal-kv";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(
+        NAME,
+        "a small key-value store with a journal of pages; with a bug, if one is named",
+        build,
+    )
+    .modes([Mode::Mem])
+    .on("ramdisk")
+    .options([OptionDef {
         name: "bug",
         about: "none, no-preflush, no-fua, no-wait, stale-commit, torn-header, checkpoint-no-flush, recovery-not-idempotent",
         default: "none",
-    }],
-    build,
-    ..ComponentDef::BASE
-};
+    }])
+}
 
 /// The blocks of the journal; the pages are behind it.
 const JOURNAL: std::ops::Range<u64> = 0..64;

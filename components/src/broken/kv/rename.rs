@@ -12,20 +12,24 @@ use super::{Kind, StoreComponent};
 use crate::broken::record::{Frame, as_changes, decode, encode, frame};
 use crate::engine::{Change, Contents, Durability, EngineError, KeyValue};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "rename-kv",
-    about: "a small key-value store in one file that each commit replaces; with a bug, if one is named",
-    modes: &[Mode::Mem],
-    on: Some("simfiles"),
-    options: &[OptionDef {
+/// The name in the registry.
+pub const NAME: &str = "rename-kv";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(
+        NAME,
+        "a small key-value store in one file that each commit replaces; with a bug, if one is named",
+        build,
+    )
+    .modes([Mode::Mem])
+    .on("simfiles")
+    .options([OptionDef {
         name: "bug",
         about: "none, no-file-sync, no-dir-sync, in-place",
         default: "none",
-    }],
-    build,
-    ..ComponentDef::BASE
-};
+    }])
+}
 
 /// What is wrong with it.
 #[derive(Clone, Copy, PartialEq)]

@@ -20,21 +20,25 @@ use super::{Kind, StoreComponent};
 use crate::broken::record::{Frame, HEAD, as_changes, decode, encode, frame, frame_without};
 use crate::engine::{Change, Contents, Durability, EngineError, KeyValue};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "wal-kv",
-    about: "a small key-value store with a write-ahead log; with a bug, if one is named",
-    modes: &[Mode::Mem],
-    on: Some("simfiles"),
-    options: &[OptionDef {
+/// The name in the registry.
+pub const NAME: &str = "wal-kv";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(
+        NAME,
+        "a small key-value store with a write-ahead log; with a bug, if one is named",
+        build,
+    )
+    .modes([Mode::Mem])
+    .on("simfiles")
+    .options([OptionDef {
         name: "bug",
         about: "none, no-log-sync, no-checksum, no-table-sync, no-dir-sync, early-unlink, table-in-place, log-reused, \
                 recovery-not-idempotent, checksum-gap",
         default: "none",
-    }],
-    build,
-    ..ComponentDef::BASE
-};
+    }])
+}
 
 /// What is wrong with it.
 #[derive(Clone, Copy, PartialEq)]

@@ -15,21 +15,24 @@ use nix::errno::Errno;
 use super::intent::Intent;
 use super::{Array, ArrayComponent, Bug, Part, blocks_of, each_as_it_can, parts};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "mirror",
-    about: "two or more disks that hold the same, as one; with a bug, if one is named",
-    modes: &[Mode::Mem],
-    on: None,
-    options: &[OptionDef {
+/// The name in the registry.
+pub const NAME: &str = "mirror";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(
+        NAME,
+        "two or more disks that hold the same, as one; with a bug, if one is named",
+        build,
+    )
+    .modes([Mode::Mem])
+    .options([OptionDef {
         name: "bug",
         about: "none, no-resync, resync-clears-first, intent-not-durable, clears-before-flush, flushes-one-disk, evicts, \
                 resync-ignores-errors",
         default: "none",
-    }],
-    build,
-    ..ComponentDef::BASE
-};
+    }])
+}
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let bug = options.one_of(

@@ -18,13 +18,18 @@ use super::intent::Intent;
 use super::journal::{self, Journal};
 use super::{Array, ArrayComponent, Bug, Part, blocks_of, each_as_it_can, parts};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "parity",
-    about: "three or more disks of which any can be had from the others, as one; with a bug, if one is named",
-    modes: &[Mode::Mem],
-    on: None,
-    options: &[
+/// The name in the registry.
+pub const NAME: &str = "parity";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(
+        NAME,
+        "three or more disks of which any can be had from the others, as one; with a bug, if one is named",
+        build,
+    )
+    .modes([Mode::Mem])
+    .options([
         OptionDef {
             name: "writes",
             about: "what says which of them a crash may have divided: bitmap, journal",
@@ -35,10 +40,8 @@ pub const DEF: ComponentDef = ComponentDef {
             about: "none, no-resync, resync-clears-first, intent-not-durable, clears-before-flush, flushes-data-only, torn-record",
             default: "none",
         },
-    ],
-    build,
-    ..ComponentDef::BASE
-};
+    ])
+}
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let bug = options.one_of(

@@ -45,13 +45,19 @@ use volume::Volume;
 
 use super::page_journal;
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "toyfs",
-    about: "a small journaling file system; with a bug, if one is named",
-    modes: &[Mode::Mem],
-    on: Some("ramdisk"),
-    options: &[
+/// The name in the registry.
+pub const NAME: &str = "toyfs";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(
+        NAME,
+        "a small journaling file system; with a bug, if one is named",
+        build,
+    )
+    .modes([Mode::Mem])
+    .on("ramdisk")
+    .options([
         OptionDef {
             name: "metadata",
             about: "how it reaches the disk: journal, versions (an fsync goes past it), in-place (there is none)",
@@ -63,10 +69,8 @@ pub const DEF: ComponentDef = ComponentDef {
                     in-place block-reuse",
             default: "none",
         },
-    ],
-    build,
-    ..ComponentDef::BASE
-};
+    ])
+}
 
 struct ToyFsComponent {
     design: Design,

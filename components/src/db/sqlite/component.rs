@@ -10,30 +10,30 @@ use rusqlite::limits::Limit;
 use super::profile::{INTACT, profile};
 use super::{Database, Error, Journal, Settings, Synchronous};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "sqlite",
-    about: "an SQLite database, unmodified, through our VFS; offers its connection",
-    modes: &[Mode::Mem],
-    on: Some("simfiles"),
-    options: &[
-        OptionDef { name: "journal", about: "delete or wal", default: "delete" },
-        OptionDef { name: "synchronous", about: "full, off, normal or extra", default: "full" },
-        OptionDef {
-            name: "page_bytes",
-            about: "bytes of a page: a power of two, 512 to 65536",
-            default: "4096",
-        },
-        OptionDef {
-            name: "wal_autocheckpoint",
-            about: "frames in the WAL after which a commit runs a checkpoint, 0 for never",
-            default: "1000",
-        },
-        OptionDef { name: "schema", about: "SQL that makes the tables of a new database", default: "" },
-    ],
-    build,
-    ..ComponentDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "sqlite";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "an SQLite database, unmodified, through our VFS; offers its connection", build)
+        .modes([Mode::Mem])
+        .on("simfiles")
+        .options([
+            OptionDef { name: "journal", about: "delete or wal", default: "delete" },
+            OptionDef { name: "synchronous", about: "full, off, normal or extra", default: "full" },
+            OptionDef {
+                name: "page_bytes",
+                about: "bytes of a page: a power of two, 512 to 65536",
+                default: "4096",
+            },
+            OptionDef {
+                name: "wal_autocheckpoint",
+                about: "frames in the WAL after which a commit runs a checkpoint, 0 for never",
+                default: "1000",
+            },
+            OptionDef { name: "schema", about: "SQL that makes the tables of a new database", default: "" },
+        ])
+}
 
 const PATH: &str = "/db";
 

@@ -49,7 +49,7 @@ mod shared_memory;
 mod stack;
 mod vfs;
 
-pub use component::DEF;
+pub use component::{NAME, def};
 pub use connection::Database;
 pub use error::Error;
 pub use rusqlite;

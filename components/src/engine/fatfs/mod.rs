@@ -21,20 +21,20 @@ use super::INTACT;
 use disk::Bytes;
 use files::{Mounted, errno};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "fatfs",
-    about: "a FAT file system by the crate fatfs, unmodified; offers its files",
-    modes: &[Mode::Mem],
-    on: Some("ramdisk"),
-    options: &[OptionDef {
-        name: "promises",
-        about: "what it is held to: nothing after a crash, or that what was flushed is there",
-        default: "nothing",
-    }],
-    build,
-    ..ComponentDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "fatfs";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "a FAT file system by the crate fatfs, unmodified; offers its files", build)
+        .modes([Mode::Mem])
+        .on("ramdisk")
+        .options([OptionDef {
+            name: "promises",
+            about: "what it is held to: nothing after a crash, or that what was flushed is there",
+            default: "nothing",
+        }])
+}
 
 /// What it is held to.
 #[derive(Clone, Copy, PartialEq)]

@@ -22,33 +22,33 @@ use super::INTACT;
 use super::flash::Flash;
 use files::Mounted;
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "littlefs",
-    about: "littlefs, unmodified, on raw flash; offers its files",
-    modes: &[Mode::Mem],
-    on: Some("flash"),
-    options: &[
-        OptionDef {
-            name: "block_cycles",
-            about: "erasures after which metadata moves, 0 for never",
-            default: "500",
-        },
-        OptionDef {
-            name: "mkconsistent",
-            about: "is lfs_fs_mkconsistent called after each mount: true, false",
-            default: "false",
-        },
-        OptionDef { name: "prog", about: "bytes that are programmed at least", default: "16" },
-        OptionDef {
-            name: "sync",
-            about: "passed on to the flash, or ignored: a port with a bug",
-            default: "passed",
-        },
-    ],
-    build,
-    ..ComponentDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "littlefs";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "littlefs, unmodified, on raw flash; offers its files", build)
+        .modes([Mode::Mem])
+        .on("flash")
+        .options([
+            OptionDef {
+                name: "block_cycles",
+                about: "erasures after which metadata moves, 0 for never",
+                default: "500",
+            },
+            OptionDef {
+                name: "mkconsistent",
+                about: "is lfs_fs_mkconsistent called after each mount: true, false",
+                default: "false",
+            },
+            OptionDef { name: "prog", about: "bytes that are programmed at least", default: "16" },
+            OptionDef {
+                name: "sync",
+                about: "passed on to the flash, or ignored: a port with a bug",
+                default: "passed",
+            },
+        ])
+}
 
 /// Bytes that are buffered, at least.
 const CACHE_BYTES: u32 = 64;

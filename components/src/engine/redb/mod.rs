@@ -22,25 +22,33 @@ use self::storage::Plug;
 pub use self::storage::Storage;
 use super::{EngineError, KeyValue, Store};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "redb",
-    about: "a redb database, unmodified; offers its keys and values",
-    modes: &[Mode::Mem],
-    on: Some("simfiles"),
-    options: &[
-        OptionDef { name: "durability", about: "of synced commits: immediate, none", default: "immediate" },
-        OptionDef { name: "two_phase_commit", about: "a commit syncs twice", default: "false" },
-        OptionDef { name: "quick_repair", about: "a commit saves the allocator's state", default: "false" },
-        OptionDef {
-            name: "cache_bytes",
-            about: "redb's cache; small, for a crash disk is read once",
-            default: "65536",
-        },
-    ],
-    build,
-    ..ComponentDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "redb";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "a redb database, unmodified; offers its keys and values", build)
+        .modes([Mode::Mem])
+        .on("simfiles")
+        .options([
+            OptionDef {
+                name: "durability",
+                about: "of synced commits: immediate, none",
+                default: "immediate",
+            },
+            OptionDef { name: "two_phase_commit", about: "a commit syncs twice", default: "false" },
+            OptionDef {
+                name: "quick_repair",
+                about: "a commit saves the allocator's state",
+                default: "false",
+            },
+            OptionDef {
+                name: "cache_bytes",
+                about: "redb's cache; small, for a crash disk is read once",
+                default: "65536",
+            },
+        ])
+}
 
 /// The version in Cargo.lock; a test compares the two.
 const VERSION: &str = "4.5.0";

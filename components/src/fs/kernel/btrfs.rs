@@ -11,30 +11,34 @@ use super::common::options;
 use super::tool::Tool;
 use super::{KernelFs, MODES, STRICT, System, profiles};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "btrfs",
-    about: "btrfs, whose log mounting replays; its disk has 128 MiB or more",
-    modes: MODES,
-    on: Some("ramdisk"),
-    options: options![
-        OptionDef { name: "metadata", about: "how often metadata is kept: dup, single", default: "dup" },
-        OptionDef { name: "compress", about: "how data is compressed: no, zlib, lzo, zstd", default: "no" },
-        OptionDef {
-            name: "datacow",
-            about: "is data never written in place: true, false (without compression)",
-            default: "true",
-        },
-        OptionDef {
-            name: "flushoncommit",
-            about: "does a commit wait for all data that was written before: true, false",
-            default: "false",
-        },
-        STRICT,
-    ],
-    build,
-    ..ComponentDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "btrfs";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "btrfs, whose log mounting replays; its disk has 128 MiB or more", build)
+        .modes(MODES)
+        .on("ramdisk")
+        .options(options![
+            OptionDef { name: "metadata", about: "how often metadata is kept: dup, single", default: "dup" },
+            OptionDef {
+                name: "compress",
+                about: "how data is compressed: no, zlib, lzo, zstd",
+                default: "no"
+            },
+            OptionDef {
+                name: "datacow",
+                about: "is data never written in place: true, false (without compression)",
+                default: "true",
+            },
+            OptionDef {
+                name: "flushoncommit",
+                about: "does a commit wait for all data that was written before: true, false",
+                default: "false",
+            },
+            STRICT,
+        ])
+}
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let metadata = options.one_of("metadata", &[("dup", "dup"), ("single", "single")])?;
@@ -57,6 +61,6 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         // cut; its sums are made by a work queue, which hands it on to the disk.
         settle: Some(|_| drop(let_others_finish())),
         hides: Some("file data that was not submitted, and metadata, which it has in memory of its own"),
-        ..System::new(DEF.name, promises, options, move || Tool::new("mkfs.btrfs", make.clone()).still())?
+        ..System::new(NAME, promises, options, move || Tool::new("mkfs.btrfs", make.clone()).still())?
     }))
 }

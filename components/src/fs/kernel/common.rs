@@ -14,7 +14,7 @@ pub const PROBE: OptionDef = FAILURE_OPTIONS[2];
 /// The options of a file system: its own, and those of all.
 macro_rules! options {
     ($($own:expr),* $(,)?) => {
-        &[
+        [
             $($own,)*
             $crate::fs::kernel::common::SYNC,
             $crate::fs::kernel::common::FAIL,

@@ -7,24 +7,23 @@ use super::common::options;
 use super::tool::Tool;
 use super::{FSCK, KernelFs, MODES, Repair, STRICT, System, profiles};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "exfat",
-    about: "exFAT; fsck.exfat repairs it",
-    modes: MODES,
-    on: Some("ramdisk"),
-    options: options![
-        OptionDef {
-            name: "cluster",
-            about: "bytes of a cluster: auto (by its size), 512, 4096, 32768",
-            default: "auto",
-        },
-        FSCK,
-        STRICT,
-    ],
-    build,
-    ..ComponentDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "exfat";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "exFAT; fsck.exfat repairs it", build).modes(MODES).on("ramdisk").options(
+        options![
+            OptionDef {
+                name: "cluster",
+                about: "bytes of a cluster: auto (by its size), 512, 4096, 32768",
+                default: "auto",
+            },
+            FSCK,
+            STRICT,
+        ],
+    )
+}
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let sizes = [("auto", ""), ("512", "-c 512"), ("4096", "-c 4096"), ("32768", "-c 32768")];
@@ -39,6 +38,6 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         strict: options
             .bool("strict", false)?
             .then(|| Tool::new("fsck.exfat", "-n").finding("(y/N)?").without(&["exfatprogs "])),
-        ..System::new(DEF.name, profiles::exfat, options, move || Tool::new("mkfs.exfat", cluster).still())?
+        ..System::new(NAME, profiles::exfat, options, move || Tool::new("mkfs.exfat", cluster).still())?
     }))
 }

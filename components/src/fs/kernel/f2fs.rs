@@ -7,23 +7,23 @@ use super::common::options;
 use super::tool::Tool;
 use super::{KernelFs, MODES, STRICT, System, profiles};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "f2fs",
-    about: "F2FS, which mounting rolls forward; its disk has 64 MiB or more",
-    modes: MODES,
-    on: Some("ramdisk"),
-    options: options![
-        OptionDef {
-            name: "fsync_mode",
-            about: "what fsync waits for: posix, strict, nobarrier (no flush of the disk)",
-            default: "posix",
-        },
-        STRICT,
-    ],
-    build,
-    ..ComponentDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "f2fs";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "F2FS, which mounting rolls forward; its disk has 64 MiB or more", build)
+        .modes(MODES)
+        .on("ramdisk")
+        .options(options![
+            OptionDef {
+                name: "fsync_mode",
+                about: "what fsync waits for: posix, strict, nobarrier (no flush of the disk)",
+                default: "posix",
+            },
+            STRICT,
+        ])
+}
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let modes = [("posix", "posix"), ("strict", "strict"), ("nobarrier", "nobarrier")];
@@ -36,6 +36,6 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         strict: options.bool("strict", false)?.then(|| Tool::new("fsck.f2fs", "--dry-run")),
         starts_threads: true,
         hides: Some("file data and nodes that were not submitted"),
-        ..System::new(DEF.name, promises, options, make)?
+        ..System::new(NAME, promises, options, make)?
     }))
 }

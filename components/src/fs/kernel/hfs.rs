@@ -8,20 +8,20 @@ use super::common::options;
 use super::tool::Tool;
 use super::{KernelFs, MODES, System, profiles};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "hfs",
-    about: "HFS; there is no fsck, and after a crash it is mounted for reading only",
-    modes: MODES,
-    on: Some("ramdisk"),
-    options: options![],
-    build,
-    ..ComponentDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "hfs";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "HFS; there is no fsck, and after a crash it is mounted for reading only", build)
+        .modes(MODES)
+        .on("ramdisk")
+        .options(options![])
+}
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(KernelFs::component(System {
         lacks: Some("Debian 12 has no fsck for it, and what was not unmounted is mounted for reading only"),
-        ..System::new(DEF.name, profiles::hfs, options, || Tool::new("hformat", "-l explode").still())?
+        ..System::new(NAME, profiles::hfs, options, || Tool::new("hformat", "-l explode").still())?
     }))
 }

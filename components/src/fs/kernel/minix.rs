@@ -10,22 +10,22 @@ use super::common::options;
 use super::tool::Tool;
 use super::{BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, Repair, STRICT, System, profiles};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "minix",
-    about: "the MINIX file system; fsck.minix repairs it",
-    modes: MODES,
-    on: Some("ramdisk"),
-    options: options![
-        OptionDef { name: "version", about: "of the format: 1, 2, 3", default: "2" },
-        FSCK,
-        STRICT,
-        BETWEEN,
-        MOST_BETWEEN,
-    ],
-    build,
-    ..ComponentDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "minix";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "the MINIX file system; fsck.minix repairs it", build)
+        .modes(MODES)
+        .on("ramdisk")
+        .options(options![
+            OptionDef { name: "version", about: "of the format: 1, 2, 3", default: "2" },
+            FSCK,
+            STRICT,
+            BETWEEN,
+            MOST_BETWEEN,
+        ])
+}
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let make = match options.int("version", 2)? {
@@ -42,6 +42,6 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         // Without -a or -r it changes nothing, and ends with 4 if it has found something (fsck.minix(8)).
         strict: options.bool("strict", false)?.then(|| Tool::new("fsck.minix", "-f")),
         between: Between::of(options, OWN)?,
-        ..System::new(DEF.name, profiles::minix, options, move || Tool::new("mkfs.minix", make))?
+        ..System::new(NAME, profiles::minix, options, move || Tool::new("mkfs.minix", make))?
     }))
 }

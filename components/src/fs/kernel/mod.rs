@@ -48,7 +48,7 @@ use common::Common;
 use tool::Tool;
 
 /// Where these can run.
-const MODES: &[Mode] = &[Mode::Vm, Mode::Here];
+const MODES: [Mode; 2] = [Mode::Vm, Mode::Here];
 
 /// How all of them are mounted.
 const FLAGS: MsFlags = MsFlags::MS_NODEV.union(MsFlags::MS_NOSUID).union(MsFlags::MS_NOATIME);

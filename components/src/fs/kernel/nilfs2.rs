@@ -14,20 +14,24 @@ use super::common::options;
 use super::tool::Tool;
 use super::{KernelFs, MODES, System, profiles};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "nilfs2",
-    about: "NILFS2, which mounting rolls forward; there is no fsck, and its disk has 160 MiB or more",
-    modes: MODES,
-    on: Some("ramdisk"),
-    options: options![OptionDef {
+/// The name in the registry.
+pub const NAME: &str = "nilfs2";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(
+        NAME,
+        "NILFS2, which mounting rolls forward; there is no fsck, and its disk has 160 MiB or more",
+        build,
+    )
+    .modes(MODES)
+    .on("ramdisk")
+    .options(options![OptionDef {
         name: "order",
         about: "what file data waits for: relaxed, strict (every checkpoint is one that was)",
         default: "relaxed",
-    }],
-    build,
-    ..ComponentDef::BASE
-};
+    }])
+}
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let order = options.one_of("order", &[("relaxed", "relaxed"), ("strict", "strict")])?;
@@ -41,7 +45,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         hides: Some(
             "whatever was not submitted: its buffers have numbers of virtual blocks, which are no places",
         ),
-        ..System::new(DEF.name, promises, options, || Tool::new("mkfs.nilfs2", "-q").still())?
+        ..System::new(NAME, promises, options, || Tool::new("mkfs.nilfs2", "-q").still())?
     }))
 }
 

@@ -8,20 +8,24 @@ use super::common::options;
 use super::tool::Tool;
 use super::{KernelFs, MODES, System, profiles};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "ntfs3",
-    about: "NTFS by ntfs3; there is no fsck, and after a crash it is mounted with force",
-    modes: MODES,
-    on: Some("ramdisk"),
-    options: options![OptionDef {
+/// The name in the registry.
+pub const NAME: &str = "ntfs3";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(
+        NAME,
+        "NTFS by ntfs3; there is no fsck, and after a crash it is mounted with force",
+        build,
+    )
+    .modes(MODES)
+    .on("ramdisk")
+    .options(options![OptionDef {
         name: "cluster",
         about: "bytes of a cluster: 512, 1024, 4096, 65536",
         default: "4096",
-    }],
-    build,
-    ..ComponentDef::BASE
-};
+    }])
+}
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let sizes = [("4096", 4096), ("512", 512), ("1024", 1024), ("65536", 65536)];
@@ -30,6 +34,6 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(KernelFs::component(System {
         options: "iocharset=utf8,force".to_owned(),
         lacks: Some("Debian 12 has no fsck for it"),
-        ..System::new(DEF.name, profiles::ntfs3, options, make)?
+        ..System::new(NAME, profiles::ntfs3, options, make)?
     }))
 }

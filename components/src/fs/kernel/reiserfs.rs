@@ -7,28 +7,28 @@ use super::common::options;
 use super::tool::Tool;
 use super::{KernelFs, MODES, STRICT, System, profiles};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "reiserfs",
-    about: "ReiserFS, whose journal mounting replays; its disk has 64 MiB or more",
-    modes: MODES,
-    on: Some("ramdisk"),
-    options: options![
-        OptionDef {
-            name: "data",
-            about: "how data is journalled: ordered, journal, writeback",
-            default: "ordered",
-        },
-        OptionDef {
-            name: "tails",
-            about: "are the ends of files packed into the tree: true, false",
-            default: "true"
-        },
-        STRICT,
-    ],
-    build,
-    ..ComponentDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "reiserfs";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "ReiserFS, whose journal mounting replays; its disk has 64 MiB or more", build)
+        .modes(MODES)
+        .on("ramdisk")
+        .options(options![
+            OptionDef {
+                name: "data",
+                about: "how data is journalled: ordered, journal, writeback",
+                default: "ordered",
+            },
+            OptionDef {
+                name: "tails",
+                about: "are the ends of files packed into the tree: true, false",
+                default: "true"
+            },
+            STRICT,
+        ])
+}
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let data = options
@@ -40,6 +40,6 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         options: format!("commit=100000,data={data}{tails}"),
         strict: options.bool("strict", false)?.then(|| Tool::new("reiserfsck", "--check -q -y")),
         hides: Some("buffers that the journal owns"),
-        ..System::new(DEF.name, profiles::reiserfs, options, make)?
+        ..System::new(NAME, profiles::reiserfs, options, make)?
     }))
 }

@@ -10,17 +10,17 @@ use super::{btrfs, exfat, f2fs, hfs, jfs, minix, nilfs2, ntfs3, overlay, reiserf
 
 /// The components whose drivers are in no kernel of explode's, and only some stacks need; the drivers have their names.
 const LOADED: &[&str] = &[
-    btrfs::DEF.name,
-    exfat::DEF.name,
-    f2fs::DEF.name,
-    hfs::DEF.name,
-    jfs::DEF.name,
-    nilfs2::DEF.name,
-    ntfs3::DEF.name,
-    overlay::DEF.name,
-    reiserfs::DEF.name,
-    udf::DEF.name,
-    xfs::DEF.name,
+    btrfs::NAME,
+    exfat::NAME,
+    f2fs::NAME,
+    hfs::NAME,
+    jfs::NAME,
+    nilfs2::NAME,
+    ntfs3::NAME,
+    overlay::NAME,
+    reiserfs::NAME,
+    udf::NAME,
+    xfs::NAME,
 ];
 
 /// The drivers that a guest has to load for a stack.
@@ -33,7 +33,7 @@ pub fn drivers(stack: &StackSpec) -> Vec<&'static str> {
 pub fn systems() -> Vec<Row> {
     // ext3 is ext4's driver, and MSDOS and VFAT are two names of one.
     let driver = |name| match name {
-        "ext3" | "ext2-by-ext4" => ext4::DEF.name,
+        "ext3" | "ext2-by-ext4" => ext4::NAME,
         "msdos" | "vfat" => "fat",
         name => name,
     };
@@ -45,26 +45,26 @@ pub fn systems() -> Vec<Row> {
     let plain = |name| row(name, name, Options::none(), Options::none());
     let sized = |name, size| row(name, name, Options::none().with("size", size), Options::none());
     let large = |name| sized(name, "160MiB");
-    let ext4 = row(overlay::DEF.name, ext4::DEF.name, Options::none(), Options::none());
+    let ext4 = row(overlay::NAME, ext4::NAME, Options::none(), Options::none());
     let by_ext4 = Options::none().with("driver", "ext4");
     vec![
-        plain(ext2::DEF.name),
-        row("ext2-by-ext4", ext2::DEF.name, Options::none(), by_ext4),
-        plain(ext3::DEF.name),
-        plain(ext4::DEF.name),
-        large(reiserfs::DEF.name),
-        plain(jfs::DEF.name),
-        plain(xfs::DEF.name),
-        large(btrfs::DEF.name),
-        large(f2fs::DEF.name),
-        plain(msdos::DEF.name),
-        plain(vfat::DEF.name),
-        plain(exfat::DEF.name),
-        plain(hfs::DEF.name),
-        plain(minix::DEF.name),
-        plain(udf::DEF.name),
-        large(nilfs2::DEF.name),
-        sized(ntfs3::DEF.name, "32MiB"),
-        Row { stack: ext4.stack.plug(overlay::DEF.name, Options::none()), ..ext4 },
+        plain(ext2::NAME),
+        row("ext2-by-ext4", ext2::NAME, Options::none(), by_ext4),
+        plain(ext3::NAME),
+        plain(ext4::NAME),
+        large(reiserfs::NAME),
+        plain(jfs::NAME),
+        plain(xfs::NAME),
+        large(btrfs::NAME),
+        large(f2fs::NAME),
+        plain(msdos::NAME),
+        plain(vfat::NAME),
+        plain(exfat::NAME),
+        plain(hfs::NAME),
+        plain(minix::NAME),
+        plain(udf::NAME),
+        large(nilfs2::NAME),
+        sized(ntfs3::NAME, "32MiB"),
+        Row { stack: ext4.stack.plug(overlay::NAME, Options::none()), ..ext4 },
     ]
 }

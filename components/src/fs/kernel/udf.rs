@@ -7,19 +7,22 @@ use super::common::options;
 use super::tool::Tool;
 use super::{KernelFs, MODES, System, profiles};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "udf",
-    about: "UDF on a hard disk; there is no fsck",
-    modes: MODES,
-    on: Some("ramdisk"),
-    options: options![
-        OptionDef { name: "block_size", about: "bytes of a block: 512, 1024, 2048, 4096", default: "512" },
-        OptionDef { name: "revision", about: "of the format: 1.02, 1.50, 2.01", default: "2.01" },
-    ],
-    build,
-    ..ComponentDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "udf";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "UDF on a hard disk; there is no fsck", build).modes(MODES).on("ramdisk").options(
+        options![
+            OptionDef {
+                name: "block_size",
+                about: "bytes of a block: 512, 1024, 2048, 4096",
+                default: "512"
+            },
+            OptionDef { name: "revision", about: "of the format: 1.02, 1.50, 2.01", default: "2.01" },
+        ],
+    )
+}
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let sizes = [("512", 512), ("1024", 1024), ("2048", 2048), ("4096", 4096)];
@@ -29,6 +32,6 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let make = format!("--media-type=hd --blocksize={bytes} --udfrev={revision}");
     Ok(KernelFs::component(System {
         lacks: Some("Debian 12 has no fsck for it"),
-        ..System::new(DEF.name, profiles::udf, options, move || Tool::new("mkudffs", make.clone()).still())?
+        ..System::new(NAME, profiles::udf, options, move || Tool::new("mkudffs", make.clone()).still())?
     }))
 }

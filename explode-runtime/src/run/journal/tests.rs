@@ -13,14 +13,14 @@ use crate::worker::UnitEnd;
 
 fn journal(units: u64) -> Vec<u8> {
     let target = Target {
-        name: "test",
-        about: "",
+        name: "test".into(),
+        about: "".into(),
         stack: StackSpec::default(),
-        checker: "test",
+        checker: "test".into(),
         checker_options: Options::none(),
         bounds: Bounds { depth: 1, limit: 1, samples: 2, crash_depth: 0 },
         seeded: false,
-        expect: "clean",
+        expect: "clean".into(),
     };
     let plan = Plan::of(&Registry::default(), &target).unwrap();
     let header = Header::of(&plan, &Origin::default());

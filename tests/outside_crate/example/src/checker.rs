@@ -1,19 +1,14 @@
 //! What a log of lines promises: a line that was appended is there, whole and in its place.
 
-use explode::runtime::check::{Checker, CheckerDef, Cx};
-use explode::runtime::verdict::{Failure, Verdict, Violation};
-use explode::runtime::crash::Epoch;
-use explode::runtime::stack::Stack;
+use explode::runtime::prelude::*;
 
-use crate::component::Log;
+use crate::log::Log;
 
-pub const DEF: CheckerDef = CheckerDef {
-    name: "log-lines",
-    about: "a line that was appended is in the log",
-    options: &[],
-    build: |_| Ok(Box::new(LogLines { lines: Vec::new(), durable: 0 })),
-    ..CheckerDef::BASE
-};
+pub fn def() -> CheckerDef {
+    CheckerDef::new("log-lines", "a line that was appended is in the log", |_| {
+        Ok(Box::new(LogLines { lines: Vec::new(), durable: 0 }))
+    })
+}
 
 struct LogLines {
     /// All that was appended, the last one perhaps not yet to its end.

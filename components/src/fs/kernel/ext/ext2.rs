@@ -7,24 +7,24 @@ use super::super::common::options;
 use super::super::{BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, STRICT, System, profiles};
 use super::{BLOCK_SIZE, E2FSCK, block_size, mke2fs};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "ext2",
-    about: "ext2 by its own driver, or by that of ext4; e2fsck repairs it",
-    modes: MODES,
-    on: Some("ramdisk"),
-    options: options![
-        OptionDef { name: "driver", about: "who mounts it: ext2, ext4", default: "ext2" },
-        BLOCK_SIZE,
-        FSCK,
-        E2FSCK,
-        STRICT,
-        BETWEEN,
-        MOST_BETWEEN,
-    ],
-    build,
-    ..ComponentDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "ext2";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "ext2 by its own driver, or by that of ext4; e2fsck repairs it", build)
+        .modes(MODES)
+        .on("ramdisk")
+        .options(options![
+            OptionDef { name: "driver", about: "who mounts it: ext2, ext4", default: "ext2" },
+            BLOCK_SIZE,
+            FSCK,
+            E2FSCK,
+            STRICT,
+            BETWEEN,
+            MOST_BETWEEN,
+        ])
+}
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let driver = options.one_of("driver", &[("ext2", "ext2"), ("ext4", "ext4")])?;

@@ -2,15 +2,22 @@
 
 use explode_runtime::stack::ComponentDef;
 
-use super::super::profiles;
+use super::super::{MODES, profiles};
 use super::{ext4, journal};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "ext3",
-    about: "ext3 with its journal, by ext4's driver; mounting replays the journal",
-    build: |options| {
-        journal::journalled("ext3", "buffers that the journal owns", profiles::ext3_ordered, options)
-    },
-    ..ext4::DEF
-};
+/// The name in the registry.
+pub const NAME: &str = "ext3";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(
+        NAME,
+        "ext3 with its journal, by ext4's driver; mounting replays the journal",
+        |options| {
+            journal::journalled("ext3", "buffers that the journal owns", profiles::ext3_ordered, options)
+        },
+    )
+    .modes(MODES)
+    .on("ramdisk")
+    .options(ext4::def().options)
+}

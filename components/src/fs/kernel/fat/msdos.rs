@@ -2,12 +2,18 @@
 
 use explode_runtime::stack::ComponentDef;
 
+use super::super::MODES;
 use super::{fat, vfat};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "msdos",
-    about: "FAT with names of 8 and 3 characters; fsck.fat repairs it",
-    build: |options| fat("msdos", "codepage=437,tz=UTC", options),
-    ..vfat::DEF
-};
+/// The name in the registry.
+pub const NAME: &str = "msdos";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "FAT with names of 8 and 3 characters; fsck.fat repairs it", |options| {
+        fat("msdos", "codepage=437,tz=UTC", options)
+    })
+    .modes(MODES)
+    .on("ramdisk")
+    .options(vfat::def().options)
+}

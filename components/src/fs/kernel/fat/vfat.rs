@@ -6,13 +6,15 @@ use super::super::common::options;
 use super::super::{BETWEEN, FSCK, MODES, MOST_BETWEEN, STRICT};
 use super::{BITS, CLUSTER, FLUSH, fat};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "vfat",
-    about: "FAT with long names; fsck.fat repairs it",
-    modes: MODES,
-    on: Some("ramdisk"),
-    options: options![BITS, CLUSTER, FLUSH, FSCK, STRICT, BETWEEN, MOST_BETWEEN],
-    build: |options| fat("vfat", "codepage=437,iocharset=iso8859-1,tz=UTC", options),
-    ..ComponentDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "vfat";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "FAT with long names; fsck.fat repairs it", |options| {
+        fat("vfat", "codepage=437,iocharset=iso8859-1,tz=UTC", options)
+    })
+    .modes(MODES)
+    .on("ramdisk")
+    .options(options![BITS, CLUSTER, FLUSH, FSCK, STRICT, BETWEEN, MOST_BETWEEN])
+}

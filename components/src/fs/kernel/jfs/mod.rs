@@ -10,16 +10,16 @@ use super::common::options;
 use super::tool::Tool;
 use super::{KernelFs, MODES, Repair, STRICT, System, profiles};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "jfs",
-    about: "JFS, whose log jfs_fsck replays",
-    modes: MODES,
-    on: Some("ramdisk"),
-    options: options![STRICT],
-    build,
-    ..ComponentDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "jfs";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "JFS, whose log jfs_fsck replays", build)
+        .modes(MODES)
+        .on("ramdisk")
+        .options(options![STRICT])
+}
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     Ok(KernelFs::component(System {
@@ -28,6 +28,6 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         repair: Some(Repair { tool: Tool::new("jfs_fsck", "-a").still(), repaired: &[1] }),
         strict: options.bool("strict", false)?.then(|| Tool::new("jfs_fsck", "-n")),
         hides: Some("metadata that was not submitted, which it has in a cache of its own"),
-        ..System::new(DEF.name, profiles::jfs, options, || Tool::new("jfs_mkfs", "-q").still())?
+        ..System::new(NAME, profiles::jfs, options, || Tool::new("jfs_mkfs", "-q").still())?
     }))
 }

@@ -13,7 +13,7 @@ use super::super::{mount_on, profiles, unmount_from};
 use super::folders;
 
 /// The name of the component, and of its driver.
-pub(super) const NAME: &str = "overlay";
+pub const NAME: &str = "overlay";
 
 pub(super) struct Overlay {
     common: Common,

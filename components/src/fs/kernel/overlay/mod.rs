@@ -11,22 +11,24 @@ use explode_runtime::stack::{Component, ComponentDef};
 
 use super::MODES;
 use super::common::{Common, options};
-use layer::{NAME, Overlay};
+pub use layer::NAME;
+use layer::Overlay;
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: NAME,
-    about: "overlay on folders of the file system below",
-    modes: MODES,
-    on: Some("ext4"),
-    options: options![OptionDef {
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(
+        NAME,
+        "overlay on folders of the file system below",
+        build,
+    )
+    .modes(MODES)
+    .on("ext4")
+    .options(options![OptionDef {
         name: "lower",
         about: "what the lower folder holds, which a change copies up: empty; files (/a, and /b/a in a directory)",
         default: "empty",
-    }],
-    build,
-    ..ComponentDef::BASE
-};
+    }])
+}
 
 fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let lower = options.one_of("lower", &[("empty", false), ("files", true)])?;
@@ -51,7 +53,7 @@ mod tests {
     /// Overlay on these components, bottom first.
     fn on(below: &[(&str, Options)]) -> Profile {
         let plug = |stack: StackSpec, (name, options): &(&str, Options)| stack.plug(name, options.clone());
-        profile_of(below.iter().fold(StackSpec::default(), plug).plug(DEF.name, Options::none()))
+        profile_of(below.iter().fold(StackSpec::default(), plug).plug(NAME, Options::none()))
     }
 
     /// Where the words stand by which it excludes this.

@@ -12,19 +12,18 @@ use super::common::options;
 use super::tool::Tool;
 use super::{KernelFs, MODES, STRICT, System, profiles};
 
-/// As it stands in the registry.
-pub const DEF: ComponentDef = ComponentDef {
-    name: "xfs",
-    about: "XFS, whose log mounting replays",
-    modes: MODES,
-    on: Some("ramdisk"),
-    options: options![
-        OptionDef { name: "block_size", about: "bytes of a block: 1024, 2048, 4096", default: "4096" },
-        STRICT,
-    ],
-    build,
-    ..ComponentDef::BASE
-};
+/// The name in the registry.
+pub const NAME: &str = "xfs";
+
+/// The definition for the registry.
+pub fn def() -> ComponentDef {
+    ComponentDef::new(NAME, "XFS, whose log mounting replays", build).modes(MODES).on("ramdisk").options(
+        options![
+            OptionDef { name: "block_size", about: "bytes of a block: 1024, 2048, 4096", default: "4096" },
+            STRICT,
+        ],
+    )
+}
 
 /// Disks of less than 300 MiB are for tests; discards nothing.
 const MAKE: &str = "-f -K -q --unsupported -m uuid=12345678-1234-1234-1234-123456789abc";
@@ -47,7 +46,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
             "file data that has no block yet (delayed allocation) or was not submitted, and what its log and its own buffers hold",
         ),
         // Its thread goes by timers of its own (docs/threads.md): nothing happens between two calls by choice.
-        ..System::new(DEF.name, profiles::xfs, options, move || {
+        ..System::new(NAME, profiles::xfs, options, move || {
             Tool::new("mkfs.xfs", format!("-b size={bytes} {MAKE}"))
         })?
     }))
