@@ -13,6 +13,7 @@ mod interval;
 mod named;
 mod neighbours;
 mod number;
+mod piece;
 mod places;
 mod sample;
 mod soft;
@@ -22,12 +23,12 @@ use std::collections::HashMap;
 use explode_ramdisk::{Event, Identity, Image};
 use num_bigint::BigUint;
 
-pub use cluster::Kept;
 pub use emission::CrashDisk;
 pub use epoch::{Epoch, Epochs};
 pub use interval::{Counts, When, walk};
-pub use named::{Name, names};
+pub use named::names;
 pub use neighbours::{Neighbours, walk_named};
+pub use piece::{Kept, Name};
 pub use sample::{Limits, SampleSeed};
 
 use crate::writeset::{EventError, Rules, WriteSet};
