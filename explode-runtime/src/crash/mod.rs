@@ -17,6 +17,7 @@ mod piece;
 mod places;
 mod sample;
 mod soft;
+mod when;
 
 use std::collections::HashMap;
 
@@ -25,11 +26,12 @@ use num_bigint::BigUint;
 
 pub use emission::CrashDisk;
 pub use epoch::{Epoch, Epochs};
-pub use interval::{Counts, When, walk};
+pub use interval::{Counts, walk};
 pub use named::names;
 pub use neighbours::{Neighbours, walk_named};
 pub use piece::{Kept, Name};
 pub use sample::{Limits, SampleSeed};
+pub use when::When;
 
 use crate::writeset::{EventError, Rules, WriteSet};
 
