@@ -97,6 +97,11 @@ pub trait Checker {
         true
     }
 
+    /// Does it read the log of events, or mark it ([`Cx::log`], [`Cx::mark`])? Then all events of a unit are kept.
+    fn reads_log(&self) -> bool {
+        false
+    }
+
     /// Drops the checker's own state; the stack is about to be unmounted.
     fn finish(&mut self, _stack: &Stack) -> Result<(), Fault> {
         Ok(())

@@ -109,6 +109,9 @@ impl Way<'_, '_> {
             self.driver.place = place;
             self.driver.chooser.skip(choices);
             self.driver.pipeline.chop(image.clone());
+            if checker.reads_log() {
+                self.driver.pipeline.keep_for_checker();
+            }
             let stack = self.start_on(image, Some(place.chop()))?;
             return Ok((stack, checker));
         }
@@ -116,6 +119,9 @@ impl Way<'_, '_> {
         let def = registry.checker_of(plan).map_err(broken)?;
         let mut checker = def.make(&plan.checker_options).map_err(broken)?;
         checker.leave_out(&self.runner.leaves_out);
+        if checker.reads_log() {
+            self.driver.pipeline.keep_for_checker();
+        }
         self.go_on()?;
         self.driver.about_to(Step::Init);
         checker.init(&stack).map_err(broken)?;
