@@ -1,9 +1,9 @@
 //! What a log of lines promises: a line that was appended is there, whole and in its place.
 
 use explode::runtime::check::{Checker, CheckerDef, Cx};
-use explode::runtime::verdict::{Failure, Verdict, Violation};
 use explode::runtime::crash::Epoch;
 use explode::runtime::stack::Stack;
+use explode::runtime::verdict::{Failure, Verdict, Violation};
 
 use crate::component::Log;
 

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use explode::ramdisk::files::{Files, OpenFlags};
-use explode::runtime::stack::{Below, Component, ComponentDef, Recovery, Surface};
 use explode::runtime::base::{Fault, Mode, OptionDef};
+use explode::runtime::stack::{Below, Component, ComponentDef, Recovery, Surface};
 
 pub const DEF: ComponentDef = ComponentDef {
     name: "line-log",

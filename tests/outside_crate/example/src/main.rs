@@ -3,9 +3,9 @@
 mod checker;
 mod component;
 
-use explode::runtime::stack::StackSpec;
 use explode::runtime::base::{Bounds, Options};
 use explode::runtime::plan::Target;
+use explode::runtime::stack::StackSpec;
 
 fn main() -> std::process::ExitCode {
     let on_files = StackSpec::default().plug("simfiles", Options::none());
