@@ -30,7 +30,6 @@ pub const DEF: CheckerDef = CheckerDef {
     recognises: Some(is_of_commands),
     needs_command_host: true,
     build,
-    ..CheckerDef::BASE
 };
 
 #[derive(Clone)]

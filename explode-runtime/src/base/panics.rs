@@ -60,7 +60,7 @@ mod tests {
     fn a_panic_is_an_error_with_its_words_and_its_place() {
         assert_eq!(caught(|| 7), Ok(7));
         let error = caught(|| caught(|| panic!("no {}", "page")).unwrap_err()).unwrap();
-        assert!(error.starts_with("panicked at explode-runtime/src/recover/panics.rs:"), "{error}");
+        assert!(error.starts_with("panicked at explode-runtime/src/base/panics.rs:"), "{error}");
         assert!(error.ends_with(": no page"), "{error}");
         assert!(catch_unwind(|| panic!("this one is told")).is_err());
     }

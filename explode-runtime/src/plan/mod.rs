@@ -4,6 +4,7 @@
 mod by_name;
 mod matrix;
 mod origin;
+#[expect(clippy::module_inception, reason = "the room has the name of its main item")]
 mod plan;
 mod registry;
 

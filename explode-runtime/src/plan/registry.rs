@@ -2,9 +2,9 @@
 
 use super::plan::Plan;
 use crate::base::{Bounds, Mode, Options, UsageError};
-use crate::check::{Checker, CheckerDef, Checkers};
+use crate::check::{CheckerDef, Checkers};
 use crate::plan::matrix::{Question, System};
-use crate::stack::{Component, ComponentDef, Components, Layer, StackSpec};
+use crate::stack::{ComponentDef, Components, Layer, StackSpec};
 
 /// A named (checker, stack, options).
 #[derive(Clone, Debug)]

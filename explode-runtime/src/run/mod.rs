@@ -1,4 +1,4 @@
-//! Running: what is to be run (registry, plan), how (units of work, the loop over them), and what stays (run folder, exit code).
+//! Running a plan to its end: the supervisor and its scouts, findings, the journal and the run folder.
 
 mod attempts;
 mod confirm;
