@@ -6,7 +6,7 @@ use std::cell::RefCell;
 
 use explode_ramdisk::Flags;
 use explode_runtime::base::{Fault, Options, UsageError};
-use explode_runtime::check::{Checker, Cx};
+use explode_runtime::check::{Checker, CheckerAbilities, Chop, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::run::StrategyName;
 use explode_runtime::stack::Stack;
@@ -83,13 +83,19 @@ impl Checker for Store {
         Ok(())
     }
 
-    fn chop(&mut self, stack: &Stack) -> Result<(), Fault> {
-        self.chops += 1;
-        stack.disk().map(drop)
-    }
-
     fn fork(&self) -> Option<Box<dyn Checker>> {
         self.forks.then(|| Box::new(self.clone()) as Box<dyn Checker>)
+    }
+
+    fn abilities(&self) -> CheckerAbilities<'_> {
+        CheckerAbilities::default().chop(self)
+    }
+}
+
+impl Chop for Store {
+    fn chop(&self, stack: &Stack) -> Result<Box<dyn Checker>, Fault> {
+        stack.disk()?;
+        Ok(Box::new(Store { chops: self.chops + 1, ..self.clone() }))
     }
 }
 

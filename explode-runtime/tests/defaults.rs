@@ -10,7 +10,7 @@ use explode_runtime::crash::Epoch;
 use explode_runtime::devices::InProcess;
 use explode_runtime::plan::{Plan, Registry, Target};
 use explode_runtime::report::Message;
-use explode_runtime::stack::{Below, Component, ComponentDef, Stack, StackSpec, Surface};
+use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Stack, StackSpec, Surface};
 use explode_runtime::trace::{Replay, Trace};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 use explode_runtime::worker::replay;
@@ -31,8 +31,8 @@ impl Component for Disk {
     fn surface(&self) -> Surface {
         self.disk.clone().map_or(Surface::Child, Surface::Disk)
     }
-    fn devices(&self) -> u32 {
-        1
+    fn facts(&self) -> Facts {
+        Facts::default().devices(1)
     }
 }
 

@@ -5,8 +5,8 @@ mod common;
 use std::cell::RefCell;
 
 use explode_ramdisk::{Flags, RamDisk};
-use explode_runtime::base::{Fault, Options};
-use explode_runtime::check::{Checker, Cx};
+use explode_runtime::base::Options;
+use explode_runtime::check::{Checker, CheckerFacts, Cx, Unsupported};
 use explode_runtime::crash::Epoch;
 use explode_runtime::events::Event;
 use explode_runtime::report::Message;
@@ -52,12 +52,8 @@ fn kind(event: &Event) -> String {
 }
 
 impl Checker for Steps {
-    fn init(&mut self, _stack: &Stack) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn reads_log(&self) -> bool {
-        self.reads
+    fn facts(&self, _stack: &Stack) -> Result<CheckerFacts, Unsupported> {
+        Ok(CheckerFacts::default().reads_log(self.reads))
     }
 
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
@@ -95,7 +91,8 @@ impl Checker for Steps {
             "c" => found.starts_with("AB") && (!self.wrong || found == "ABC"),
             _ => true,
         };
-        let violation = || Violation::new(Verdict::Lost, "order".to_owned(), format!("{found} at {}", args[0]));
+        let violation =
+            || Violation::new(Verdict::Lost, "order".to_owned(), format!("{found} at {}", args[0]));
         if legal { Ok(()) } else { Err(violation().into()) }
     }
 }
@@ -151,7 +148,10 @@ fn the_log_is_read_in_parts_and_has_the_marks() {
 fn a_finding_at_a_mark_replays() {
     let said = run(Steps { wrong: true, ..MARKED });
     let findings = said.findings();
-    assert_eq!(findings.iter().map(|finding| &finding.signature[..]).collect::<Vec<_>>(), ["test/lost/order"]);
+    assert_eq!(
+        findings.iter().map(|finding| &finding.signature[..]).collect::<Vec<_>>(),
+        ["test/lost/order"]
+    );
     assert!(findings[0].message.contains("AB. at c"), "{}", findings[0].message);
     assert_eq!(said.traces.len(), 1);
 }
@@ -163,5 +163,5 @@ fn a_checker_that_does_not_say_that_it_reads_the_log_is_told_so() {
         Message::Broken { message, .. } => Some(message.clone()),
         _ => None,
     });
-    assert!(broken.is_some_and(|why| why.contains("let its `reads_log` return true")));
+    assert!(broken.is_some_and(|why| why.contains("CheckerFacts::default().reads_log(true)")));
 }

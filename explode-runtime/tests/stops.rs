@@ -18,7 +18,7 @@ use explode_runtime::explore::{Exhaust, Finished, Strategy, Unit, Wants};
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::{Finding, Message, Summary};
 use explode_runtime::run::{Audience, Confirmation, History, Keep, StrategyName, Supervisor};
-use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Stack, Surface};
+use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Recovery, Stack, Surface};
 use explode_runtime::trace::{Replay, Trace};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 use explode_runtime::worker::{InThread, replay};
@@ -79,8 +79,8 @@ impl Component for Disk {
     fn surface(&self) -> Surface {
         self.0.clone().map_or(Surface::Child, Surface::Disk)
     }
-    fn devices(&self) -> u32 {
-        1
+    fn facts(&self) -> Facts {
+        Facts::default().devices(1)
     }
 }
 

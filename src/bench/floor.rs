@@ -28,7 +28,7 @@ struct Step {
 impl FloorLoop {
     /// The loop over these images, if the stack can say what a check is without us.
     pub fn of(stack: &Stack, images: &[Image]) -> Result<Option<FloorLoop>, Fault> {
-        let Some((node, check)) = stack.floor() else { return Ok(None) };
+        let Some((node, check)) = stack.baseline() else { return Ok(None) };
         let bytes = File::open(&node).and_then(|mut node| node.seek(SeekFrom::End(0))).map_err(broken)?;
         let disk = PlainDisk::create(bytes / SECTOR_BYTES as u64).map_err(broken)?;
         let wanted: Vec<Disk> =

@@ -6,7 +6,7 @@ use std::path::Path;
 use explode_runtime::base::UsageError;
 use explode_runtime::plan::Registry;
 use explode_runtime::report::Finding;
-use explode_runtime::stack::Plain;
+use explode_runtime::stack::{AsShell, Plain};
 use explode_runtime::trace::{Trace, came_to_an_end};
 use explode_runtime::verdict::{StepName, Verdict};
 
@@ -81,9 +81,10 @@ fn repairs(registry: &Registry, row: &Row) -> Result<Vec<String>, UsageError> {
     for layer in &row.stack.0 {
         if layer.has_commands() {
             programs.push(layer.options.text("recover", "")?);
-        } else if let Some(Plain::FileSystem(plain)) =
-            (registry.component(&layer.component)?.build)(&layer.options)?.plain()
-        {
+            continue;
+        }
+        let component = (registry.component(&layer.component)?.build)(&layer.options)?;
+        if let Some(Plain::FileSystem(plain)) = component.abilities().as_shell.map(AsShell::as_shell) {
             programs.extend(plain.repair.map(|(line, _)| line));
             programs.extend(plain.strict.map(|(command, _)| command));
         }

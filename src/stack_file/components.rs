@@ -44,7 +44,7 @@ fn layer(registry: &Registry, table: &Table<'_>, below: &StackSpec) -> Result<La
     }
     table.only(COMMON.into_iter().chain(def.options.iter().map(|option| option.name)))?;
     let options = used_options(table, &COMMON, |options| def.make(options).map(drop))?;
-    let leaf = def.make(&options).is_ok_and(|component| component.devices() > 0);
+    let leaf = def.make(&options).is_ok_and(|component| component.facts().devices > 0);
     let children = children(table, below)?;
     let children = match (leaf, children) {
         (true, Some(children)) if !children.is_empty() => {

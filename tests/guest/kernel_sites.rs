@@ -14,7 +14,7 @@ use explode_runtime::faults::kernel::{FAILURE_OPTIONS, Failures};
 use explode_runtime::judge::Pipeline;
 use explode_runtime::plan::Plan;
 use explode_runtime::report::{Finding, Summary};
-use explode_runtime::stack::{Below, Component, ComponentDef, Stack, StackSpec};
+use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Stack, StackSpec};
 use explode_runtime::unit::{Early, Runner, SoFar, Work};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 
@@ -107,12 +107,8 @@ impl Component for Choosy {
         Ok(())
     }
 
-    fn failures(&self) -> Failures {
-        self.failures.clone()
-    }
-
-    fn skipping(&self) -> bool {
-        false
+    fn facts(&self) -> Facts {
+        Facts::default().kernel_failures(self.failures.clone()).reads_only_its_disks(false)
     }
 }
 

@@ -63,7 +63,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
                 plan(cx, "f2fs", &[("fsync_mode", "nobarrier")]).stack.0.pop().expect("there is a layer");
             let def = cx.registry.component(&fs.component).expect("it is there");
             let built = (def.build)(&fs.options).expect("it has these options");
-            let profile = built.profile().expect("it has one");
+            let profile = built.facts().promises.expect("it has some");
             let excluded = |error: &Violation| {
                 error.verdict == Verdict::Lost && profile.excludes(&error.promise).is_some()
             };

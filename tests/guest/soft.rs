@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
 use explode_runtime::base::Options;
-use explode_runtime::check::{Checker, CheckerDef, Cx as Steps};
+use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx as Steps, Unsupported};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
@@ -349,7 +349,7 @@ impl Checker for Calls {
     }
 
     /// Which check it is decides, too.
-    fn skipping(&self) -> bool {
-        false
+    fn facts(&self, _stack: &Stack) -> Result<CheckerFacts, Unsupported> {
+        Ok(CheckerFacts::default().reads_only_its_disks(false))
     }
 }

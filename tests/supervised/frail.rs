@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use explode::ramdisk::files::OpenFlags;
 use explode::runtime::base::{Blame, Bounds, Fault, Mode, OptionDef, Options, UsageError};
-use explode::runtime::check::{Checker, CheckerDef, Cx};
+use explode::runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported};
 use explode::runtime::crash::Epoch;
 use explode::runtime::plan::{Registry, Target};
 use explode::runtime::stack::{Below, Component, ComponentDef, Recovery, Stack, StackSpec};
@@ -273,8 +273,8 @@ struct FrailLog {
 
 impl Checker for FrailLog {
     /// The log is made by `init`.
-    fn begins_with_files(&self) -> bool {
-        true
+    fn facts(&self, _stack: &Stack) -> Result<CheckerFacts, Unsupported> {
+        Ok(CheckerFacts::default().populated_ok())
     }
 
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use super::steps::{Alternative, Definition, Step};
 use explode_components::command::{Out, fill_checker, run};
 use explode_runtime::base::{Blame, Fault, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, CheckerDef, Cx};
+use explode_runtime::check::{Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Unsupported};
 use explode_runtime::choose::{Kind, Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::events::What;
@@ -122,11 +122,6 @@ impl CommandChecker {
 }
 
 impl Checker for CommandChecker {
-    /// Who writes the commands knows what is there.
-    fn begins_with_files(&self) -> bool {
-        true
-    }
-
     fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
         self.look(stack)
     }
@@ -165,20 +160,8 @@ impl Checker for CommandChecker {
         }
     }
 
-    fn demands(&self, epoch: Epoch, args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {
-        let text = fill_checker(&self.definition.check, &Paths::in_script(), self.mutates).ok()?;
-        let environment = [("EXPLODE_EPOCH", epoch.as_str().to_owned()), ("EXPLODE_ARGS", args.join(" "))];
-        let environment = environment.map(|(name, value)| (name.to_owned(), value)).to_vec();
-        Some(vec![Demand::Command { text, environment, done: self.done.clone() }])
-    }
-
     fn get_sig(&self) -> Option<Vec<u8>> {
         self.signature.clone()
-    }
-
-    /// Who knows what its commands look at.
-    fn skipping(&self) -> bool {
-        false
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
@@ -187,6 +170,24 @@ impl Checker for CommandChecker {
 
     fn fork(&self) -> Option<Box<dyn Checker>> {
         Some(Box::new(self.clone()))
+    }
+
+    /// The author of the commands knows which files are there. What the commands read is not known here.
+    fn facts(&self, _stack: &Stack) -> Result<CheckerFacts, Unsupported> {
+        Ok(CheckerFacts::default().populated_ok().reads_only_its_disks(false))
+    }
+
+    fn abilities(&self) -> CheckerAbilities<'_> {
+        CheckerAbilities::default().demands(self)
+    }
+}
+
+impl Demands for CommandChecker {
+    fn demands(&self, epoch: Epoch, args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {
+        let text = fill_checker(&self.definition.check, &Paths::in_script(), self.mutates).ok()?;
+        let environment = [("EXPLODE_EPOCH", epoch.as_str().to_owned()), ("EXPLODE_ARGS", args.join(" "))];
+        let environment = environment.map(|(name, value)| (name.to_owned(), value)).to_vec();
+        Some(vec![Demand::Command { text, environment, done: self.done.clone() }])
     }
 }
 

@@ -7,7 +7,7 @@ use explode_components::db::sqlite::profile::{ATOMIC, CHECKPOINTED, DURABLE, INT
 use explode_components::db::sqlite::rusqlite::Row;
 use explode_components::db::sqlite::{Database, Error};
 use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, CheckerDef, Cx, digest};
+use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported, digest};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
@@ -127,10 +127,6 @@ impl Checker for Transactions {
         cx.check_crashes_end(self, &args)
     }
 
-    fn unsupported(&self, stack: &Stack) -> Option<String> {
-        stack.engine::<Database>().err().map(|wrong| wrong.to_string())
-    }
-
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let database = stack.engine::<Database>()?;
         let unreadable = |error: Error| {
@@ -154,6 +150,11 @@ impl Checker for Transactions {
 
     fn fork(&self) -> Option<Box<dyn Checker>> {
         Some(Box::new(self.clone()))
+    }
+
+    fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
+        stack.engine::<Database>()?;
+        Ok(CheckerFacts::default())
     }
 }
 

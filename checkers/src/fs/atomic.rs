@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags, Result as FilesResult};
 use explode_runtime::base::{Options, UsageError};
-use explode_runtime::check::{Checker, CheckerDef, Cx, digest};
+use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
@@ -277,10 +277,6 @@ impl Atomic {
 }
 
 impl Checker for Atomic {
-    fn unsupported(&self, stack: &Stack) -> Option<String> {
-        stack.files().err().map(|wrong| wrong.to_string())
-    }
-
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let files = cx.stack().files()?;
         let before = self.trees.pop().unwrap_or_default();
@@ -314,5 +310,10 @@ impl Checker for Atomic {
 
     fn fork(&self) -> Option<Box<dyn Checker>> {
         Some(Box::new(self.clone()))
+    }
+
+    fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
+        stack.files()?;
+        Ok(CheckerFacts::default())
     }
 }

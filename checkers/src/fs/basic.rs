@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use explode_ramdisk::files::{Files, OpenFlags};
 use explode_runtime::base::{Bounds, Options, UsageError};
-use explode_runtime::check::{Checker, CheckerDef, Cx};
+use explode_runtime::check::{Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Unsupported};
 use explode_runtime::crash::Epoch;
 use explode_runtime::plan::Target;
 use explode_runtime::stack::{Stack, StackSpec};
@@ -93,10 +93,6 @@ impl Checker for Basic {
         Ok(())
     }
 
-    fn unsupported(&self, stack: &Stack) -> Option<String> {
-        stack.files().err().map(|wrong| wrong.to_string())
-    }
-
     fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let lost = |message: String| Violation::new(Verdict::Lost, "synced-file", message);
         match stack.files()?.read_file(FILE) {
@@ -110,16 +106,27 @@ impl Checker for Basic {
         }
     }
 
-    fn demands(&self, _epoch: Epoch, _args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {
-        Some(vec![Demand::File(FILE.to_owned(), vec![Contents::exactly(CONTENTS)])])
-    }
-
     fn check_key(&self) -> Option<Vec<u8>> {
         Some(Vec::new())
     }
 
     fn fork(&self) -> Option<Box<dyn Checker>> {
         Some(Box::new(self.clone()))
+    }
+
+    fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
+        stack.files()?;
+        Ok(CheckerFacts::default())
+    }
+
+    fn abilities(&self) -> CheckerAbilities<'_> {
+        CheckerAbilities::default().demands(self)
+    }
+}
+
+impl Demands for Basic {
+    fn demands(&self, _epoch: Epoch, _args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {
+        Some(vec![Demand::File(FILE.to_owned(), vec![Contents::exactly(CONTENTS)])])
     }
 }
 

@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 
 use explode_ramdisk::files::{Files, Kind, OpenFlags, Result as FilesResult};
 use explode_runtime::base::{Bounds, Options, UsageError};
-use explode_runtime::check::{Checker, CheckerDef, Cx, digest};
+use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::plan::Target;
@@ -282,14 +282,6 @@ fn judge_contents(files: &dyn Files, path: &str) -> Result<(), Failure> {
 }
 
 impl Checker for Moved {
-    fn about(&self) -> Vec<&'static str> {
-        vec![MOVED]
-    }
-
-    fn unsupported(&self, stack: &Stack) -> Option<String> {
-        stack.files().err().map(|wrong| wrong.to_string())
-    }
-
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let files = cx.stack().files()?;
         let broken = |step: &str, errno: Errno| Failure::Broken(format!("{step}: {errno}"));
@@ -320,6 +312,11 @@ impl Checker for Moved {
 
     fn fork(&self) -> Option<Box<dyn Checker>> {
         Some(Box::new(self.clone()))
+    }
+
+    fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
+        stack.files()?;
+        Ok(CheckerFacts::default().about([MOVED]))
     }
 }
 

@@ -21,7 +21,9 @@
 
 use explode_ramdisk::files::{Files, Kind, OpenFlags, Result as FilesResult};
 use explode_runtime::base::{Bounds, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, CheckerDef, Cx, digest};
+use explode_runtime::check::{
+    Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Unsupported, digest,
+};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::plan::Target;
@@ -223,14 +225,6 @@ fn judge(files: &dyn Files, allowed: &[Version]) -> Result<(), Failure> {
 }
 
 impl Checker for Replaced {
-    fn about(&self) -> Vec<&'static str> {
-        ABOUT.into_iter().take(if self.unsynced { 2 } else { 1 }).collect()
-    }
-
-    fn unsupported(&self, stack: &Stack) -> Option<String> {
-        stack.files().err().map(|wrong| wrong.to_string())
-    }
-
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let files = cx.stack().files()?;
         let broken = |step: &str, errno: Errno| Failure::Broken(format!("{step}: {errno}"));
@@ -254,17 +248,28 @@ impl Checker for Replaced {
         judged
     }
 
-    fn demands(&self, epoch: Epoch, _args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {
-        let versions = self.allowed(epoch).iter().map(|version| Contents::exactly(&version.bytes));
-        Some(vec![Demand::File(FILE.to_owned(), versions.collect())])
-    }
-
     fn check_key(&self) -> Option<Vec<u8>> {
         Some(digest((&self.during, &self.now)))
     }
 
     fn fork(&self) -> Option<Box<dyn Checker>> {
         Some(Box::new(self.clone()))
+    }
+
+    fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
+        stack.files()?;
+        Ok(CheckerFacts::default().about(ABOUT.into_iter().take(if self.unsynced { 2 } else { 1 })))
+    }
+
+    fn abilities(&self) -> CheckerAbilities<'_> {
+        CheckerAbilities::default().demands(self)
+    }
+}
+
+impl Demands for Replaced {
+    fn demands(&self, epoch: Epoch, _args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {
+        let versions = self.allowed(epoch).iter().map(|version| Contents::exactly(&version.bytes));
+        Some(vec![Demand::File(FILE.to_owned(), versions.collect())])
     }
 }
 

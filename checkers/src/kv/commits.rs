@@ -7,7 +7,7 @@ use explode_components::engine::{
     ATOMIC, Change, Contents, DURABLE, Durability, EngineError, INTACT, ISOLATED, Store,
 };
 use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, CheckerDef, Cx, digest};
+use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported, digest};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
@@ -162,10 +162,6 @@ impl Checker for Commits {
         cx.check_crashes_end(self, &args)
     }
 
-    fn unsupported(&self, stack: &Stack) -> Option<String> {
-        stack.engine::<Store>().err().map(|wrong| wrong.to_string())
-    }
-
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let found = stack.engine::<Store>()?.0.contents().map_err(|error| match error {
             EngineError::Corrupt(what) => Violation::new(Verdict::Corrupt, INTACT, what).into(),
@@ -176,5 +172,10 @@ impl Checker for Commits {
 
     fn check_key(&self) -> Option<Vec<u8>> {
         Some(digest((&self.history, self.allowed)))
+    }
+
+    fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
+        stack.engine::<Store>()?;
+        Ok(CheckerFacts::default())
     }
 }

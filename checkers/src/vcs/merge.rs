@@ -2,7 +2,7 @@
 
 use explode_components::broken::merge::Folder;
 use explode_runtime::base::{Bounds, Options, UsageError};
-use explode_runtime::check::{Checker, CheckerDef, Cx};
+use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported};
 use explode_runtime::crash::Epoch;
 use explode_runtime::plan::Target;
 use explode_runtime::stack::{Stack, StackSpec};
@@ -49,10 +49,6 @@ fn build(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 }
 
 impl Checker for Whole {
-    fn unsupported(&self, stack: &Stack) -> Option<String> {
-        stack.engine::<Folder>().err().map(|wrong| wrong.to_string())
-    }
-
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         (self.before, self.after) = (self.after, self.after + 1);
         cx.check_crashes_start(&[]);
@@ -89,5 +85,10 @@ impl Checker for Whole {
 
     fn check_key(&self) -> Option<Vec<u8>> {
         Some(self.after.to_le_bytes().to_vec())
+    }
+
+    fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
+        stack.engine::<Folder>()?;
+        Ok(CheckerFacts::default())
     }
 }

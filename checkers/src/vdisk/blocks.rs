@@ -15,7 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use explode_ramdisk::{BLOCK_BYTES, Flags, RamDisk, SECTOR_BYTES, SECTORS_PER_BLOCK, Storage};
 use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, CheckerDef, Cx, digest};
+use explode_runtime::check::{
+    Checker, CheckerAbilities, CheckerDef, CheckerFacts, Chop, Cx, Unsupported, digest,
+};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
@@ -181,10 +183,6 @@ impl Checker for Blocks {
         cx.check_crashes_end(self, &[])
     }
 
-    fn unsupported(&self, stack: &Stack) -> Option<String> {
-        stack.disk().err().map(|wrong| wrong.to_string())
-    }
-
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let (disk, storage) = (stack.disk()?, stack.devices().storage()?);
         let either = |(before, after): (&Versions, &Versions)| [before.clone(), after.clone()].concat();
@@ -222,12 +220,24 @@ impl Checker for Blocks {
         Some(digest((&self.before, &self.after, self.fails)))
     }
 
-    fn chop(&mut self, _stack: &Stack) -> Result<(), Fault> {
-        self.after.iter_mut().for_each(|versions| drop(versions.drain(..versions.len() - 1)));
-        Ok(())
-    }
-
     fn fork(&self) -> Option<Box<dyn Checker>> {
         Some(Box::new(self.clone()))
+    }
+
+    fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
+        stack.disk()?;
+        Ok(CheckerFacts::default())
+    }
+
+    fn abilities(&self) -> CheckerAbilities<'_> {
+        CheckerAbilities::default().chop(self)
+    }
+}
+
+impl Chop for Blocks {
+    fn chop(&self, _stack: &Stack) -> Result<Box<dyn Checker>, Fault> {
+        let mut next = self.clone();
+        next.after.iter_mut().for_each(|versions| drop(versions.drain(..versions.len() - 1)));
+        Ok(Box::new(next))
     }
 }

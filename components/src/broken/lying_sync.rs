@@ -8,7 +8,7 @@ use explode_ramdisk::files::{
     Ability, Fallocate, Fd, Files, Kind, OpenFlags, Renaming, Result, Stat, Synced,
 };
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Surface};
+use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Recovery, Surface};
 use explode_runtime::verdict::{Profile, Promise};
 use nix::errno::Errno;
 
@@ -183,9 +183,10 @@ impl Component for LyingSync {
     }
 
     /// That of what stands below, if it excludes nothing.
-    fn profile(&self) -> Option<Profile> {
+    fn facts(&self) -> Facts {
         let promises = self.excludes.clone();
-        (!promises.is_empty()).then(|| Profile { system: "lying-sync".to_owned(), promises })
+        let profile = (!promises.is_empty()).then(|| Profile { system: "lying-sync".to_owned(), promises });
+        Facts::default().promises(profile)
     }
 
     fn surface(&self) -> Surface {

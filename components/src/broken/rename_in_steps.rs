@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use explode_ramdisk::files::{Files, Kind, OpenFlags, Result};
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::stack::{Below, Component, ComponentDef, Surface};
+use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Surface};
 use explode_runtime::verdict::{Profile, Promise};
 use nix::errno::Errno;
 
@@ -72,7 +72,7 @@ impl Component for RenameInSteps {
         Ok(())
     }
 
-    fn profile(&self) -> Option<Profile> {
+    fn facts(&self) -> Facts {
         let line = |name| Promise {
             name,
             kept: true,
@@ -80,7 +80,7 @@ impl Component for RenameInSteps {
             source: "the option rename-in-steps.promises",
         };
         let promises = PROMISED.map(line).to_vec();
-        self.promises.then(|| Profile { system: DEF.name.to_owned(), promises })
+        Facts::default().promises(self.promises.then(|| Profile { system: DEF.name.to_owned(), promises }))
     }
 
     fn surface(&self) -> Surface {

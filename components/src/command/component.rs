@@ -9,7 +9,7 @@ use super::placeholders::fill_component;
 use super::private::Private;
 use super::run::{Out, run};
 use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError, programs};
-use explode_runtime::stack::{Below, COMMANDS, Component, ComponentDef, Paths, Recovery};
+use explode_runtime::stack::{Abilities, Below, COMMANDS, Component, ComponentDef, Facts, Paths, Recovery};
 
 /// The keys that are commands.
 pub const KEYS: [&str; 5] = ["init", "mount", "unmount", "recover", "threads"];
@@ -173,22 +173,19 @@ impl Component for CommandComponent {
         self.threads.clone()
     }
 
-    fn path(&self) -> Option<PathBuf> {
-        self.home.as_ref().filter(|_| self.mounted).map(|home| home.path().to_owned())
-    }
-
-    fn programs(&self) -> Vec<PathBuf> {
+    /// What the commands read is not known.
+    fn facts(&self) -> Facts {
         let Commands { init, mount, unmount, recover, threads, recover_ok: _ } = &self.commands;
         let commands = [init, mount, unmount, recover, threads].into_iter().flatten();
-        commands.flat_map(|command| programs(command)).filter_map(|program| found(&program.name)).collect()
+        let programs = commands.flat_map(|command| programs(command));
+        Facts::default()
+            .programs(programs.filter_map(|program| found(&program.name)))
+            .reads_only_its_disks(false)
     }
 
-    /// Who knows what its commands look at.
-    fn skipping(&self) -> bool {
-        false
-    }
-
-    fn must_unmount(&self) -> bool {
-        self.mounted && self.commands.unmount.is_some()
+    fn abilities(&self) -> Abilities<'_> {
+        let path = self.home.as_ref().filter(|_| self.mounted).map(|home| home.path().to_owned());
+        let must_unmount = self.mounted && self.commands.unmount.is_some();
+        Abilities::default().path(path).must_unmount(must_unmount)
     }
 }

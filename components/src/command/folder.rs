@@ -6,14 +6,14 @@
 
 use std::cell::RefCell;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{fs, io};
 
 use explode_ramdisk::{BLOCK_BYTES, Flags, RamDisk, SECTORS_PER_BLOCK};
 
 use super::private::Private;
 use explode_runtime::base::{Blame, Fault, Mode, Options, UsageError};
-use explode_runtime::stack::{Below, Component, ComponentDef};
+use explode_runtime::stack::{Abilities, Below, Component, ComponentDef, Facts, Settle};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -71,6 +71,18 @@ impl Component for Folder {
         Ok(())
     }
 
+    fn facts(&self) -> Facts {
+        // What uses it looks at other files, too.
+        Facts::default().devices(1).reads_only_its_disks(false)
+    }
+
+    fn abilities(&self) -> Abilities<'_> {
+        let path = self.mounted.as_ref().map(|mounted| mounted.folder.path().to_owned());
+        Abilities::default().path(path).settle(self)
+    }
+}
+
+impl Settle for Folder {
     fn settle(&self) -> Result<(), Fault> {
         let Some(Mounted { folder, disk, held }) = &self.mounted else { return Ok(()) };
         let mut wanted = vec![0; BLOCK_BYTES];
@@ -97,19 +109,6 @@ impl Component for Folder {
         disk.flush();
         *held = wanted;
         Ok(())
-    }
-
-    /// What uses it looks at other files, too.
-    fn skipping(&self) -> bool {
-        false
-    }
-
-    fn path(&self) -> Option<PathBuf> {
-        self.mounted.as_ref().map(|mounted| mounted.folder.path().to_owned())
-    }
-
-    fn devices(&self) -> u32 {
-        1
     }
 }
 

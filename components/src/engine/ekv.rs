@@ -9,7 +9,7 @@ use ekv::flash::{Flash as EkvFlash, PageID};
 use ekv::{CommitError, Config, CursorError, Database, Error, MountError, WriteError};
 use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use explode_runtime::base::{Fault, Mode, Options, UsageError};
-use explode_runtime::stack::{Below, Component, ComponentDef};
+use explode_runtime::stack::{Below, Component, ComponentDef, Facts};
 use explode_runtime::verdict::{Profile, Promise};
 use nix::errno::Errno;
 
@@ -91,11 +91,7 @@ impl Kind for Ekv {
         Ok(Rc::new(database))
     }
 
-    fn version(&self) -> Option<(&'static str, String)> {
-        Some(("ekv", "1.0.0".to_owned()))
-    }
-
-    fn profile(&self) -> Option<Profile> {
+    fn facts(&self) -> Facts {
         let line = |name, quote, source| Promise { name, kept: true, quote, source };
         const DOCS: &str = "https://docs.rs/ekv/1.0.0/ekv/struct.WriteTransaction.html#method.commit";
         let promises = vec![
@@ -117,7 +113,8 @@ impl Kind for Ekv {
                 "https://docs.rs/ekv/1.0.0/ekv/",
             ),
         ];
-        Some(Profile { system: "ekv".to_owned(), promises })
+        let profile = Profile { system: "ekv".to_owned(), promises };
+        Facts::default().version("ekv", "1.0.0").promises(profile)
     }
 }
 

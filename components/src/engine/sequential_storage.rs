@@ -10,7 +10,7 @@ use embedded_storage_async::nor_flash::{
     ErrorType, MultiwriteNorFlash, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
 };
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::stack::{Below, Component, ComponentDef};
+use explode_runtime::stack::{Below, Component, ComponentDef, Facts};
 use explode_runtime::verdict::{Profile, Promise};
 use nix::errno::Errno;
 use sequential_storage::Error;
@@ -120,18 +120,13 @@ impl Kind for Sequential {
         Ok(Rc::new(map))
     }
 
-    fn version(&self) -> Option<(&'static str, String)> {
-        Some(("sequential-storage", "8.0.2".to_owned()))
-    }
-
-    fn profile(&self) -> Option<Profile> {
+    fn facts(&self) -> Facts {
         const README: &str = "https://docs.rs/sequential-storage/8.0.2/sequential_storage/";
         const QUOTE: &str = "Power-fail safe: The system is always fine or fully recoverable";
         let line = |name| Promise { name, kept: true, quote: QUOTE, source: README };
-        Some(Profile {
-            system: "sequential-storage".to_owned(),
-            promises: ["durable", "atomic", INTACT].map(line).to_vec(),
-        })
+        let promises = ["durable", "atomic", INTACT].map(line).to_vec();
+        let profile = Profile { system: "sequential-storage".to_owned(), promises };
+        Facts::default().version("sequential-storage", "8.0.2").promises(profile)
     }
 }
 

@@ -3,8 +3,7 @@
 use std::rc::Rc;
 
 use explode_runtime::base::Fault;
-use explode_runtime::stack::{Below, Component, Surface};
-use explode_runtime::verdict::Profile;
+use explode_runtime::stack::{Below, Component, Facts, Surface};
 
 use super::{KeyValue, Store};
 
@@ -22,14 +21,9 @@ pub trait Kind {
     /// It cannot be opened.
     fn open(&self, below: &Below<'_>) -> Result<Rc<dyn KeyValue>, Fault>;
 
-    /// What it promises; none if everything.
-    fn profile(&self) -> Option<Profile> {
-        None
-    }
-
-    /// Its name and version, if it is not ours.
-    fn version(&self) -> Option<(&'static str, String)> {
-        None
+    /// What is known of the store: its version if it is not ours, and what it promises. Without a profile it promises everything.
+    fn facts(&self) -> Facts {
+        Facts::default()
     }
 }
 
@@ -65,11 +59,7 @@ impl<K: Kind> Component for StoreComponent<K> {
         self.open.clone().map_or(Surface::Child, |store| Surface::Engine(Rc::new(store)))
     }
 
-    fn version(&self) -> Option<(&'static str, String)> {
-        self.kind.version()
-    }
-
-    fn profile(&self) -> Option<Profile> {
-        self.kind.profile()
+    fn facts(&self) -> Facts {
+        self.kind.facts()
     }
 }

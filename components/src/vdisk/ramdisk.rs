@@ -5,7 +5,9 @@ use explode_ramdisk::{Flushes, RamDisk};
 use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::faults::kernel::Failures;
 use explode_runtime::faults::media::{MEDIA_OPTIONS, Media, Medium, Site};
-use explode_runtime::stack::{Below, Component, ComponentDef, Plain, Surface};
+use explode_runtime::stack::{
+    Abilities, AsShell, Below, Component, ComponentDef, Facts, Inspect, Plain, Surface,
+};
 
 /// As it stands in the registry.
 pub const DEF: ComponentDef = ComponentDef {
@@ -119,22 +121,22 @@ impl Component for RamDiskComponent {
         self.surface.clone()
     }
 
-    fn devices(&self) -> u32 {
-        1
+    fn facts(&self) -> Facts {
+        Facts::default().devices(1).media(self.media).kernel_failures(self.late.clone())
     }
 
-    fn plain(&self) -> Option<Plain> {
-        Some(Plain::Disk(self.sectors * 512))
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities::default().inspect(self).as_shell(self)
     }
+}
 
-    fn failures(&self) -> Failures {
-        self.late.clone()
+impl AsShell for RamDiskComponent {
+    fn as_shell(&self) -> Plain {
+        Plain::Disk(self.sectors * 512)
     }
+}
 
-    fn media(&self) -> Media {
-        self.media
-    }
-
+impl Inspect for RamDiskComponent {
     fn media_sites(&self, medium: &Medium<'_>) -> Vec<Site> {
         medium.disk(self.sectors)
     }

@@ -1,7 +1,9 @@
 //! A checker: drives the system and knows what must survive (the paper's five methods, EX-18 to EX-22).
 
 use super::Cx;
+use super::abilities::{Demands, Probe, Topology};
 use super::driver::DiskCheck;
+use super::facts::{CheckerFacts, Unsupported};
 use crate::base::Fault;
 use crate::crash::Epoch;
 use crate::stack::Stack;
@@ -9,39 +11,7 @@ use crate::verdict::{Demand, Failure, Violation};
 
 /// Drives a stack and judges its crash disks.
 pub trait Checker {
-    /// What it needs and the stack does not have, in words that say what to do; asked once, of the stack as it is first mounted. A
-    /// run of such a stack is refused.
-    fn unsupported(&self, _stack: &Stack) -> Option<String> {
-        None
-    }
-
-    /// Returns true if the checker can start from files that it has not made ([`Stack::begins_with_files`]). A checker that cannot
-    /// would report them as corruption, so a run of it on a stack whose first start leaves files is refused (exit code 3).
-    fn begins_with_files(&self) -> bool {
-        false
-    }
-
-    /// Does it want to [`probe`](Checker::probe)?
-    fn probes(&self) -> bool {
-        false
-    }
-
-    /// Tries what not every stack has, on one that nobody else will ever see, and says in words what this one does not have. The run
-    /// says so, and goes on without it.
-    fn probe(&self, _stack: &Stack) -> Result<Vec<String>, Fault> {
-        Ok(Vec::new())
-    }
-
-    /// Every checker of the run is told what the probe has come to, before anything else.
-    fn leave_out(&mut self, _what: &[String]) {}
-
-    /// The promises that its checks are about, by their words, if that can be said beforehand; asked once. A run of a stack whose
-    /// profile excludes all of them is refused: it could find nothing, and that would be no pass.
-    fn about(&self) -> Vec<&'static str> {
-        Vec::new()
-    }
-
-    /// Prepares the checker's own state; the stack has just been mounted.
+    /// Prepares the checker's own state. The stack has just been mounted.
     fn init(&mut self, _stack: &Stack) -> Result<(), Fault> {
         Ok(())
     }
@@ -55,22 +25,14 @@ pub trait Checker {
     /// [`Failure::Violation`] if a promise is broken, [`Failure::Broken`] if the check itself could not be made.
     fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure>;
 
-    /// What [`check`](Checker::check) demands, as far as a shell can test it, what it has found broken included; it is asked when `check` has
-    /// failed with this violation, with what that was told. None where what is broken cannot be said: no script is made of it then
-    /// (`docs/reporting.md`).
-    fn demands(&self, _epoch: Epoch, _args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {
-        None
-    }
-
     /// The identity of the state: states with equal signatures are explored once. By default no two are equal (EX-20).
     fn get_sig(&self) -> Option<Vec<u8>> {
         None
     }
 
-    /// The canonical form of what the system has made of it, names and history aside, if there is one: the run says how many
-    /// distinct ones its states had (EX-99). It decides nothing.
-    fn topology(&self) -> Option<Vec<u8>> {
-        None
+    /// Drops the checker's own state. The stack is about to be unmounted.
+    fn finish(&mut self, _stack: &Stack) -> Result<(), Fault> {
+        Ok(())
     }
 
     /// A digest of everything that `check` reads besides the disk: two checks with equal keys are one. By default checks merge
@@ -79,33 +41,71 @@ pub trait Checker {
         None
     }
 
-    /// A chop follows (`--chop`): the stack is unmounted and mounted again, and what was written is durable from then on. The checker
-    /// goes on: it lets go of what it holds open, for at the next mutate the stack is another one.
-    fn chop(&mut self, _stack: &Stack) -> Result<(), Fault> {
-        Ok(())
-    }
-
     /// A copy, made right after a chop: a state behind the chop is restored with it, and without the mutates before. It has no part of
     /// the stack. By default there is none, and every mutate is repeated.
     fn fork(&self) -> Option<Box<dyn Checker>> {
         None
     }
 
-    /// Does `check` depend on nothing but the disk and what [`check_key`](Checker::check_key) says, or, without one, what the
-    /// checker remembers? Else no check can stand for another.
-    fn skipping(&self) -> bool {
-        true
+    /// What is known of the checker on this stack, which was started for the first time. It is asked for once.
+    ///
+    /// # Errors
+    /// What the checker needs and the stack does not have. The run is refused.
+    fn facts(&self, _stack: &Stack) -> Result<CheckerFacts, Unsupported> {
+        Ok(CheckerFacts::default())
     }
 
-    /// Does it read the log of events, or mark it ([`Cx::log`], [`Cx::mark`])? Then all events of a unit are kept.
-    fn reads_log(&self) -> bool {
-        false
+    /// What the checker can do besides. It is asked for each time.
+    fn abilities(&self) -> CheckerAbilities<'_> {
+        CheckerAbilities::default()
+    }
+}
+
+/// What a checker can do besides driving and judging. By default there is nothing.
+#[derive(Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct CheckerAbilities<'a> {
+    /// Finds out which calls the stack does not have. `None` if the checker uses only calls that every stack has.
+    pub probe: Option<&'a dyn Probe>,
+    /// Tells which states are the same.
+    pub topology: Option<&'a dyn Topology>,
+    /// Says what is demanded of a crash disk.
+    pub demands: Option<&'a dyn Demands>,
+    /// Prepares for a chop. `None` if the checker goes on unchanged.
+    pub chop: Option<&'a dyn Chop>,
+}
+
+/// Setters, to be chained.
+impl<'a> CheckerAbilities<'a> {
+    /// The checker finds out which calls the stack does not have.
+    pub fn probe(self, probe: &'a dyn Probe) -> CheckerAbilities<'a> {
+        CheckerAbilities { probe: Some(probe), ..self }
     }
 
-    /// Drops the checker's own state; the stack is about to be unmounted.
-    fn finish(&mut self, _stack: &Stack) -> Result<(), Fault> {
-        Ok(())
+    /// The checker tells which states are the same.
+    pub fn topology(self, topology: &'a dyn Topology) -> CheckerAbilities<'a> {
+        CheckerAbilities { topology: Some(topology), ..self }
     }
+
+    /// The checker says what it demands of a crash disk.
+    pub fn demands(self, demands: &'a dyn Demands) -> CheckerAbilities<'a> {
+        CheckerAbilities { demands: Some(demands), ..self }
+    }
+
+    /// The checker prepares for a chop.
+    pub fn chop(self, chop: &'a dyn Chop) -> CheckerAbilities<'a> {
+        CheckerAbilities { chop: Some(chop), ..self }
+    }
+}
+
+/// A checker whose state changes at a chop (`--chop`).
+pub trait Chop {
+    /// Returns the checker that goes on behind the chop, in place of this one. The stack is about to be unmounted and mounted again,
+    /// and what was written is durable from then on. The new checker holds nothing open: at the next mutate the stack is another one.
+    ///
+    /// # Errors
+    /// The checker cannot go on.
+    fn chop(&self, stack: &Stack) -> Result<Box<dyn Checker>, Fault>;
 }
 
 impl<C: Checker> DiskCheck for C {
@@ -118,6 +118,6 @@ impl<C: Checker> DiskCheck for C {
     }
 
     fn disk_demands(&self, epoch: Epoch, args: &[String], violation: &Violation) -> Option<Vec<Demand>> {
-        self.demands(epoch, args, violation)
+        self.abilities().demands?.demands(epoch, args, violation)
     }
 }

@@ -94,7 +94,7 @@ impl<'a> Cx<'a> {
     }
 
     /// The events of the log since the last call, or since the system was started: a copy, the engine loses nothing (EX-65). The
-    /// checker's [`reads_log`](super::Checker::reads_log) returns true.
+    /// checker's [`facts`](super::CheckerFacts::reads_log) say so.
     ///
     /// # Errors
     /// The log cannot be read, or the checker does not say that it reads it.

@@ -21,7 +21,7 @@ pub trait DiskCheck {
     /// [`Checker::check_key`](super::Checker::check_key).
     fn disk_check_key(&self) -> Option<Vec<u8>>;
 
-    /// [`Checker::demands`](super::Checker::demands).
+    /// [`Demands::demands`](super::Demands::demands).
     fn disk_demands(&self, epoch: Epoch, args: &[String], violation: &Violation) -> Option<Vec<Demand>>;
 }
 

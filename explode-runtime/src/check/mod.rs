@@ -1,13 +1,17 @@
 //! Checkers, and what they say: verdicts, violations, and whether a promise was broken.
 
+mod abilities;
 mod checker;
 mod context;
 mod def;
 mod digest;
 mod driver;
+mod facts;
 
-pub use checker::Checker;
+pub use abilities::{Demands, Probe, Topology};
+pub use checker::{Checker, CheckerAbilities, Chop};
 pub use context::Cx;
 pub use def::{CheckerDef, Checkers};
 pub use digest::digest;
 pub use driver::{Args, Ask, DiskCheck, Driver};
+pub use facts::{CheckerFacts, Unsupported};

@@ -4,3 +4,14 @@
 pub mod background;
 pub mod kernel;
 pub mod media;
+
+/// What may fail in one component. By default nothing does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FaultMenu {
+    /// Blocks of the component's devices that may go bad before a mutate.
+    pub media: media::Media,
+    /// Functions of the kernel that may fail in a mutate.
+    pub kernel: kernel::Failures,
+    /// What the kernel may do on its own between two calls.
+    pub background: background::Between,
+}

@@ -161,7 +161,9 @@ impl<'a> Pipeline<'a> {
         let in_interval = self.in_interval;
         if let Some(name) = ask.at {
             if devices.kernel().is_some_and(|kernel| kernel.notes_operations()) {
-                return Err(tool("crash checks at a mark do not go together with soft crashes on a kernel".to_owned()));
+                return Err(tool(
+                    "crash checks at a mark do not go together with soft crashes on a kernel".to_owned(),
+                ));
             }
             let AtMark { write_set, recent } = self.reader.as_ref().ok_or_else(not_read)?.at(name)?;
             (self.at_mark, self.recent) = (Some(write_set), recent);
@@ -315,5 +317,8 @@ pub fn stood_still(devices: &dyn DiskSet) -> Result<(), Fault> {
 
 /// A checker that has not said that it reads the log does.
 fn not_read() -> Fault {
-    tool("the checker reads or marks the log; let its `reads_log` return true".to_owned())
+    tool(
+        "the checker reads or marks the log; let its facts say so: CheckerFacts::default().reads_log(true)"
+            .to_owned(),
+    )
 }

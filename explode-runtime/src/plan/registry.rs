@@ -4,7 +4,7 @@ use super::plan::Plan;
 use crate::base::{Bounds, Mode, Options, UsageError};
 use crate::check::{CheckerDef, Checkers};
 use crate::plan::matrix::{Question, System};
-use crate::stack::{ComponentDef, Components, Layer, StackSpec};
+use crate::stack::{ComponentDef, Components, Layer, Stack, StackSpec};
 
 /// A named (checker, stack, options).
 #[derive(Clone, Debug)]
@@ -62,12 +62,13 @@ impl Registry {
         recognised.map_or_else(|| self.checker(&plan.checker), Ok)
     }
 
-    /// The names of the checkers that can start from files which they have not made, in order of registration.
-    pub fn checkers_that_begin_with_files(&self) -> Vec<&'static str> {
-        let begins = |def: &&CheckerDef| {
-            (def.build)(&Options::none()).is_ok_and(|checker| checker.begins_with_files())
+    /// The names of the checkers that suit this stack and can start from files which they have not made, in order of registration.
+    pub fn checkers_of_populated(&self, stack: &Stack) -> Vec<&'static str> {
+        let suits = |def: &&CheckerDef| {
+            let facts = (def.build)(&Options::none()).ok().and_then(|checker| checker.facts(stack).ok());
+            facts.is_some_and(|facts| facts.populated_ok)
         };
-        self.checkers.iter().filter(begins).map(|def| def.name).collect()
+        self.checkers.iter().filter(suits).map(|def| def.name).collect()
     }
 
     /// The stack of a component that is named alone: what it needs is put below it; a row of the matrix with that name says it whole,

@@ -131,7 +131,7 @@ impl Finding {
 pub struct Summary {
     /// Distinct signatures of states, the first included.
     pub states: Count,
-    /// Distinct topologies of states, of a checker that [says them](crate::check::Checker::topology).
+    /// Distinct topologies of states, of a checker that [says them](crate::check::Topology).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topologies: Option<Count>,
     /// Calls of mutate explored.

@@ -1,19 +1,16 @@
-//! A storage component: the paper's five methods, what it offers to the layer above, and what its system promises.
+//! A storage component: the paper's five methods, what it offers to the layer above, and what is known of it.
 
 use std::any::Any;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::{fmt, io};
 
 use explode_ramdisk::{Files, RamDisk};
 
-use super::plain::Plain;
+use super::abilities::Abilities;
+use super::facts::Facts;
 use crate::base::Fault;
 use crate::devices::DiskSet;
-use crate::faults::background::Between;
-use crate::faults::kernel::Failures;
-use crate::faults::media::{Media, Medium, Site};
-use crate::verdict::Profile;
 use crate::writeset::Rules;
 
 /// What recovery found.
@@ -77,10 +74,10 @@ pub struct Below<'a> {
     pub paths: &'a [Paths],
     /// The devices of the stack, for components that are devices.
     pub devices: &'a dyn DiskSet,
-    /// The first device of this component, if [`Component::devices`] is not 0.
+    /// The first device of this component, if [`Facts::devices`] is not 0.
     pub first_device: u32,
     /// Does what is dirty in the kernel's buffer cache count, for components that are devices? Not where somebody above says that
-    /// its [buffers are no places](Component::buffers_are_places).
+    /// its [buffers are no places](Facts::buffers_are_places).
     pub buffers: bool,
     /// A folder for this component alone, for its mount point and what else needs a path; on a kernel it is there.
     pub place: &'a Path,
@@ -132,138 +129,45 @@ impl fmt::Display for Missing<'_> {
     }
 }
 
-/// One check of a crash disk as a plain loop would do it: repair, mount, read everything, unmount, on the block device at this
-/// node; for measuring. It is called on a thread of its own, whose sync(2) it may switch off.
-pub type Floor = Box<dyn FnMut(&Path) -> io::Result<()> + Send>;
-
-/// One layer of storage (EX-26 to EX-32). Every method may be absent.
+/// One layer of storage (EX-26 to EX-32). Every method has a default.
 pub trait Component {
-    /// Makes the system for the first time; its children are mounted.
+    /// Makes the system for the first time. The children are mounted.
     fn init(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
         Ok(())
     }
 
-    /// Makes it ready for use. Failing on a crash disk is an error of the checked system.
+    /// Makes the system ready for use. Failing on a crash disk is an error of the checked system.
     fn mount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
         Ok(())
     }
 
-    /// Puts it to rest and drops what it has in memory.
+    /// Puts the system to rest and drops what it has in memory.
     fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
         Ok(())
     }
 
-    /// Repairs it after a crash, before it is mounted; its children are mounted. Not called otherwise.
+    /// Repairs the system after a crash, before it is mounted. The children are mounted. It is not called at any other time.
     fn recover(&mut self, _below: &Below<'_>) -> Result<Recovery, Fault> {
         Ok(Recovery::Clean)
     }
 
-    /// The tasks that belong to it, threads of the kernel and processes, while it is mounted.
+    /// The tasks that belong to the system while it is mounted: threads of the kernel and processes.
     fn threads(&self) -> Vec<u32> {
         Vec::new()
     }
 
-    /// What it offers while it is mounted.
+    /// What the component offers while it is mounted.
     fn surface(&self) -> Surface {
         Surface::Child
     }
 
-    /// Where what it offers is found by a shell command, while it is mounted; none if that is where its first child is.
-    fn path(&self) -> Option<PathBuf> {
-        None
+    /// What is known of the component by its options. It is asked for once per built stack.
+    fn facts(&self) -> Facts {
+        Facts::default()
     }
 
-    /// Brings what it holds to its devices, as it is: a soft crash follows, which loses nothing.
-    fn settle(&self) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    /// Does it hold something outside of this process and of the kernel's disks that only unmount gives up?
-    fn must_unmount(&self) -> bool {
-        false
-    }
-
-    /// How many device numbers it takes for itself; only leaves take any.
-    fn devices(&self) -> u32 {
-        0
-    }
-
-    /// What stands in a sector of its devices, of which the first is 0, in words, if it can tell while it is mounted. Of devices
-    /// that cannot tell themselves, whoever stands on them is asked.
-    fn whose(&self, _device: u32, _sector: u64) -> Option<String> {
-        None
-    }
-
-    /// Does it hold files from its start? A checker that grows a tree begins with those then, and not with nothing.
-    fn begins_with_files(&self) -> bool {
-        false
-    }
-
-    /// Does what it does depend on nothing but its devices and its children? Else no check on it can stand for another: what
-    /// lies elsewhere (files, a clock, random numbers that are not seeded) may have changed between two.
-    fn skipping(&self) -> bool {
-        true
-    }
-
-    /// The functions of the kernel that may fail in a mutate, as its options say.
-    fn failures(&self) -> Failures {
-        Failures::default()
-    }
-
-    /// What the kernel may do on its own between two calls, as its options say.
-    fn between(&self) -> Between {
-        Between::default()
-    }
-
-    /// What of its devices may go bad before a mutate, as its options say.
-    fn media(&self) -> Media {
-        Media::default()
-    }
-
-    /// The blocks that may go bad, in an order that is the same in every run: those that its contents are in.
-    fn media_sites(&self, _medium: &Medium<'_>) -> Vec<Site> {
-        Vec::new()
-    }
-
-    /// What its system promises, and where that is written.
-    fn profile(&self) -> Option<Profile> {
-        None
-    }
-
-    /// Is what it promises kept only as far as what stands below it keeps it? Then what the profile there excludes is excluded
-    /// here, too ([`Profile::on`]).
-    fn promises_as_below(&self) -> bool {
-        false
-    }
-
-    /// The system's name and version, where that decides what happens.
-    fn version(&self) -> Option<(&'static str, String)> {
-        None
-    }
-
-    /// The programs of others that it runs, by path. A guest's image knows of which package they are, and a run tells its version.
-    fn programs(&self) -> Vec<PathBuf> {
-        Vec::new()
-    }
-
-    /// What a check of its system costs without us, if it can be said.
-    fn floor(&self) -> Option<Floor> {
-        None
-    }
-
-    /// What a shell does in its place; none if no shell can.
-    fn plain(&self) -> Option<Plain> {
-        None
-    }
-
-    /// What it keeps where no event shows it, if anything: such changes are in no crash disk (fault-model.md, section 8).
-    fn hides(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// Are the numbers of its buffers their places on the devices below? Else what is dirty in the kernel's buffer cache counts for
-    /// nothing there, and [`hides`](Component::hides) has to say so.
-    fn buffers_are_places(&self) -> bool {
-        true
+    /// What the component can do now. It is asked for each time.
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities::default()
     }
 }

@@ -130,12 +130,12 @@ impl Components {
     /// # Errors
     /// A name, an option or a child that is not there.
     pub fn profile_of(&self, stack: &StackSpec) -> Result<Option<Profile>, UsageError> {
-        let make = |layer: &Layer| self.get(&layer.component)?.make(&layer.options);
-        let components = stack.0.iter().map(make).collect::<Result<Vec<_>, UsageError>>()?;
+        let facts = |layer: &Layer| Ok(self.get(&layer.component)?.make(&layer.options)?.facts());
+        let facts = stack.0.iter().map(facts).collect::<Result<Vec<_>, UsageError>>()?;
         let children =
             (0..stack.0.len()).map(|at| stack.children_of(at)).collect::<Result<Vec<_>, UsageError>>()?;
-        let layers = components.iter().zip(&children);
-        let layers = layers.map(|(component, children)| (component.as_ref(), children.as_slice()));
+        let layers = facts.iter().zip(&children);
+        let layers = layers.map(|(facts, children)| (facts, children.as_slice()));
         Ok(promised(&layers.collect::<Vec<_>>()))
     }
 }

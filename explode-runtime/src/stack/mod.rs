@@ -4,9 +4,11 @@
 //! built from a [`StackSpec`] any number of times, on any image: once for the system under test, once for each crash disk. One
 //! component is here, on which all that want files can stand: [`simfiles`].
 
+mod abilities;
 mod carried;
 mod component;
 mod components;
+mod facts;
 mod plain;
 mod promised;
 pub mod simfiles;
@@ -14,9 +16,11 @@ mod spec;
 #[expect(clippy::module_inception, reason = "the room has the name of its main item")]
 mod stack;
 
+pub use abilities::{Abilities, AsShell, Baseline, Floor, Inspect, Settle};
 pub use carried::{Carried, carried, is_of_commands};
-pub use component::{Below, Component, Floor, Paths, Recovery, Surface};
+pub use component::{Below, Component, Paths, Recovery, Surface};
 pub use components::{Absent, ComponentDef, Components};
+pub use facts::Facts;
 pub use plain::{Plain, PlainFileSystem};
 pub use spec::{COMMANDS, Layer, StackSpec};
 pub use stack::{RESERVED, Stack};

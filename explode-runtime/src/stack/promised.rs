@@ -1,10 +1,10 @@
 //! What a stack promises, by the profiles of its layers.
 
-use super::component::Component;
+use super::facts::Facts;
 use crate::verdict::Profile;
 
 /// A layer, and the numbers of those that it stands on, which come before it.
-pub type Standing<'s> = (&'s dyn Component, &'s [usize]);
+pub type Standing<'s> = (&'s Facts, &'s [usize]);
 
 /// The profile of the topmost layer that has one. If that one keeps no more than what stands below it, what is excluded there is
 /// excluded; a layer without a profile excludes nothing.
@@ -14,9 +14,9 @@ pub fn promised(layers: &[Standing<'_>]) -> Option<Profile> {
 
 /// Of a layer that has a profile: that, or that of what stands below it, too.
 fn of_layer(layers: &[Standing<'_>], at: usize) -> Option<Profile> {
-    let (component, children) = layers[at];
-    let own = component.profile()?;
-    let child = children.first().filter(|_| component.promises_as_below());
+    let (facts, children) = layers[at];
+    let own = facts.promises.clone()?;
+    let child = children.first().filter(|_| facts.promises_as_below);
     Some(match child.and_then(|child| from_layer(layers, *child)) {
         Some(below) => own.on(&below),
         None => own,

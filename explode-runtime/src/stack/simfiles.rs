@@ -8,11 +8,12 @@ use explode_ramdisk::SimFiles;
 use explode_ramdisk::files::{Files, Granule};
 
 use self::profile::profile;
+use super::abilities::{Abilities, Inspect};
 use super::component::{Below, Component, Surface};
+use super::facts::Facts;
 use crate::base::{Fault, Mode, OptionDef, Options, UsageError};
 use crate::faults::media::{MEDIA_OPTIONS, Media, Medium, Site};
 use crate::stack::ComponentDef;
-use crate::verdict::Profile;
 use crate::writeset::{Atom, Rules};
 
 /// As it stands in the registry.
@@ -76,20 +77,18 @@ impl Component for SimFilesComponent {
         self.files.clone().map_or(Surface::Child, |files| Surface::Files(files))
     }
 
-    fn devices(&self) -> u32 {
-        DEVICES
+    fn facts(&self) -> Facts {
+        Facts::default().devices(DEVICES).promises(profile(self.sync)).media(self.media)
     }
 
-    fn whose(&self, device: u32, sector: u64) -> Option<String> {
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities::default().inspect(self)
+    }
+}
+
+impl Inspect for SimFilesComponent {
+    fn describe_sector(&self, device: u32, sector: u64) -> Option<String> {
         self.files.as_ref()?.whose(self.first_device + device, sector)
-    }
-
-    fn profile(&self) -> Option<Profile> {
-        Some(profile(self.sync))
-    }
-
-    fn media(&self) -> Media {
-        self.media
     }
 
     /// Names and sizes do not go bad.

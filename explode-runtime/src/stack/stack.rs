@@ -10,7 +10,9 @@ use std::rc::Rc;
 
 use explode_ramdisk::{Files, Image, RamDisk};
 
-use super::component::{Below, Component, Floor, Paths, Recovery, Surface};
+use super::abilities::{Floor, Settle};
+use super::component::{Below, Component, Paths, Recovery, Surface};
+use super::facts::Facts;
 use super::plain::{Plain, PlainFileSystem};
 use super::promised::{Standing, promised};
 use super::spec::StackSpec;
@@ -37,13 +39,16 @@ pub struct Stack {
     /// Where the calls on its files are written down, if they are.
     log: Option<CallLog>,
     /// The file system was not empty after the first start.
-    begins_with_files: bool,
+    starts_populated: bool,
+    /// The calls that the probe of the checker found missing.
+    unsupported_calls: Vec<String>,
 }
 
 struct Level {
     name: String,
     children: Vec<usize>,
     component: Box<dyn Component>,
+    facts: Facts,
     first_device: u32,
     /// For [`Below::buffers`].
     buffers: bool,
@@ -71,13 +76,15 @@ impl Stack {
             let children = spec.children_of(at)?;
             let component = components.get(&layer.component)?.make(&layer.options)?;
             let first_device = next_device;
-            next_device += component.devices();
+            let facts = component.facts();
+            next_device += facts.devices;
             let name = layer.name.clone();
             let place = places(&*devices).join(&name);
             levels.push(Level {
                 name,
                 children,
                 component,
+                facts,
                 first_device,
                 buffers: true,
                 place,
@@ -90,12 +97,20 @@ impl Stack {
         }
         // Children stand before their parents.
         for at in (0..levels.len()).rev() {
-            if !(levels[at].buffers && levels[at].component.buffers_are_places()) {
+            if !(levels[at].buffers && levels[at].facts.buffers_are_places) {
                 let children = levels[at].children.clone();
                 children.into_iter().for_each(|child| levels[child].buffers = false);
             }
         }
-        Ok(Stack { devices, rules, seed, levels, log: None, begins_with_files: false })
+        Ok(Stack {
+            devices,
+            rules,
+            seed,
+            levels,
+            log: None,
+            starts_populated: false,
+            unsupported_calls: Vec::new(),
+        })
     }
 
     /// The first start: init then mount, bottom up.
@@ -190,9 +205,10 @@ impl Stack {
     /// # Errors
     /// A component that cannot.
     pub fn settle(&self) -> Result<(), Fault> {
-        self.levels
-            .iter()
-            .try_for_each(|level| level.component.settle().map_err(|fault| fault.of(&level.name)))
+        self.levels.iter().try_for_each(|level| {
+            let settle = level.component.abilities().settle;
+            settle.map_or(Ok(()), Settle::settle).map_err(|fault| fault.of(&level.name))
+        })
     }
 
     /// Where a shell command finds what the top component offers.
@@ -242,11 +258,11 @@ impl Stack {
 
     /// How many devices it stands on: their numbers are 0 and so on.
     pub fn device_count(&self) -> u32 {
-        self.levels.iter().map(|level| level.component.devices()).sum()
+        self.levels.iter().map(|level| level.facts.devices).sum()
     }
 
     /// What the stack promises: the profile of the topmost component that has one, as far as what it stands on keeps it if it says so
-    /// ([`Component::promises_as_below`]).
+    /// ([`Facts::promises_as_below`]).
     pub fn profile(&self) -> Option<Profile> {
         promised(&self.levels.iter().map(Level::standing).collect::<Vec<_>>())
     }
@@ -256,72 +272,83 @@ impl Stack {
         Excluded::by(self.profile().as_ref())
     }
 
-    /// What stands in a sector of a device, in words, if the component of the device can tell, or the first one that stands on it.
-    pub fn whose(&self, device: u32, sector: u64) -> Option<String> {
+    /// Describes the contents of a sector of a device, if the component of the device can, or the first one that stands on it.
+    pub fn describe_sector(&self, device: u32, sector: u64) -> Option<String> {
         let mut owners = self.levels.iter().enumerate().filter_map(|(at, level)| {
             let index = device.checked_sub(level.first_device)?;
-            (index < level.component.devices()).then_some((at, index))
+            (index < level.facts.devices).then_some((at, index))
         });
         let (owner, index) = owners.next()?;
         let above = self.levels.iter().filter(|level| level.children.first() == Some(&owner));
         let mut levels = std::iter::once(&self.levels[owner]).chain(above);
-        levels.find_map(|level| level.component.whose(index, sector))
+        levels.find_map(|level| level.component.abilities().inspect?.describe_sector(index, sector))
     }
 
     /// The names and versions of its systems.
     pub fn versions(&self) -> Vec<(&'static str, String)> {
-        self.levels.iter().filter_map(|level| level.component.version()).collect()
+        self.levels.iter().filter_map(|level| level.facts.version.clone()).collect()
     }
 
     /// The programs that its layers run, by path.
     pub(crate) fn programs(&self) -> Vec<PathBuf> {
-        self.levels.iter().flat_map(|level| level.component.programs()).collect()
+        self.levels.iter().flat_map(|level| level.facts.programs.clone()).collect()
     }
 
     /// Has it a leaf that may go bad?
     pub(crate) fn may_go_bad(&self) -> bool {
-        self.levels.iter().any(|level| !level.component.media().is_sound())
+        self.levels.iter().any(|level| !level.facts.faults.media.is_sound())
     }
 
     /// The functions of the kernel that may fail in a mutate.
     pub fn failures(&self) -> Failures {
-        let all = self.levels.iter().map(|level| level.component.failures());
+        let all = self.levels.iter().map(|level| level.facts.faults.kernel.clone());
         all.fold(Failures::default(), Failures::and)
     }
 
     /// What the kernel may do on its own between two calls.
     pub(crate) fn between(&self) -> Between {
-        let all = self.levels.iter().map(|level| level.component.between());
+        let all = self.levels.iter().map(|level| level.facts.faults.background);
         all.fold(Between::default(), Between::and)
     }
 
     /// The blocks that may go bad, layer by layer, bottom first, where the devices hold this for sure.
     pub(crate) fn media_sites(&self, durable: &Image) -> Vec<(Media, Site)> {
         let of = |level: &Level| {
-            let Level { name, component, first_device, .. } = level;
-            let media = component.media();
+            let Level { name, component, facts, first_device, .. } = level;
+            let media = facts.faults.media;
             let block_bytes = self.rules.block_bytes;
             let medium = Medium { layer: name, first_device: *first_device, durable, block_bytes };
-            let sites = if media.is_sound() { Vec::new() } else { component.media_sites(&medium) };
+            let inspect = component.abilities().inspect.filter(|_| !media.is_sound());
+            let sites = inspect.map_or_else(Vec::new, |inspect| inspect.media_sites(&medium));
             sites.into_iter().map(move |site| (media, site))
         };
         self.levels.iter().flat_map(of).collect()
     }
 
-    /// True if there were files after the first start: a component declares them ([`Component::begins_with_files`]), or they
-    /// were found there.
-    pub fn begins_with_files(&self) -> bool {
-        self.begins_with_files || self.levels.iter().any(|level| level.component.begins_with_files())
+    /// True if there were files after the first start: a component declares them ([`Facts::starts_populated`]), or they were
+    /// found there.
+    pub fn starts_populated(&self) -> bool {
+        self.starts_populated || self.levels.iter().any(|level| level.facts.starts_populated)
     }
 
     /// Looks for files that the first start has left.
     pub(crate) fn look_for_files(&mut self) {
-        self.begins_with_files = !self.names_at_root().is_empty();
+        self.starts_populated = !self.names_at_root().is_empty();
     }
 
     /// Sets what another stack has found after its first start.
-    pub(crate) fn set_begins_with_files(&mut self, begins_with_files: bool) {
-        self.begins_with_files = begins_with_files;
+    pub(crate) fn set_starts_populated(&mut self, starts_populated: bool) {
+        self.starts_populated = starts_populated;
+    }
+
+    /// The calls that the probe of the checker found missing on another stack of this description. The checker omits them.
+    pub fn unsupported_calls(&self) -> &[String] {
+        &self.unsupported_calls
+    }
+
+    /// Sets what the probe of the checker found.
+    pub(crate) fn set_unsupported_calls(&mut self, calls: &[String]) {
+        self.unsupported_calls = calls.to_vec();
     }
 
     /// The names in the root directory of the files that the top component offers, but for [`RESERVED`]. None if the top offers
@@ -334,7 +361,7 @@ impl Stack {
 
     /// What its components keep where no event shows it, with their names.
     pub fn hides(&self) -> Vec<(String, &'static str)> {
-        let hidden = |level: &Level| Some((level.name.clone(), level.component.hides()?));
+        let hidden = |level: &Level| Some((level.name.clone(), level.facts.unobserved?));
         self.levels.iter().filter_map(hidden).collect()
     }
 
@@ -359,9 +386,10 @@ impl Stack {
     ///
     /// # Errors
     /// It is something else; in words.
-    pub(crate) fn plain(&self) -> Result<(u64, PlainFileSystem), String> {
-        let plain: Vec<Option<Plain>> = self.levels.iter().map(|level| level.component.plain()).collect();
-        match &plain[..] {
+    pub(crate) fn as_shell(&self) -> Result<(u64, PlainFileSystem), String> {
+        let as_shell = |level: &Level| Some(level.component.abilities().as_shell?.as_shell());
+        let layers: Vec<Option<Plain>> = self.levels.iter().map(as_shell).collect();
+        match &layers[..] {
             [Some(Plain::Disk(bytes)), Some(Plain::FileSystem(system))] => Ok((*bytes, system.clone())),
             _ => {
                 let names: Vec<&str> = self.levels.iter().map(|level| level.name.as_str()).collect();
@@ -382,15 +410,16 @@ impl Stack {
 
     /// The first layer that depends on something besides its devices, if there is one.
     pub fn not_skipping(&self) -> Option<&str> {
-        self.levels.iter().find(|level| !level.component.skipping()).map(|level| level.name.as_str())
+        let layer = self.levels.iter().find(|level| !level.facts.reads_only_its_disks)?;
+        Some(&layer.name)
     }
 
-    /// What checking a crash disk costs without us, and the block device below: if the stack is one component on one of these,
-    /// mounted, and that can say.
-    pub fn floor(&self) -> Option<(PathBuf, Floor)> {
+    /// The check of a crash disk without explode, and the block device for it. `None` unless the stack is one component on one block
+    /// device, mounted, and the component has such a check.
+    pub fn baseline(&self) -> Option<(PathBuf, Floor)> {
         let [device, system] = &self.levels[..] else { return None };
         match device.component.surface() {
-            Surface::Block(node) => Some((node, system.component.floor()?)),
+            Surface::Block(node) => Some((node, system.component.abilities().baseline?.baseline())),
             _ => None,
         }
     }
@@ -426,7 +455,7 @@ impl Stack {
         let paths: Vec<Paths> =
             self.levels[level].children.iter().map(|child| self.paths_of(*child)).collect();
         let Stack { devices, rules, seed, levels, .. } = self;
-        let Level { component, first_device, buffers, place, .. } = &mut levels[level];
+        let Level { component, facts, first_device, buffers, place, .. } = &mut levels[level];
         let below = Below {
             children: &children,
             paths: &paths,
@@ -437,7 +466,9 @@ impl Stack {
             rules: *rules,
             seed: *seed,
         };
-        step(component.as_mut(), &below)
+        let done = step(component.as_mut(), &below);
+        debug_assert_eq!(component.facts(), *facts, "the facts of a component do not change");
+        done
     }
 
     fn paths_of(&self, level: usize) -> Paths {
@@ -445,7 +476,7 @@ impl Stack {
         let child = || children.first().map_or_else(Paths::default, |child| self.paths_of(*child));
         match component.surface() {
             Surface::Block(node) => Paths { path: Some(node.clone()), device: Some(node) },
-            _ => match component.path() {
+            _ => match component.abilities().path {
                 Some(path) => Paths { path: Some(path), device: child().device },
                 None => child(),
             },
@@ -462,12 +493,12 @@ impl Stack {
 
 impl Level {
     fn standing(&self) -> Standing<'_> {
-        (self.component.as_ref(), &self.children)
+        (&self.facts, &self.children)
     }
 
     /// Where its file system is mounted, if it has one of its own.
     fn file_system(&self) -> Option<PathBuf> {
-        let path = self.component.path()?;
+        let path = self.component.abilities().path?;
         let device = |path: &Path| path.symlink_metadata().ok().map(|metadata| metadata.dev());
         (device(&path)? != device(path.parent()?)?).then_some(path)
     }
@@ -482,7 +513,7 @@ impl Drop for Stack {
         let devices = Rc::clone(&self.devices);
         if let Some(kernel) = devices.kernel() {
             self.stop().unwrap_or_else(|fault| kernel.give_up(&fault));
-        } else if self.levels.iter().any(|level| level.mounted && level.component.must_unmount()) {
+        } else if self.levels.iter().any(|level| level.mounted && level.component.abilities().must_unmount) {
             // The next stack has folders of its own: what stays behind here is in nobody's way.
             self.stop().ok();
         }

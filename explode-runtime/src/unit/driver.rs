@@ -129,7 +129,7 @@ impl<'a, 'r> UnitDriver<'a, 'r> {
             depth,
             choices: self.chooser.made().len() as u64,
             sketch: None,
-            topology: checker.topology().map(|bytes| xxh3_128(&bytes)),
+            topology: checker.abilities().topology.map(|state| xxh3_128(&state.topology())),
         };
         self.work.reached(arrival, bytes.as_deref(), more)
     }

@@ -7,12 +7,12 @@ use explode_ramdisk::{Image, Recording};
 
 use super::runner::Runner;
 use crate::base::{Mode, RunError, UsageError};
-use crate::check::Checker;
+use crate::check::{CheckerFacts, Unsupported};
 use crate::devices::{Backend, HostId, Side};
 use crate::plan::{Origin, Plan, Registry};
 use crate::stack::Stack;
 use crate::unit::chops::Chops;
-use crate::verdict::NOT_PROMISED;
+use crate::verdict::{NOT_PROMISED, Profile};
 
 impl<'a> Runner<'a> {
     /// The first start: makes the system, puts it to rest, and keeps its disks.
@@ -38,28 +38,25 @@ impl<'a> Runner<'a> {
             may_crash_softly(&stack)?;
             hides = stack.hides_softly();
         }
-        let not_skipping = not_skipping(registry, plan, &stack)?;
         let checker = registry.checker_of(plan)?.make(&plan.checker_options)?;
-        let empty = profile.as_ref().and_then(|profile| {
-            let line = profile.excludes_all(&checker.about())?;
-            Some(format!("{NOT_PROMISED}: {}", profile.cite(line)))
-        });
         stack.look_for_files();
-        let begins_with_files = stack.begins_with_files();
-        let not_empty = || not_empty(registry, plan, &stack, checker.as_ref());
-        let unsupported = checker.unsupported(&stack).or(empty).or_else(not_empty);
+        let begins_with_files = stack.starts_populated();
+        let facts = checker.facts(&stack).and_then(|facts| {
+            not_promised(profile.as_ref(), &facts)?;
+            not_empty(registry, plan, &stack, &facts)?;
+            Ok(facts)
+        });
         stack.stop().map_err(broken)?;
-        if let Some(what) = unsupported {
-            return Err(RunError::Missing(format!("unsupported: {what}")));
-        }
+        let facts = facts.map_err(|what| RunError::Missing(format!("unsupported: {what}")))?;
+        let not_skipping = not_skipping(plan, &stack, &facts);
         let versions = versions(&stack, backend);
         let pristine = stack.devices().image().map_err(broken)?;
         drop(stack);
-        let leaves_out = if checker.probes() {
+        let leaves_out = if let Some(probe) = checker.abilities().probe {
             let mut stack = build(registry, plan, backend, pristine.clone(), Recording::Off)?;
-            stack.set_begins_with_files(begins_with_files);
+            stack.set_starts_populated(begins_with_files);
             stack.start().map_err(broken)?;
-            let probed = checker.probe(&stack).map_err(broken)?;
+            let probed = probe.probe(&stack).map_err(broken)?;
             stack.stop().map_err(broken)?;
             probed
         } else {
@@ -82,6 +79,7 @@ impl<'a> Runner<'a> {
             leaves_out,
             begins_with_files,
             not_skipping,
+            reads_log: facts.reads_log,
             origin,
             keep_events: false,
             chops,
@@ -107,10 +105,22 @@ fn may_crash_softly(stack: &Stack) -> Result<(), UsageError> {
 /// How many names of files a refusal shows.
 const SHOWN: usize = 3;
 
-/// Why a checker that starts from an empty file system cannot run on this stack. `None` if it can.
-fn not_empty(registry: &Registry, plan: &Plan, stack: &Stack, checker: &dyn Checker) -> Option<String> {
-    if !stack.begins_with_files() || checker.begins_with_files() {
-        return None;
+/// Returns an error if the profile excludes all promises that the checker is about.
+fn not_promised(profile: Option<&Profile>, facts: &CheckerFacts) -> Result<(), Unsupported> {
+    let excluded = profile.and_then(|profile| Some((profile, profile.excludes_all(&facts.about)?)));
+    excluded
+        .map_or(Ok(()), |(profile, line)| Err(Unsupported(format!("{NOT_PROMISED}: {}", profile.cite(line)))))
+}
+
+/// Returns an error if the checker must start from an empty file system and this one is not empty.
+fn not_empty(
+    registry: &Registry,
+    plan: &Plan,
+    stack: &Stack,
+    facts: &CheckerFacts,
+) -> Result<(), Unsupported> {
+    if !stack.starts_populated() || facts.populated_ok {
+        return Ok(());
     }
     let names = stack.names_at_root();
     let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("/{name}")).collect();
@@ -119,14 +129,14 @@ fn not_empty(registry: &Registry, plan: &Plan, stack: &Stack, checker: &dyn Chec
         0 => format!(" ({})", shown.join(", ")),
         more => format!(" ({} and {more} more)", shown.join(", ")),
     };
-    let others = registry.checkers_that_begin_with_files();
+    let others = registry.checkers_of_populated(stack);
     let use_others =
         if others.is_empty() { String::new() } else { format!("use {}, or ", others.join(", ")) };
-    Some(format!(
+    Err(Unsupported(format!(
         "the file system is not empty after init and mount{there}, and checker '{}' must start with an empty one; \
-         {use_others}a checker made of commands in a stack file, or a checker of your own whose begins_with_files is true",
+         {use_others}a checker made of commands in a stack file, or a checker of your own with the fact populated_ok",
         plan.checker
-    ))
+    )))
 }
 
 /// Versions of what decides a result: this program, what the components say of theirs, and what the backend knows of their programs.
@@ -138,24 +148,22 @@ fn versions(stack: &Stack, backend: &dyn Backend) -> BTreeMap<String, String> {
 }
 
 /// Why no check can stand for another, if that is so.
-fn not_skipping(registry: &Registry, plan: &Plan, stack: &Stack) -> Result<Option<String>, RunError> {
+fn not_skipping(plan: &Plan, stack: &Stack, facts: &CheckerFacts) -> Option<String> {
     if !plan.settings.skip {
-        return Ok(Some("--no-skip".to_owned()));
+        return Some("--no-skip".to_owned());
     }
     if plan.mode == Mode::Here {
-        return Ok(Some(
-            "--in here, where other programs may keep a disk open, and its cache warm".to_owned(),
-        ));
+        let why = "--in here, where other programs may keep a disk open, and its cache warm";
+        return Some(why.to_owned());
     }
     let elsewhere = |who: &str, name: &str| format!("{who} '{name}' may depend on more than its disks");
     if let Some(layer) = stack.not_skipping() {
-        return Ok(Some(elsewhere("component", layer)));
+        return Some(elsewhere("component", layer));
     }
     if stack.may_go_bad() {
-        return Ok(Some("blocks that may go bad".to_owned()));
+        return Some("blocks that may go bad".to_owned());
     }
-    let checker = registry.checker_of(plan)?.make(&plan.checker_options)?;
-    Ok((!checker.skipping()).then(|| elsewhere("checker", &plan.checker)))
+    (!facts.reads_only_its_disks).then(|| elsewhere("checker", &plan.checker))
 }
 
 pub(super) fn build(

@@ -62,7 +62,7 @@ impl Way<'_, '_> {
         for depth in restored..self.depths() {
             self.go_on()?;
             if depth > restored && self.runner.chops.is_between(depth) {
-                stack = self.chop_between(stack, checker.as_mut())?;
+                stack = self.chop_between(stack, &mut checker)?;
                 self.go_on()?;
             }
             let explored = depth >= known;
@@ -72,7 +72,7 @@ impl Way<'_, '_> {
             }
         }
         if self.runner.chops.is_last(self.depths()) {
-            (stack, _) = self.chop(stack, checker.as_mut())?;
+            (stack, _) = self.chop(stack, &mut checker)?;
         }
         self.driver.about_to(Step::Finish);
         checker.finish(&stack).map_err(broken)?;
@@ -109,7 +109,7 @@ impl Way<'_, '_> {
             self.driver.place = place;
             self.driver.chooser.skip(choices);
             self.driver.pipeline.chop(image.clone());
-            if checker.reads_log() {
+            if self.runner.reads_log {
                 self.driver.pipeline.keep_for_checker();
             }
             let stack = self.start_on(image, Some(place.chop()))?;
@@ -118,8 +118,7 @@ impl Way<'_, '_> {
         let stack = self.start_on(pristine.clone(), Some(Step::Start))?;
         let def = registry.checker_of(plan).map_err(broken)?;
         let mut checker = def.make(&plan.checker_options).map_err(broken)?;
-        checker.leave_out(&self.runner.leaves_out);
-        if checker.reads_log() {
+        if self.runner.reads_log {
             self.driver.pipeline.keep_for_checker();
         }
         self.go_on()?;
@@ -136,7 +135,7 @@ impl Way<'_, '_> {
     }
 
     /// A chop between two calls of mutate, which is remembered if the checker can be.
-    fn chop_between(&mut self, stack: Stack, checker: &mut dyn Checker) -> Result<Stack, Early> {
+    fn chop_between(&mut self, stack: Stack, checker: &mut Box<dyn Checker>) -> Result<Stack, Early> {
         let (mut stack, image) = self.chop(stack, checker)?;
         self.note(&mut stack);
         if let Some(checker) = checker.fork() {
@@ -148,10 +147,16 @@ impl Way<'_, '_> {
     }
 
     /// Puts a stack to rest, and starts one on the disks that it leaves.
-    fn chop(&mut self, mut stack: Stack, checker: &mut dyn Checker) -> Result<(Stack, Image), Early> {
+    fn chop(&mut self, mut stack: Stack, checker: &mut Box<dyn Checker>) -> Result<(Stack, Image), Early> {
         self.driver.place.chops += 1;
         self.driver.about_to(self.driver.place.chop());
-        let rest = checker.chop(&stack).and_then(|()| stack.stop());
+        let chopped = checker.abilities().chop.map(|checker| checker.chop(&stack)).transpose();
+        let rest = chopped.and_then(|chopped| {
+            if let Some(next) = chopped {
+                *checker = next;
+            }
+            stack.stop()
+        });
         let image = rest.and_then(|()| self.driver.pipeline.follow(stack.devices()));
         let image = image.and_then(|()| stack.devices().image());
         let image = image.map_err(|fault| broken(format!("a chop failed: {fault}")))?;
@@ -163,10 +168,11 @@ impl Way<'_, '_> {
 
     /// A stack that is started on these disks; `step` is announced before it is mounted.
     fn start_on(&mut self, image: Image, step: Option<Step>) -> Result<Stack, Early> {
-        let Runner { registry, plan, backend, begins_with_files, .. } = self.runner;
+        let Runner { registry, plan, backend, begins_with_files, leaves_out, .. } = self.runner;
         let recording = if plan.settings.soft { Recording::Operations } else { Recording::On };
         let mut stack = build(registry, plan, *backend, image, recording).map_err(broken)?;
-        stack.set_begins_with_files(*begins_with_files);
+        stack.set_starts_populated(*begins_with_files);
+        stack.set_unsupported_calls(leaves_out);
         if let Some(step) = step {
             self.driver.about_to(step);
         }

@@ -5,7 +5,7 @@
 //!
 //! * it hides nothing else: where a disk breaks several promises, a checker whose promises may be excluded reports one that is kept,
 //!   if there is one ([`Excluded`]);
-//! * a promise that is empty is not kept: a run of a checker that says what it is about ([`Checker::about`](crate::check::Checker::about)) is
+//! * a promise that is empty is not kept: a run of a checker that says what it is about ([`CheckerFacts::about`](crate::check::CheckerFacts::about)) is
 //!   refused if all of that is excluded ([`Profile::excludes_all`]).
 
 use std::collections::BTreeSet;

@@ -12,7 +12,7 @@ use explode_runtime::explore::Strategy;
 use explode_runtime::plan::{Plan, Registry, Target};
 use explode_runtime::report::{Finding, Message, Summary};
 use explode_runtime::run::{Confirmation, Local, explore, explore_by};
-use explode_runtime::stack::{Below, Component, ComponentDef, StackSpec, Surface};
+use explode_runtime::stack::{Below, Component, ComponentDef, Facts, StackSpec, Surface};
 use explode_runtime::trace::{Replay, Trace};
 use explode_runtime::worker::replay;
 
@@ -37,8 +37,8 @@ impl Component for Disk {
     fn surface(&self) -> Surface {
         self.0.clone().map_or(Surface::Child, Surface::Disk)
     }
-    fn devices(&self) -> u32 {
-        1
+    fn facts(&self) -> Facts {
+        Facts::default().devices(1)
     }
 }
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use explode_ramdisk::{Flags, RamDisk};
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::faults::media::{MEDIA_OPTIONS, Media, Medium, Site};
-use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Surface};
+use explode_runtime::stack::{Abilities, Below, Component, ComponentDef, Facts, Inspect, Recovery, Surface};
 use nix::errno::Errno;
 
 /// Bytes of a block.
@@ -39,12 +39,15 @@ impl Component for Disk {
     fn surface(&self) -> Surface {
         self.disk.clone().map_or(Surface::Child, Surface::Disk)
     }
-    fn devices(&self) -> u32 {
-        1
+    fn facts(&self) -> Facts {
+        Facts::default().devices(1).media(self.media)
     }
-    fn media(&self) -> Media {
-        self.media
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities::default().inspect(self)
     }
+}
+
+impl Inspect for Disk {
     fn media_sites(&self, medium: &Medium<'_>) -> Vec<Site> {
         medium.disk(BLOCKS * 8)
     }

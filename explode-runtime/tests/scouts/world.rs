@@ -6,7 +6,7 @@ use explode_runtime::base::{Bounds, Fault, Mode, OptionDef, Options, UsageError}
 use explode_runtime::check::{Checker, CheckerDef, Cx};
 use explode_runtime::crash::Epoch;
 use explode_runtime::plan::{Plan, Registry, Target};
-use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Stack, StackSpec, Surface};
+use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Recovery, Stack, StackSpec, Surface};
 use explode_runtime::verdict::{Failure, Profile, Promise, Verdict, Violation};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -75,13 +75,10 @@ impl Component for Healer {
         self.disk.clone().map_or(Surface::Child, Surface::Disk)
     }
 
-    fn devices(&self) -> u32 {
-        1
-    }
-
-    fn profile(&self) -> Option<Profile> {
+    fn facts(&self) -> Facts {
         let promise = Promise { name: "excluded", kept: false, quote: "may be lost", source: "a test" };
-        Some(Profile { system: "healer".to_owned(), promises: vec![promise] })
+        let profile = Profile { system: "healer".to_owned(), promises: vec![promise] };
+        Facts::default().devices(1).promises(profile)
     }
 }
 

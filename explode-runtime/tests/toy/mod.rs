@@ -5,10 +5,10 @@ use std::cell::Cell;
 
 use explode_ramdisk::{Flags, RamDisk, SECTOR_BYTES};
 use explode_runtime::base::{Bounds, Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, CheckerDef, Cx};
+use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported};
 use explode_runtime::crash::Epoch;
 use explode_runtime::plan::{Plan, Registry, Target};
-use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Stack, StackSpec};
+use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Recovery, Stack, StackSpec};
 use explode_runtime::verdict::{Failure, Profile, Promise, Verdict, Violation};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -145,13 +145,10 @@ impl Component for Toy {
         }
     }
 
-    fn profile(&self) -> Option<Profile> {
+    fn facts(&self) -> Facts {
         let tails = Promise { name: "tails", kept: false, quote: "tails may be lost", source: "here" };
-        Some(Profile { system: "toy".to_owned(), promises: vec![tails] })
-    }
-
-    fn skipping(&self) -> bool {
-        self.0.component_skips
+        let profile = Profile { system: "toy".to_owned(), promises: vec![tails] };
+        Facts::default().promises(profile).reads_only_its_disks(self.0.component_skips)
     }
 }
 
@@ -208,7 +205,7 @@ impl Checker for Toss {
         self.nature.number(3).is_multiple_of(2).then(Vec::new)
     }
 
-    fn skipping(&self) -> bool {
-        self.nature.checker_skips
+    fn facts(&self, _stack: &Stack) -> Result<CheckerFacts, Unsupported> {
+        Ok(CheckerFacts::default().reads_only_its_disks(self.nature.checker_skips))
     }
 }

@@ -25,7 +25,7 @@ mod tree;
 use explode_ramdisk::files::{Files, Granule, SimFiles};
 use explode_ramdisk::{Image, Recording, Storage};
 use explode_runtime::base::{Fault, Options, UsageError};
-use explode_runtime::check::{Checker, CheckerDef, Cx, digest};
+use explode_runtime::check::{Checker, CheckerDef, CheckerFacts, Cx, Unsupported, digest};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
@@ -89,10 +89,6 @@ impl Failures {
 }
 
 impl Checker for Failures {
-    fn unsupported(&self, stack: &Stack) -> Option<String> {
-        stack.files().err().map(|wrong| wrong.to_string())
-    }
-
     fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
         for files in [stack.files()?.as_ref(), &self.model] {
             call::prepare(files)?;
@@ -163,5 +159,10 @@ impl Checker for Failures {
     fn check_key(&self) -> Option<Vec<u8>> {
         let tree = Tree::of(&self.model).ok()?;
         Some(digest((tree, self.last.to_string(), &self.down)))
+    }
+
+    fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
+        stack.files()?;
+        Ok(CheckerFacts::default())
     }
 }

@@ -65,7 +65,9 @@ mod tree;
 pub(in crate::fs) mod words;
 
 use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, CheckerDef, Cx, digest};
+use explode_runtime::check::{
+    Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Probe, Topology, Unsupported, digest,
+};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
@@ -111,29 +113,8 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 }
 
 impl Checker for Reasonable {
-    fn unsupported(&self, stack: &Stack) -> Option<String> {
-        stack.files().err().map(|wrong| wrong.to_string())
-    }
-
-    fn probes(&self) -> bool {
-        self.limits.calls.need_a_probe()
-    }
-
-    fn probe(&self, stack: &Stack) -> Result<Vec<String>, Fault> {
-        let missing = probe(stack.files()?.as_ref(), self.limits.calls)?;
-        Ok(missing.into_iter().map(str::to_owned).collect())
-    }
-
-    fn leave_out(&mut self, what: &[String]) {
-        self.limits.calls = what.iter().fold(self.limits.calls, |calls, word| calls.without(word));
-    }
-
-    fn about(&self) -> Vec<&'static str> {
-        let attributes = words::OF_ATTRIBUTES.into_iter().filter(|_| self.limits.calls.are_of_attributes());
-        words::WORDS.into_iter().chain(attributes).collect()
-    }
-
     fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
+        self.limits.calls = self.limits.calls.without_all(stack.unsupported_calls());
         self.excluded = stack.excluded();
         Ok(())
     }
@@ -157,16 +138,8 @@ impl Checker for Reasonable {
         judged
     }
 
-    fn demands(&self, epoch: Epoch, _args: &[String], violation: &Violation) -> Option<Vec<Demand>> {
-        demands::demands(&self.fs, self.history(epoch), violation)
-    }
-
     fn get_sig(&self) -> Option<Vec<u8>> {
         Some(signature::signature(&self.fs, &self.now, &self.free, self.whole))
-    }
-
-    fn topology(&self) -> Option<Vec<u8>> {
-        Some(topology::signature(&self.fs))
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
@@ -175,5 +148,35 @@ impl Checker for Reasonable {
 
     fn fork(&self) -> Option<Box<dyn Checker>> {
         Some(Box::new(self.clone()))
+    }
+
+    fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
+        stack.files()?;
+        let attributes = words::OF_ATTRIBUTES.into_iter().filter(|_| self.limits.calls.are_of_attributes());
+        Ok(CheckerFacts::default().about(words::WORDS.into_iter().chain(attributes)))
+    }
+
+    fn abilities(&self) -> CheckerAbilities<'_> {
+        let abilities = CheckerAbilities::default().demands(self).topology(self);
+        if self.limits.calls.need_a_probe() { abilities.probe(self) } else { abilities }
+    }
+}
+
+impl Probe for Reasonable {
+    fn probe(&self, stack: &Stack) -> Result<Vec<String>, Fault> {
+        let missing = probe(stack.files()?.as_ref(), self.limits.calls)?;
+        Ok(missing.into_iter().map(str::to_owned).collect())
+    }
+}
+
+impl Topology for Reasonable {
+    fn topology(&self) -> Vec<u8> {
+        topology::signature(&self.fs)
+    }
+}
+
+impl Demands for Reasonable {
+    fn demands(&self, epoch: Epoch, _args: &[String], violation: &Violation) -> Option<Vec<Demand>> {
+        demands::demands(&self.fs, self.history(epoch), violation)
     }
 }

@@ -51,7 +51,9 @@ mod tests;
 use std::collections::BTreeMap;
 
 use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, CheckerDef, Cx, digest};
+use explode_runtime::check::{
+    Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Unsupported, digest,
+};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
@@ -120,14 +122,6 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 }
 
 impl Checker for Sync {
-    fn about(&self) -> Vec<&'static str> {
-        Call::OURS.into_iter().map(Call::synced).collect()
-    }
-
-    fn unsupported(&self, stack: &Stack) -> Option<String> {
-        stack.files().err().map(|wrong| wrong.to_string())
-    }
-
     fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
         self.models = Models::new(stack.excluded());
         Ok(())
@@ -155,10 +149,6 @@ impl Checker for Sync {
         promise::judge(stack.files()?.as_ref(), &self.promises, self.others.as_deref(), excluded)
     }
 
-    fn demands(&self, _epoch: Epoch, _args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {
-        Some(self.promises.iter().flat_map(Promise::demands).collect())
-    }
-
     fn check_key(&self) -> Option<Vec<u8>> {
         Some(match &self.others {
             None => digest(&self.promises),
@@ -168,5 +158,20 @@ impl Checker for Sync {
 
     fn fork(&self) -> Option<Box<dyn Checker>> {
         Some(Box::new(self.clone()))
+    }
+
+    fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
+        stack.files()?;
+        Ok(CheckerFacts::default().about(Call::OURS.into_iter().map(Call::synced)))
+    }
+
+    fn abilities(&self) -> CheckerAbilities<'_> {
+        CheckerAbilities::default().demands(self)
+    }
+}
+
+impl Demands for Sync {
+    fn demands(&self, _epoch: Epoch, _args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {
+        Some(self.promises.iter().flat_map(Promise::demands).collect())
     }
 }

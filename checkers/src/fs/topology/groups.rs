@@ -128,6 +128,12 @@ impl Groups {
         let gone = Group::ALL.iter().find(|(name, _)| *name == word);
         gone.map_or(self, |(_, group)| Groups(self.0 & !(1 << *group as u16)))
     }
+
+    /// Without those that have these words.
+    #[must_use = "this returns the others"]
+    pub fn without_all(self, words: &[String]) -> Groups {
+        words.iter().fold(self, |groups, word| groups.without(word))
+    }
 }
 
 impl BitAnd for Groups {

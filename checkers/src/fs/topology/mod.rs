@@ -40,7 +40,7 @@ pub use probe::probe;
 
 /// The tree that a stack's files begin with, without an empty `lost+found`. Empty if the first start left no files.
 pub fn begin(stack: &Stack, calls: Groups) -> Result<Abstract, Fault> {
-    if !stack.begins_with_files() {
+    if !stack.starts_populated() {
         return Ok(Abstract::new());
     }
     let found = Found::of(stack.files()?.as_ref(), calls);

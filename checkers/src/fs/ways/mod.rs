@@ -35,7 +35,9 @@ mod targets;
 mod way;
 
 use explode_runtime::base::{Fault, OptionDef, Options, UsageError};
-use explode_runtime::check::{Checker, CheckerDef, Cx, digest};
+use explode_runtime::check::{
+    Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Probe, Topology, Unsupported, digest,
+};
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
@@ -142,38 +144,8 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 }
 
 impl Checker for Ways {
-    fn unsupported(&self, stack: &Stack) -> Option<String> {
-        match stack.files() {
-            Ok(files) => self.way.unsupported(files.as_ref()),
-            Err(wrong) => Some(wrong.to_string()),
-        }
-    }
-
-    fn begins_with_files(&self) -> bool {
-        true
-    }
-
-    fn about(&self) -> Vec<&'static str> {
-        self.way.promises()
-    }
-
-    fn probes(&self) -> bool {
-        self.asked.need_a_probe()
-    }
-
-    fn probe(&self, stack: &Stack) -> Result<Vec<String>, Fault> {
-        let calls = self.asked;
-        let words = calls.each().map(|(word, _)| word);
-        let not_its = words.filter(|word| self.limits.calls.without(word) == self.limits.calls);
-        let missing = probe(stack.files()?.as_ref(), self.limits.calls)?;
-        Ok(not_its.chain(missing).map(str::to_owned).collect())
-    }
-
-    fn leave_out(&mut self, what: &[String]) {
-        self.limits.calls = what.iter().fold(self.limits.calls, |calls, word| calls.without(word));
-    }
-
     fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
+        self.limits.calls = self.limits.calls.without_all(stack.unsupported_calls());
         self.excluded = stack.excluded();
         self.kept = By::is_any_in(&self.excluded).then(|| Forced::without(self.excluded.clone()));
         self.fs = begin(stack, self.limits.calls)?;
@@ -220,17 +192,9 @@ impl Checker for Ways {
         promise::judge(files.as_ref(), &self.promises, self.others.as_deref(), &self.excluded)
     }
 
-    fn demands(&self, _epoch: Epoch, _args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {
-        Some(self.promises.iter().flat_map(Promise::demands).collect())
-    }
-
     /// Where something is left that was not forced, that is part of the state too.
     fn get_sig(&self) -> Option<Vec<u8>> {
         self.way.forces_everything(self.limits.calls).then(|| signature(&self.fs))
-    }
-
-    fn topology(&self) -> Option<Vec<u8>> {
-        Some(signature(&self.fs))
     }
 
     fn check_key(&self) -> Option<Vec<u8>> {
@@ -242,5 +206,37 @@ impl Checker for Ways {
 
     fn fork(&self) -> Option<Box<dyn Checker>> {
         Some(Box::new(self.clone()))
+    }
+
+    fn facts(&self, stack: &Stack) -> Result<CheckerFacts, Unsupported> {
+        self.way.supported(stack.files()?.as_ref())?;
+        Ok(CheckerFacts::default().about(self.way.promises()).populated_ok())
+    }
+
+    fn abilities(&self) -> CheckerAbilities<'_> {
+        let abilities = CheckerAbilities::default().demands(self).topology(self);
+        if self.asked.need_a_probe() { abilities.probe(self) } else { abilities }
+    }
+}
+
+impl Probe for Ways {
+    fn probe(&self, stack: &Stack) -> Result<Vec<String>, Fault> {
+        let calls = self.asked;
+        let words = calls.each().map(|(word, _)| word);
+        let not_its = words.filter(|word| self.limits.calls.without(word) == self.limits.calls);
+        let missing = probe(stack.files()?.as_ref(), self.limits.calls)?;
+        Ok(not_its.chain(missing).map(str::to_owned).collect())
+    }
+}
+
+impl Topology for Ways {
+    fn topology(&self) -> Vec<u8> {
+        signature(&self.fs)
+    }
+}
+
+impl Demands for Ways {
+    fn demands(&self, _epoch: Epoch, _args: &[String], _violation: &Violation) -> Option<Vec<Demand>> {
+        Some(self.promises.iter().flat_map(Promise::demands).collect())
     }
 }

@@ -1,6 +1,7 @@
 //! The ways, and how each forces what a call has done.
 
 use explode_ramdisk::files::{Ability, Files, OpenFlags, Result as FilesResult, Synced};
+use explode_runtime::check::Unsupported;
 use explode_runtime::verdict::Failure;
 use nix::errno::Errno;
 
@@ -119,22 +120,24 @@ impl Way {
         }
     }
 
-    /// Why these files do not have it.
-    pub fn unsupported(self, files: &dyn Files) -> Option<String> {
+    /// Returns an error if these files do not have it.
+    pub fn supported(self, files: &dyn Files) -> Result<(), Unsupported> {
         let needs = match self {
-            Way::Sync | Way::Fsync | Way::Fdatasync | Way::FsyncDir => return None,
+            Way::Sync | Way::Fsync | Way::Fdatasync | Way::FsyncDir => return Ok(()),
             Way::Syncfs => Ability::Syncfs,
             Way::OSync | Way::ODsync => Ability::OpenSynced,
             Way::Msync => Ability::Mapped,
             Way::MountSync => Ability::Synchronous,
         };
-        let name = self.name();
-        (!files.can(needs)).then(|| match self {
+        if files.can(needs) {
+            return Ok(());
+        }
+        Err(Unsupported(match self {
             Way::MountSync => "way 'mount-sync' is about a file system that is mounted with -o sync, and this one is not; use \
                                --set COMPONENT.sync=true"
                 .to_owned(),
-            _ => format!("these files have no way '{name}'; use another one"),
-        })
+            _ => format!("these files have no way '{}'; use another one", self.name()),
+        }))
     }
 
     /// Forces what a call has done, as the module says; `fs` is the tree after it.

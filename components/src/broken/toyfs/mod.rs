@@ -36,7 +36,7 @@ mod whose;
 use std::rc::Rc;
 
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Surface};
+use explode_runtime::stack::{Abilities, Below, Component, ComponentDef, Inspect, Recovery, Surface};
 
 use design::{Bug, Design, Metadata};
 use files::ToyFs;
@@ -120,11 +120,17 @@ impl Component for ToyFsComponent {
         fsck::repair(&mut Volume::open(below.disk(0)?, self.design)?)
     }
 
-    fn whose(&self, device: u32, sector: u64) -> Option<String> {
-        self.mounted.as_ref().filter(|_| device == 0).map(|mounted| mounted.whose(sector))
-    }
-
     fn surface(&self) -> Surface {
         self.mounted.clone().map_or(Surface::Child, |mounted| Surface::Files(mounted))
+    }
+
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities::default().inspect(self)
+    }
+}
+
+impl Inspect for ToyFsComponent {
+    fn describe_sector(&self, device: u32, sector: u64) -> Option<String> {
+        self.mounted.as_ref().filter(|_| device == 0).map(|mounted| mounted.whose(sector))
     }
 }

@@ -3,8 +3,7 @@
 use std::rc::Rc;
 
 use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Surface};
-use explode_runtime::verdict::Profile;
+use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Recovery, Surface};
 
 use rusqlite::limits::Limit;
 
@@ -121,12 +120,8 @@ impl Component for SqliteComponent {
         self.database.clone().map_or(Surface::Child, |database| Surface::Engine(database))
     }
 
-    fn version(&self) -> Option<(&'static str, String)> {
-        Some(("sqlite", rusqlite::version().to_owned()))
-    }
-
-    fn profile(&self) -> Option<Profile> {
-        Some(profile(&self.settings))
+    fn facts(&self) -> Facts {
+        Facts::default().version("sqlite", rusqlite::version()).promises(profile(&self.settings))
     }
 }
 

@@ -12,7 +12,7 @@ use std::io::Write as _;
 use std::rc::Rc;
 
 use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::stack::{Below, Component, ComponentDef, Surface};
+use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Surface};
 use explode_runtime::verdict::{Profile, Promise};
 use fatfs::{FileSystem, FormatVolumeOptions, FsOptions, format_volume};
 use nix::errno::Errno;
@@ -81,11 +81,13 @@ impl Component for FatFs {
         self.mounted.clone().map_or(Surface::Child, |mounted| Surface::Files(mounted))
     }
 
-    fn version(&self) -> Option<(&'static str, String)> {
-        Some(("fatfs", "0.3.6".to_owned()))
+    fn facts(&self) -> Facts {
+        Facts::default().version("fatfs", "0.3.6").promises(self.profile())
     }
+}
 
-    fn profile(&self) -> Option<Profile> {
+impl FatFs {
+    fn profile(&self) -> Profile {
         let line = |kept, quote, source| move |name| Promise { name, kept, quote, source };
         let dirty = line(
             false,
@@ -101,7 +103,7 @@ impl Component for FatFs {
             Promises::Nothing => WHOLE.iter().chain(&MORE).copied().map(dirty).collect(),
             Promises::Flushed => WHOLE.into_iter().map(flushed).collect(),
         };
-        Some(Profile { system: "fatfs".to_owned(), promises })
+        Profile { system: "fatfs".to_owned(), promises }
     }
 }
 

@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use explode_littlefs::{Device, Geometry, Volume, format, version};
 use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::stack::{Below, Component, ComponentDef, Surface};
+use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Surface};
 use explode_runtime::verdict::{Profile, Promise};
 use nix::errno::Errno;
 
@@ -157,30 +157,30 @@ impl Component for LittleFs {
         self.mounted.clone().map_or(Surface::Child, |mounted| Surface::Files(mounted))
     }
 
-    fn version(&self) -> Option<(&'static str, String)> {
-        Some(("littlefs", version()))
+    fn facts(&self) -> Facts {
+        Facts::default().version("littlefs", version()).promises(profile())
     }
+}
 
-    fn profile(&self) -> Option<Profile> {
-        const README: &str = "https://github.com/littlefs-project/littlefs/blob/master/README.md";
-        let line = |name, quote| Promise { name, kept: true, quote, source: README };
-        let promises = vec![
-            line(
-                "atomic-call",
-                "All POSIX operations, such as remove and rename, are atomic, even in event of power-loss. Additionally, file \
-                 updates are not actually committed to the filesystem until sync or close is called on the file.",
-            ),
-            line(
-                INTACT,
-                "All file operations have strong copy-on-write guarantees and if power is lost the filesystem will fall back \
-                 to the last known good state.",
-            ),
-            line(
-                "durable-call",
-                "If your storage caches writes, make sure that the provided sync function flushes all the data to memory and \
-                 ensures that the next read fetches the data from memory, otherwise data integrity can not be guaranteed.",
-            ),
-        ];
-        Some(Profile { system: format!("littlefs {}", version()), promises })
-    }
+fn profile() -> Profile {
+    const README: &str = "https://github.com/littlefs-project/littlefs/blob/master/README.md";
+    let line = |name, quote| Promise { name, kept: true, quote, source: README };
+    let promises = vec![
+        line(
+            "atomic-call",
+            "All POSIX operations, such as remove and rename, are atomic, even in event of power-loss. Additionally, file \
+             updates are not actually committed to the filesystem until sync or close is called on the file.",
+        ),
+        line(
+            INTACT,
+            "All file operations have strong copy-on-write guarantees and if power is lost the filesystem will fall back \
+             to the last known good state.",
+        ),
+        line(
+            "durable-call",
+            "If your storage caches writes, make sure that the provided sync function flushes all the data to memory and \
+             ensures that the next read fetches the data from memory, otherwise data integrity can not be guaranteed.",
+        ),
+    ];
+    Profile { system: format!("littlefs {}", version()), promises }
 }

@@ -12,8 +12,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, UsageError};
-use explode_runtime::stack::{Below, Component, ComponentDef, Recovery, Surface};
-use explode_runtime::verdict::Profile;
+use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Recovery, Surface};
 use redb::Database;
 
 use self::database::{Engine, called, failed};
@@ -115,12 +114,8 @@ impl Component for Redb {
         self.open.as_ref().map_or(Surface::Child, store)
     }
 
-    fn version(&self) -> Option<(&'static str, String)> {
-        Some(("redb", VERSION.to_owned()))
-    }
-
-    fn profile(&self) -> Option<Profile> {
-        Some(profile(self.settings))
+    fn facts(&self) -> Facts {
+        Facts::default().version("redb", VERSION).promises(profile(self.settings))
     }
 }
 

@@ -34,8 +34,9 @@ use explode_ramdisk::files::Files;
 use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::devices::Side;
 use explode_runtime::faults::background::{BETWEEN_OPTIONS, Between, Own};
-use explode_runtime::faults::kernel::Failures;
-use explode_runtime::stack::{Below, Component, Floor, Plain, PlainFileSystem, Recovery, Surface};
+use explode_runtime::stack::{
+    Abilities, AsShell, Baseline, Below, Component, Facts, Floor, Plain, PlainFileSystem, Recovery, Surface,
+};
 use explode_runtime::verdict::{Profile, Promise};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
@@ -81,7 +82,7 @@ struct System {
     /// What Debian 12 has not, which users would need after a crash; for the profile.
     lacks: Option<&'static str>,
     hides: Option<&'static str>,
-    /// [`Component::buffers_are_places`].
+    /// [`Facts::buffers_are_places`].
     buffers_are_places: bool,
     /// What all of them can be told.
     common: Common,
@@ -244,71 +245,70 @@ impl Component for KernelFs {
         files.map_or(Surface::Child, Surface::Files)
     }
 
-    fn path(&self) -> Option<PathBuf> {
-        self.mounted.as_ref().map(|mounted| mounted.at.clone())
-    }
-
-    fn profile(&self) -> Option<Profile> {
-        let System { title, promises, lacks, unrepaired, .. } = &self.system;
-        let lacks = if *unrepaired { Some("no fsck is run") } else { *lacks };
-        let promises = if *unrepaired { profiles::without_fsck(&promises()) } else { promises() };
-        let lacks = lacks.map(|lacks| format!(" ({lacks})")).unwrap_or_default();
-        Some(Profile { system: format!("{title} in Linux{lacks}"), promises })
-    }
-
-    fn version(&self) -> Option<(&'static str, String)> {
-        let release = nix::sys::utsname::uname().ok()?.release().to_string_lossy().into_owned();
-        Some(("linux", release))
-    }
-
-    fn programs(&self) -> Vec<PathBuf> {
-        let System { make, repair, strict, .. } = &self.system;
-        let repair = repair.as_ref().map(|repair| &repair.tool);
-        [&make()].into_iter().chain(repair).chain(strict).map(Tool::path).collect()
-    }
-
-    fn floor(&self) -> Option<Floor> {
-        let System { driver, options, common, repair, .. } = &self.system;
-        let repair = repair.as_ref().map(|repair| repair.tool.clone());
-        Some(floor::floor(driver, options.clone(), FLAGS | common.flags, repair))
-    }
-
-    fn failures(&self) -> Failures {
-        self.system.common.failures.clone()
-    }
-
-    fn between(&self) -> Between {
-        self.system.between
-    }
-
     fn threads(&self) -> Vec<u32> {
         self.mounted.as_ref().map_or_else(Vec::new, |mounted| mounted.threads.clone())
     }
 
-    fn plain(&self) -> Option<Plain> {
+    fn facts(&self) -> Facts {
+        let System { hides, buffers_are_places, common, between, .. } = &self.system;
+        let facts = Facts::default()
+            .programs(self.system.programs())
+            .promises(self.system.profile())
+            .unobserved(*hides)
+            .buffers_are_places(*buffers_are_places)
+            .kernel_failures(common.failures.clone())
+            .background(*between);
+        match nix::sys::utsname::uname() {
+            Ok(name) => facts.version("linux", name.release().to_string_lossy()),
+            Err(_) => facts,
+        }
+    }
+
+    fn abilities(&self) -> Abilities<'_> {
+        let path = self.mounted.as_ref().map(|mounted| mounted.at.clone());
+        Abilities::default().path(path).baseline(self).as_shell(self)
+    }
+}
+
+impl Baseline for KernelFs {
+    fn baseline(&self) -> Floor {
+        let System { driver, options, common, repair, .. } = &self.system;
+        let repair = repair.as_ref().map(|repair| repair.tool.clone());
+        floor::floor(driver, options.clone(), FLAGS | common.flags, repair)
+    }
+}
+
+impl AsShell for KernelFs {
+    fn as_shell(&self) -> Plain {
         let System { driver, options, make, repair, strict, common, .. } = &self.system;
         let sync = common.flags.contains(MsFlags::MS_SYNCHRONOUS).then_some("sync");
         let options = ["nodev", "nosuid", "noatime", options].into_iter().chain(sync);
         let options: Vec<&str> = options.filter(|option| !option.is_empty()).collect();
-        Some(Plain::FileSystem(PlainFileSystem {
+        Plain::FileSystem(PlainFileSystem {
             driver: (*driver).to_owned(),
             options: options.join(","),
             make: make().line(),
             repair: repair.as_ref().map(|repair| (repair.tool.line(), repair.repaired.to_vec())),
             strict: strict.as_ref().map(|tool| (tool.line(), tool.finds().map(str::to_owned))),
-        }))
-    }
-
-    fn hides(&self) -> Option<&'static str> {
-        self.system.hides
-    }
-
-    fn buffers_are_places(&self) -> bool {
-        self.system.buffers_are_places
+        })
     }
 }
 
 impl System {
+    fn profile(&self) -> Profile {
+        let System { title, promises, lacks, unrepaired, .. } = self;
+        let lacks = if *unrepaired { Some("no fsck is run") } else { *lacks };
+        let promises = if *unrepaired { profiles::without_fsck(&promises()) } else { promises() };
+        let lacks = lacks.map(|lacks| format!(" ({lacks})")).unwrap_or_default();
+        Profile { system: format!("{title} in Linux{lacks}"), promises }
+    }
+
+    fn programs(&self) -> Vec<PathBuf> {
+        let System { make, repair, strict, .. } = self;
+        let repair = repair.as_ref().map(|repair| &repair.tool);
+        [&make()].into_iter().chain(repair).chain(strict).map(Tool::path).collect()
+    }
+
     /// What is there now that it was mounted from this node.
     fn mounted(&self, below: &Below<'_>, node: &Path) -> Result<Mounted, Fault> {
         let at = below.place.to_owned();

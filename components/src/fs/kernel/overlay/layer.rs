@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use explode_runtime::base::Fault;
-use explode_runtime::faults::kernel::Failures;
-use explode_runtime::stack::{Below, Component, Surface};
+use explode_runtime::stack::{Abilities, Below, Component, Facts, Surface};
 use explode_runtime::verdict::Profile;
 
 use super::super::super::mounted::MountedFiles;
@@ -57,23 +56,15 @@ impl Component for Overlay {
         self.mounted.as_ref().map_or(Surface::Child, |(files, _)| Surface::Files(Rc::clone(files) as _))
     }
 
-    fn path(&self) -> Option<PathBuf> {
-        self.mounted.as_ref().map(|(_, at)| at.clone())
+    fn facts(&self) -> Facts {
+        Facts::default()
+            .promises(Profile { system: NAME.to_owned(), promises: profiles::overlay() })
+            .promises_as_below()
+            .starts_populated(self.lower)
+            .kernel_failures(self.common.failures.clone())
     }
 
-    fn profile(&self) -> Option<Profile> {
-        Some(Profile { system: NAME.to_owned(), promises: profiles::overlay() })
-    }
-
-    fn promises_as_below(&self) -> bool {
-        true
-    }
-
-    fn begins_with_files(&self) -> bool {
-        self.lower
-    }
-
-    fn failures(&self) -> Failures {
-        self.common.failures.clone()
+    fn abilities(&self) -> Abilities<'_> {
+        Abilities::default().path(self.mounted.as_ref().map(|(_, at)| at.clone()))
     }
 }

@@ -208,7 +208,7 @@ impl Prober<'_> {
         let mut told = epoch;
         neighbours.named(&crash_disk.blocks, &mut |disk| told = disk.epochs().told(epoch));
         let here = Here { told, ..here };
-        let whose = |dev: u32, sector: u64| stack.whose(dev, sector);
+        let whose = |dev: u32, sector: u64| stack.describe_sector(dev, sector);
         let events = asked.events();
         let issuers = stack.devices().issuers(events.1.len());
         let mut moments = vec![moment(&neighbours, &crash_disk.blocks, epoch, events, &issuers, &whose)];
@@ -223,7 +223,8 @@ impl Prober<'_> {
                 let of = NeighboursOf::Disk(&disk.blocks, &disk.id);
                 found = Some(judge.recovery_neighbours(&before, events, of).map(|neighbours| {
                     let neighbours = neighbours?;
-                    let (during, whose) = (Epoch::InBetween, |dev, sector| stack.whose(dev, sector));
+                    let (during, whose) =
+                        (Epoch::InBetween, |dev, sector| stack.describe_sector(dev, sector));
                     let moment = moment(&neighbours, &disk.blocks, during, (0, events), &[], &whose);
                     Some((neighbours, moment))
                 }));
@@ -257,7 +258,7 @@ impl Prober<'_> {
                     said = ProbeSaid::Evidence(Evidence {
                         submitted,
                         done: self.log.done(),
-                        plain: stack.plain(),
+                        plain: stack.as_shell(),
                         demands: here.ask.checker.disk_demands(here.told, asked.args(epoch), &violation),
                         disks: Disks::of(&self.pristine, image.as_ref(), other.map(|(image, _)| image)),
                     });

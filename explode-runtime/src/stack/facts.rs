@@ -1,0 +1,122 @@
+//! What is known of a component before it is mounted.
+
+use std::path::PathBuf;
+
+use crate::faults::FaultMenu;
+use crate::faults::background::Between;
+use crate::faults::kernel::Failures;
+use crate::faults::media::Media;
+use crate::verdict::Profile;
+
+/// What is known of a component by its options alone. It is asked for once per built stack, and stays the same while the component
+/// is mounted and unmounted. The default describes a component that needs no devices of its own and promises nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Facts {
+    /// The number of devices that the component takes for itself. Only leaves take any.
+    pub devices: u32,
+    /// The name and version of the system, where the version decides what happens.
+    pub version: Option<(&'static str, String)>,
+    /// The paths of the programs that the component runs. A guest's image knows the package of each, and a run reports its version.
+    pub programs: Vec<PathBuf>,
+    /// What the system promises, and where that is written.
+    pub promises: Option<Profile>,
+    /// True if the promises hold only as far as the layers below keep theirs. Everything that their profile excludes is then excluded
+    /// here ([`Profile::on`]).
+    pub promises_as_below: bool,
+    /// State that the event log does not show. No crash disk contains changes to it (fault-model.md, section 8).
+    pub unobserved: Option<&'static str>,
+    /// True if the number of each buffer is its place on the devices below. If it is false, dirty data in the kernel's buffer cache
+    /// does not count there, and [`unobserved`](Facts::unobserved) must say so.
+    pub buffers_are_places: bool,
+    /// True if the file system is not empty after `init`. Checkers must then start from the existing tree.
+    pub starts_populated: bool,
+    /// True if the component depends only on its devices and its children. If it depends on anything else (files, a clock, random
+    /// numbers without a seed), every check on the stack is made, because no check can stand for another.
+    pub reads_only_its_disks: bool,
+    /// What may fail, as the component's options say.
+    pub faults: FaultMenu,
+}
+
+impl Default for Facts {
+    fn default() -> Facts {
+        Facts {
+            devices: 0,
+            version: None,
+            programs: Vec::new(),
+            promises: None,
+            promises_as_below: false,
+            unobserved: None,
+            buffers_are_places: true,
+            starts_populated: false,
+            reads_only_its_disks: true,
+            faults: FaultMenu::default(),
+        }
+    }
+}
+
+/// Setters, to be chained.
+impl Facts {
+    /// Sets the number of devices.
+    pub fn devices(self, devices: u32) -> Facts {
+        Facts { devices, ..self }
+    }
+
+    /// Sets the name and version of the system.
+    pub fn version(self, name: &'static str, version: impl Into<String>) -> Facts {
+        Facts { version: Some((name, version.into())), ..self }
+    }
+
+    /// Sets the programs.
+    pub fn programs(self, programs: impl IntoIterator<Item = PathBuf>) -> Facts {
+        Facts { programs: programs.into_iter().collect(), ..self }
+    }
+
+    /// Sets the promises. `None` stands for a component without a profile.
+    pub fn promises(self, promises: impl Into<Option<Profile>>) -> Facts {
+        Facts { promises: promises.into(), ..self }
+    }
+
+    /// The promises hold only as far as the layers below keep theirs.
+    pub fn promises_as_below(self) -> Facts {
+        Facts { promises_as_below: true, ..self }
+    }
+
+    /// Names the state that the event log does not show. `None` if it shows everything.
+    pub fn unobserved(self, unobserved: impl Into<Option<&'static str>>) -> Facts {
+        Facts { unobserved: unobserved.into(), ..self }
+    }
+
+    /// Sets whether the numbers of buffers are places on the devices below.
+    pub fn buffers_are_places(self, buffers_are_places: bool) -> Facts {
+        Facts { buffers_are_places, ..self }
+    }
+
+    /// Sets whether the file system has files after `init`.
+    pub fn starts_populated(self, starts_populated: bool) -> Facts {
+        Facts { starts_populated, ..self }
+    }
+
+    /// Sets whether the component depends only on its devices and its children.
+    pub fn reads_only_its_disks(self, reads_only_its_disks: bool) -> Facts {
+        Facts { reads_only_its_disks, ..self }
+    }
+
+    /// Sets what may go bad on the component's devices before a mutate.
+    pub fn media(mut self, media: Media) -> Facts {
+        self.faults.media = media;
+        self
+    }
+
+    /// Sets the functions of the kernel that may fail in a mutate.
+    pub fn kernel_failures(mut self, failures: Failures) -> Facts {
+        self.faults.kernel = failures;
+        self
+    }
+
+    /// Sets what the kernel may do on its own between two calls.
+    pub fn background(mut self, background: Between) -> Facts {
+        self.faults.background = background;
+        self
+    }
+}
