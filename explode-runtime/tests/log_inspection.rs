@@ -34,10 +34,10 @@ const STEPS: [&str; 4] = ["a", "b", "flushed", "c"];
 
 fn step(disk: &RamDisk, name: &str) {
     match name {
-        "a" => drop(disk.write(0, &[b'A'; 512], Flags::NONE)),
-        "b" => drop(disk.write(8, &[b'B'; 512], Flags::NONE)),
-        "flushed" => drop(disk.flush()),
-        _ => drop(disk.write(16, &[b'C'; 512], Flags::NONE)),
+        "a" => disk.write(0, &[b'A'; 512], Flags::NONE),
+        "b" => disk.write(8, &[b'B'; 512], Flags::NONE),
+        "flushed" => disk.flush(),
+        _ => disk.write(16, &[b'C'; 512], Flags::NONE),
     }
 }
 
