@@ -1,4 +1,4 @@
-//! The pages about exit codes, traces and JSON lines say what the program does, and all of it.
+//! The pages about exit codes, rooms, traces and JSON lines say what the program does, and all of it.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -10,6 +10,7 @@ mod interfaces;
 mod maker;
 mod minimising;
 mod profiles;
+mod rooms;
 mod trace_format;
 
 use std::collections::BTreeSet;

@@ -371,7 +371,7 @@ impl Machine {
         self.ekm.probe_nothing()
     }
 
-    /// As [`KernelDisks::probe`](super::KernelDisks::probe).
+    /// As [`KernelSide::probe`](explode_runtime::devices::KernelSide::probe).
     pub fn probe(&self, failures: &Failures) -> Result<(), RunError> {
         self.ekm.probe(failures)
     }

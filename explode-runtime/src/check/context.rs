@@ -5,6 +5,7 @@ use std::panic::Location;
 use super::driver::{Args, Ask, DiskCheck, Driver};
 use crate::choose::{Label, Point};
 use crate::crash::When;
+use crate::events::Event;
 use crate::faults::kernel::failed;
 use crate::stack::Stack;
 use crate::verdict::Failure;
@@ -89,7 +90,38 @@ impl<'a> Cx<'a> {
     /// # Errors
     /// Pass it on: this state is not explored further.
     pub fn check_crashes_now(&mut self, checker: &dyn DiskCheck, args: &[String]) -> Result<(), Failure> {
-        self.ask(checker, When::Now, args, args)
+        self.ask(checker, When::Now, (args, args), None)
+    }
+
+    /// The events of the log since the last call, or since the system was started: a copy, the engine loses nothing (EX-65). The
+    /// checker's [`facts`](super::CheckerFacts::reads_log) say so.
+    ///
+    /// # Errors
+    /// The log cannot be read, or the checker does not say that it reads it.
+    pub fn log(&mut self) -> Result<Vec<Event>, Failure> {
+        Ok(self.in_our_turn(|cx| cx.driver.log(cx.stack))?)
+    }
+
+    /// Adds a record of the checker to the log, for [`check_crashes_at`](Cx::check_crashes_at).
+    ///
+    /// # Errors
+    /// As [`log`](Cx::log).
+    pub fn mark(&mut self, name: &str) -> Result<(), Failure> {
+        Ok(self.in_our_turn(|cx| cx.driver.mark(cx.stack, name))?)
+    }
+
+    /// Checks every disk that a crash at the last mark of this name could have left: as
+    /// [`check_crashes_now`](Cx::check_crashes_now) there would have.
+    ///
+    /// # Errors
+    /// Pass it on: this state is not explored further. Without the mark the checker is broken.
+    pub fn check_crashes_at(
+        &mut self,
+        mark: &str,
+        checker: &dyn DiskCheck,
+        args: &[String],
+    ) -> Result<(), Failure> {
+        self.ask(checker, When::Now, (args, args), Some(mark))
     }
 
     /// Checks the one disk that a soft crash at this very moment leaves: everything as it is, nothing lost.
@@ -98,7 +130,7 @@ impl<'a> Cx<'a> {
     /// Pass it on: this state is not explored further.
     pub fn check_soft_crash(&mut self, checker: &dyn DiskCheck, args: &[String]) -> Result<(), Failure> {
         self.stack.settle()?;
-        self.ask(checker, When::Soft, args, args)
+        self.ask(checker, When::Soft, (args, args), None)
     }
 
     /// Begins an interval (EX-62); `args` go to the checks of epoch `begin`.
@@ -118,18 +150,18 @@ impl<'a> Cx<'a> {
                 "check_crashes_end without check_crashes_start before it".to_owned(),
             ));
         };
-        self.ask(checker, When::Between, &begin, args)
+        self.ask(checker, When::Between, (&begin, args), None)
     }
 
     fn ask(
         &mut self,
         checker: &dyn DiskCheck,
         when: When,
-        begin: &[String],
-        args: &[String],
+        (begin, args): (&[String], &[String]),
+        at: Option<&str>,
     ) -> Result<(), Failure> {
         self.driver.kernel_turn(self.stack, false);
-        let asked = self.driver.check_crashes(self.stack, &Ask { checker, when, begin, args });
+        let asked = self.driver.check_crashes(self.stack, &Ask { checker, when, begin, args, at });
         // After an error there is nothing more to explore, whatever the checker does on its way out.
         if asked.is_ok() {
             self.driver.kernel_turn(self.stack, true);

@@ -1,7 +1,9 @@
 //! What runs a mutate, as [`Cx`](super::Cx) sees it.
 
+use crate::base::Fault;
 use crate::choose::{Choice, Point};
 use crate::crash::{Epoch, When};
+use crate::events::Event;
 use crate::stack::Stack;
 use crate::verdict::{Demand, Failure, Violation};
 
@@ -33,6 +35,8 @@ pub struct Ask<'a> {
     pub begin: &'a [String],
     /// The arguments for every other epoch.
     pub args: &'a [String],
+    /// The checker's mark in the log at whose place the instant is; `None` for here.
+    pub at: Option<&'a str>,
 }
 
 /// Runs a mutate: answers its choices and makes its crash checks.
@@ -48,6 +52,18 @@ pub trait Driver {
     /// # Errors
     /// [`Failure::Stop`] if this state is not to be explored further.
     fn check_crashes(&mut self, stack: &Stack, request: &Ask<'_>) -> Result<(), Failure>;
+
+    /// The events since the last call, or since the start: a copy.
+    ///
+    /// # Errors
+    /// The log cannot be read, or the checker does not say that it reads it.
+    fn log(&mut self, stack: &Stack) -> Result<Vec<Event>, Fault>;
+
+    /// Adds a mark to the log.
+    ///
+    /// # Errors
+    /// As [`log`](Driver::log).
+    fn mark(&mut self, stack: &Stack, name: &str) -> Result<(), Fault>;
 
     /// Lets the kernel choose from here on (`on`), or takes the sequence of choices back.
     fn kernel_turn(&mut self, stack: &Stack, on: bool);

@@ -17,16 +17,24 @@ pub struct CheckerFacts {
     /// True if `check` depends only on the disk and on what [`check_key`](super::Checker::check_key) says or, without one, on what the
     /// checker remembers. If it depends on anything else, every check is made, because no check can stand for another.
     pub reads_only_its_disks: bool,
+    /// True if the checker reads the log of events or marks it ([`Cx::log`](super::Cx::log), [`Cx::mark`](super::Cx::mark)). Then all
+    /// events of a unit are kept.
+    pub reads_log: bool,
 }
 
 impl Default for CheckerFacts {
     fn default() -> CheckerFacts {
-        CheckerFacts { about: Vec::new(), populated_ok: false, reads_only_its_disks: true }
+        CheckerFacts { about: Vec::new(), populated_ok: false, reads_only_its_disks: true, reads_log: false }
     }
 }
 
 /// Setters, to be chained.
 impl CheckerFacts {
+    /// The checker reads the log of events or marks it.
+    pub fn reads_log(self, reads_log: bool) -> CheckerFacts {
+        CheckerFacts { reads_log, ..self }
+    }
+
     /// Sets the words of the promises that the checks are about.
     pub fn about(self, about: impl IntoIterator<Item = &'static str>) -> CheckerFacts {
         CheckerFacts { about: about.into_iter().collect(), ..self }

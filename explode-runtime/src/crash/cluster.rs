@@ -3,13 +3,13 @@
 //! Slots that share no sector change an image independently of each other, so each set of slots that hang together by shared
 //! sectors, a cluster, can be looked at alone: one outcome is one choice of "none, or which version" per slot of it.
 
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use explode_ramdisk::{Disk, Identity, Image};
 use num_bigint::BigUint;
 
-use super::named::{Name, product};
+use super::named::product;
+use super::piece::{Kept, Name};
 use crate::writeset::{Slot, Version, Written};
 
 /// The slots of one device that hang together by shared sectors; one slot alone is the usual case.
@@ -39,17 +39,6 @@ pub(super) struct Sum {
     pub identity: Identity,
     /// The instant from which on all that is kept has been visible.
     pub since: u64,
-}
-
-/// A piece that a crash disk has kept.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
-    /// The device.
-    pub dev: u32,
-    /// The first sector of the piece.
-    pub sector: u64,
-    /// Which version of its range: 1 is the oldest pending one.
-    pub version: u32,
 }
 
 /// Which version of each slot is kept: 0 for none, 1 for the oldest visible one.

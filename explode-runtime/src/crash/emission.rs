@@ -6,9 +6,10 @@
 use explode_ramdisk::{Identity, Image};
 use num_bigint::BigUint;
 
-use super::cluster::{Choice, Cluster, Kept, Sum};
+use super::cluster::{Choice, Cluster, Sum};
 use super::epoch::Epochs;
-use super::named::{Name, product};
+use super::named::product;
+use super::piece::{Kept, Name};
 use super::places::Places;
 use crate::writeset::{Slot, World, WriteSet};
 

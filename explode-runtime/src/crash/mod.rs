@@ -13,22 +13,25 @@ mod interval;
 mod named;
 mod neighbours;
 mod number;
+mod piece;
 mod places;
 mod sample;
 mod soft;
+mod when;
 
 use std::collections::HashMap;
 
 use explode_ramdisk::{Event, Identity, Image};
 use num_bigint::BigUint;
 
-pub use cluster::Kept;
 pub use emission::CrashDisk;
 pub use epoch::{Epoch, Epochs};
-pub use interval::{Counts, When, walk};
-pub use named::{Name, names};
+pub use interval::{Counts, walk};
+pub use named::names;
 pub use neighbours::{Neighbours, walk_named};
+pub use piece::{Kept, Name};
 pub use sample::{Limits, SampleSeed};
+pub use when::When;
 
 use crate::writeset::{EventError, Rules, WriteSet};
 

@@ -4,10 +4,7 @@
 //! sector (a long request and a short one, with `--atom request`) have the same names. All readings of such names are tried, up to
 //! [`READINGS`]; the identity of the image tells them apart.
 
-use super::cluster::Kept;
-
-/// A piece that is kept: device, first sector, version; 1 is the oldest pending one of its range.
-pub type Name = (u32, u64, u32);
+use super::piece::{Kept, Name};
 
 /// So many readings of ambiguous names are tried.
 const READINGS: usize = 1 << 12;

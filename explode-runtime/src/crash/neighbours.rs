@@ -6,8 +6,10 @@ use explode_ramdisk::Event;
 
 use super::emission::{CrashDisk, Layout};
 use super::epoch::Epoch;
-use super::interval::{Moment, Times, When, each_moment};
-use super::named::{Name, names};
+use super::interval::{Moment, Times, each_moment};
+use super::named::names;
+use super::piece::Name;
+use super::when::When;
 use crate::writeset::{EventError, Slot, WriteSet};
 
 /// The disks of one world at one moment of an interval.

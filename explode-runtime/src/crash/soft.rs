@@ -7,7 +7,7 @@ use explode_ramdisk::{Event, operation_of};
 
 use super::emission::Emission;
 use super::epoch::Epochs;
-use super::interval::When;
+use super::when::When;
 use crate::writeset::{EventError, WriteSet};
 
 /// Applies the events to the write set, and visits the write set of the machine that goes on, after each operation or only at

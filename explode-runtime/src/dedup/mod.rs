@@ -104,8 +104,8 @@ impl Checks {
         self.crash_crash.contains(noted)
     }
 
-    /// How many checks, those of crashes during recovery included.
-    pub fn len(&self) -> usize {
+    /// The number of checks, those of crashes during recovery included.
+    pub fn count(&self) -> usize {
         self.seen.len() + self.crash_crash.len()
     }
 

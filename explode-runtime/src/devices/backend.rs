@@ -8,6 +8,7 @@ use std::rc::Rc;
 use explode_ramdisk::{Image, Recording};
 
 use super::disk_set::Devices;
+use super::side::Side;
 use super::soft_crash::SoftCrashLog;
 use crate::base::{Fault, Mode, RunError};
 
@@ -15,15 +16,6 @@ use crate::base::{Fault, Mode, RunError};
 pub const NOW: u64 = 1_767_225_600;
 /// The name of a guest's image among the versions of a run.
 pub const IMAGE: &str = "image";
-
-/// Which of the two sets of devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Side {
-    /// Under the system that is being driven.
-    Live,
-    /// Under what is brought up on a crash disk.
-    Crash,
-}
 
 /// A host of a run. A run of one stack has the host 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -7,8 +7,9 @@ use std::rc::Rc;
 
 use explode_ramdisk::{Event, Image, Read, ReadFault, Recording, Storage};
 
-use super::backend::{Backend, Backends, HostId, Side};
+use super::backend::{Backend, Backends, HostId};
 use super::disk_set::{Devices, DiskSet};
+use super::side::Side;
 use crate::base::{Blame, Fault, Mode, RunError};
 
 /// Simulated devices in this process, of any number of hosts.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::backend::Side;
+use super::side::Side;
 use crate::base::{Fault, RunError};
 use crate::choose::Choice;
 use crate::faults::background::Between;

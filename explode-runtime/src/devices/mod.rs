@@ -8,10 +8,12 @@ mod backend;
 mod disk_set;
 mod in_process;
 mod kernel_side;
+mod side;
 mod soft_crash;
 
-pub use backend::{Backend, Backends, HostId, IMAGE, NOW, Side};
+pub use backend::{Backend, Backends, HostId, IMAGE, NOW};
 pub use disk_set::{Devices, DiskSet};
 pub use in_process::{InProcess, task_exists};
 pub use kernel_side::KernelSide;
+pub use side::Side;
 pub use soft_crash::{OnStack, SoftCrashLog};

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Read};
 
-use super::jsonl::ReadError;
+use super::read_error::ReadError;
 
 /// The largest log that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

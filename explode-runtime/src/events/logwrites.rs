@@ -9,8 +9,8 @@ use std::io::{Read, Write};
 use bytes::Bytes;
 use explode_ramdisk::{Event, Flags, Payload, SECTOR_BYTES};
 
-use super::jsonl::ReadError;
 use super::limits::{Counted, LogLimits};
+use super::read_error::ReadError;
 
 /// The first eight bytes of such a log, little endian.
 pub const LOG_WRITES_MAGIC: u64 = 0x006a_7366_7773_6872;

@@ -4,14 +4,16 @@ mod call_log;
 mod jsonl;
 mod limits;
 mod logwrites;
+mod read_error;
 mod summary;
 mod what;
 
 pub use call_log::{CallLog, FailedStep};
 pub use explode_ramdisk::{Event, Flags, Payload};
-pub use jsonl::{ReadError, read_jsonl, read_jsonl_within, write_jsonl};
+pub use jsonl::{read_jsonl, read_jsonl_within, write_jsonl};
 pub use limits::LogLimits;
 pub use logwrites::{LOG_WRITES_MAGIC, read_logwrites, read_logwrites_within, write_logwrites};
+pub use read_error::ReadError;
 pub use summary::Happened;
 pub(crate) use summary::{Whose, event_lines, happened, in_short, told};
 pub use what::{Done, How, What};

@@ -3,7 +3,7 @@
 //! Write-back, a journal's commit and memory reclaim happen at any time on a real machine, and never in a guest of ours unless somebody
 //! asks for them. With the options of a component that stands on a kernel ([`BETWEEN_OPTIONS`]) each is tried after each call of the
 //! checker that changes or syncs anything: nothing, or one of them. The threads that belong to the stack are held back meanwhile;
-//! [`KernelDisks::between_calls`](crate::devices::KernelDisks::between_calls) has the choice, and what must be true of who has run.
+//! `KernelDisks::between_calls` (`ekm-kmod/host/src/elsewhere.rs`) makes the choice and says which threads must have run.
 
 use crate::base::{OptionDef, Options, UsageError};
 use crate::choose::{Choice, Kind};

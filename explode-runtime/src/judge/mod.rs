@@ -15,6 +15,7 @@ mod key;
 mod nested;
 mod outcome;
 mod pipeline;
+mod reader;
 mod request;
 mod soft;
 mod stacks;

@@ -9,6 +9,7 @@ use explode_ramdisk::{Event, Image, ReadFault};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::contradiction::{contradiction, tool};
+use super::reader::{AtMark, LogReader, mark};
 use super::request::{Asked, Candidate};
 use super::stacks::Judge;
 use crate::base::Fault;
@@ -34,7 +35,11 @@ pub struct Pipeline<'a> {
     pub(super) soft: Option<Box<dyn SoftCrashLog>>,
     /// The events between the last two requests, where the last one was about one instant.
     recent: Vec<Event>,
-    /// All events from the beginning, if somebody wants them.
+    /// The log for the checker, if it reads it.
+    reader: Option<LogReader>,
+    /// The write set at the mark whose disks were asked for last.
+    at_mark: Option<WriteSet>,
+    /// All events from the beginning, if they are wanted.
     kept: Option<Vec<Event>>,
 }
 
@@ -60,6 +65,8 @@ impl<'a> Pipeline<'a> {
             in_interval: false,
             soft,
             recent: Vec::new(),
+            reader: None,
+            at_mark: None,
             kept: None,
         }
     }
@@ -68,7 +75,38 @@ impl<'a> Pipeline<'a> {
     pub(crate) fn chop(&mut self, base: Image) {
         let judge = self.judge;
         let Judge { registry, plan, backend, .. } = judge;
+        let is_read = self.reader.is_some();
         *self = Pipeline { judge, kept: self.kept.take(), ..Pipeline::new(registry, plan, backend, base) };
+        if is_read {
+            self.keep_for_checker();
+        }
+    }
+
+    /// Keeps the log for the checker from here on. It is called before the first event.
+    pub(crate) fn keep_for_checker(&mut self) {
+        self.reader = Some(LogReader::new(self.write_set.clone()));
+    }
+
+    /// The events since the checker's last call of this, or since the start. The engine keeps its own.
+    ///
+    /// # Errors
+    /// The log cannot be read, or the checker does not say that it reads it.
+    pub(crate) fn read_log(&mut self, devices: &dyn DiskSet) -> Result<Vec<Event>, Fault> {
+        self.follow(devices)?;
+        Ok(self.reader.as_mut().ok_or_else(not_read)?.unread())
+    }
+
+    /// Adds a mark of the checker to the log.
+    ///
+    /// # Errors
+    /// As [`read_log`](Pipeline::read_log).
+    pub(crate) fn mark(&mut self, devices: &dyn DiskSet, name: &str) -> Result<(), Fault> {
+        self.follow(devices)?;
+        if self.reader.is_none() {
+            return Err(not_read());
+        }
+        self.take(vec![mark(name)]);
+        Ok(())
     }
 
     /// From now on all events are kept, for [`Pipeline::into_events`].
@@ -120,7 +158,16 @@ impl<'a> Pipeline<'a> {
         self.keep_mark(request_mark(ask.when));
         devices.hold_still(true)?;
         self.recent.clear();
-        if ask.when != When::Between && !self.in_interval {
+        let in_interval = self.in_interval;
+        if let Some(name) = ask.at {
+            if devices.kernel().is_some_and(|kernel| kernel.notes_operations()) {
+                return Err(tool(
+                    "crash checks at a mark do not go together with soft crashes on a kernel".to_owned(),
+                ));
+            }
+            let AtMark { write_set, recent } = self.reader.as_ref().ok_or_else(not_read)?.at(name)?;
+            (self.at_mark, self.recent) = (Some(write_set), recent);
+        } else if ask.when != When::Between && !in_interval {
             self.recent.extend_from_slice(&self.log[before..]);
             self.advance()?;
         }
@@ -140,7 +187,11 @@ impl<'a> Pipeline<'a> {
         };
         let Ask { begin, args, .. } = *ask;
         let log_hash = self.log_hash.digest128();
-        let Pipeline { write_set, log, recent, .. } = self;
+        let Pipeline { write_set, log, recent, at_mark, .. } = self;
+        let (write_set, log) = match (ask.at, at_mark) {
+            (Some(_), Some(write_set)) => (&*write_set, &[][..]),
+            _ => (&*write_set, &log[..]),
+        };
         Ok(Asked { write_set, log, recent, when, limits, begin, args, rest, log_hash })
     }
 
@@ -190,6 +241,9 @@ impl<'a> Pipeline<'a> {
 
     /// Sectors of a medium go bad, which has a name.
     pub(crate) fn spoil(&mut self, dev: u32, sectors: Range<u64>, fault: ReadFault, name: &str) {
+        if let Some(reader) = &mut self.reader {
+            reader.spoil(dev, sectors.clone(), fault);
+        }
         self.write_set.spoil(dev, sectors, fault);
         let mark = Event::Mark { name: format!("fault {name}") };
         hash_event(&mark, &mut self.log_hash);
@@ -205,15 +259,22 @@ impl<'a> Pipeline<'a> {
     #[doc(hidden)]
     pub fn follow(&mut self, devices: &dyn DiskSet) -> Result<(), Fault> {
         let events = devices.take_log()?;
+        self.take(events);
+        self.take_calls(devices);
+        Ok(())
+    }
+
+    fn take(&mut self, events: Vec<Event>) {
         for event in &events {
             hash_event(event, &mut self.log_hash);
         }
-        self.take_calls(devices);
+        if let Some(reader) = &mut self.reader {
+            reader.extend(&events);
+        }
         if let Some(kept) = &mut self.kept {
             kept.extend(events.iter().cloned());
         }
         self.log.extend(events);
-        Ok(())
     }
 
     fn advance(&mut self) -> Result<(), Fault> {
@@ -252,4 +313,12 @@ pub fn stood_still(devices: &dyn DiskSet) -> Result<(), Fault> {
         moved.len(),
         events::in_short(event)
     )))
+}
+
+/// A checker that has not said that it reads the log does.
+fn not_read() -> Fault {
+    tool(
+        "the checker reads or marks the log; let its facts say so: CheckerFacts::default().reads_log(true)"
+            .to_owned(),
+    )
 }

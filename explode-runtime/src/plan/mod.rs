@@ -1,8 +1,10 @@
 //! What is to be run: the registry of everything that has a name, plans with their settings, the rows and columns of the matrix, and
 //! what a run begins with.
 
+mod by_name;
 mod matrix;
 mod origin;
+#[expect(clippy::module_inception, reason = "the room has the name of its main item")]
 mod plan;
 mod registry;
 

@@ -6,6 +6,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, BufRead as _, BufReader, Seek as _, Write};
 use std::path::{Path, PathBuf};
 
+use super::names::{JOURNAL, MESSAGES, TAG, TRACES};
 use crate::base::{
     RunError, UsageError, check_folder, check_plain, durable_write, foreign_owner, make_folder, open_plain,
     read_plain_at_most, remove_temporary, sync_folder,
@@ -14,16 +15,8 @@ use crate::plan::Plan;
 use crate::report::Message;
 use crate::trace::{Secret, Tagged, Trace};
 
-/// What every message is added to; whoever adds to it has its lock.
-const MESSAGES: &str = "run.jsonl";
-/// The folder of the traces.
-const TRACES: &str = "traces";
-/// The tag of the plan, where that carries commands.
-const TAG: &str = "tag";
 /// The largest tag that is read, in bytes.
 const MOST_TAG_BYTES: u64 = 1 << 10;
-/// The names of a run folder that are the run's own.
-pub const OWN_NAMES: [&str; 4] = [MESSAGES, super::journal::NAME, TRACES, TAG];
 /// What to do about a folder that was there before.
 pub(super) const RESUMED: &str = "make room there, or make it writable, and resume the run again";
 
@@ -90,7 +83,7 @@ fn check_owner_of(path: &Path, found: &fs::Metadata) -> Result<(), UsageError> {
 /// What stands under the names of a run must be its own: plain files, and a folder of them.
 fn check_own_files(folder: &Path) -> Result<(), RunError> {
     let failed = |path: &Path, error| RunError::unwritable(path, error, RESUMED);
-    for name in [MESSAGES, super::journal::NAME, TAG] {
+    for name in [MESSAGES, JOURNAL, TAG] {
         let path = folder.join(name);
         let found = check_plain(&path).map_err(|error| failed(&path, error))?;
         found.map_or(Ok(()), |found| check_owner_of(&path, &found))?;

@@ -42,6 +42,6 @@ impl Keeping {
 
     /// The memory that the set takes for each of its keys, in bytes.
     pub fn bytes_per_key(&self) -> f64 {
-        self.checks.bytes() as f64 / self.checks.len() as f64
+        self.checks.bytes() as f64 / self.checks.count() as f64
     }
 }

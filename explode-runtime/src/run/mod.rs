@@ -1,4 +1,4 @@
-//! Running: what is to be run (registry, plan), how (units of work, the loop over them), and what stays (run folder, exit code).
+//! Running a plan to its end: the supervisor and its scouts, findings, the journal and the run folder.
 
 mod attempts;
 mod confirm;
@@ -9,6 +9,7 @@ mod hearing;
 mod journal;
 mod keeping;
 mod memory;
+mod names;
 mod scouts;
 mod supervise;
 mod tell;
@@ -18,9 +19,10 @@ pub use crate::explore::StrategyName;
 
 pub use confirm::{Confirm, Confirmation};
 pub use explore::{explore, explore_by};
-pub use folder::{Claim, OWN_NAMES, RunFolder, check_owner, fresh_folder, is_tagged};
+pub use folder::{Claim, RunFolder, check_owner, fresh_folder, is_tagged};
 pub use journal::{History, JournalError};
 pub use keeping::Keeping;
+pub use names::OWN_NAMES;
 pub use scouts::{Scouts, WithCrew};
 pub use supervise::{Keep, Supervisor};
 pub use tell::{Audience, Local};

@@ -1,7 +1,7 @@
 //! Bytes that a script needs, as files that it makes: by plain commands where the bytes are a pattern, else from base64.
 
 use super::blocks::base64;
-use super::word;
+use super::words::word;
 
 /// A line of a pattern has at most so many bytes.
 const LONGEST_LINE: usize = 80;

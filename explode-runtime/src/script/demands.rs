@@ -1,8 +1,7 @@
 //! What the check demands, as tests of a shell: functions that look at contents, and lines that ask.
 
 use super::data::Data;
-use super::listed::runnable;
-use super::{hexadecimal, word};
+use super::words::{hexadecimal, runnable, word};
 use crate::verdict::{Contents, Demand};
 
 /// The functions, and the lines that ask.

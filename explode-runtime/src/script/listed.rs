@@ -1,7 +1,6 @@
 //! What a script runs as root, as a list at its head: a person reads it before the script runs.
 
 use super::case::Case;
-use super::printable;
 use super::steps::comment_line;
 use crate::events::What;
 use crate::verdict::Demand;
@@ -49,15 +48,11 @@ impl Case {
     }
 }
 
-/// A command of the trace as the script has it: one that has control characters, as text that a terminal can show.
-pub(super) fn runnable(text: &str) -> String {
-    printable(text).map_or_else(|| text.to_owned(), |word| format!("eval {word}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::events::Done;
+    use crate::script::words::runnable;
     use crate::stack::PlainFileSystem;
     use crate::trace::Trace;
     use crate::verdict::{Verdict, Violation};

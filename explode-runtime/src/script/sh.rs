@@ -3,7 +3,8 @@
 use super::case::Case;
 use super::data::Data;
 use super::steps::comment;
-use super::{demands, printable, steps, word};
+use super::words::{printable, word};
+use super::{demands, steps};
 use crate::base::quoted;
 use crate::crash::Epoch;
 use crate::devices::IMAGE;

@@ -3,8 +3,7 @@
 use explode_ramdisk::files::Fallocate;
 
 use super::data::Data;
-use super::listed::runnable;
-use super::{hexadecimal, path, word};
+use super::words::{hexadecimal, path, runnable, word};
 use crate::choose::Choice;
 use crate::events::{Done, How, What};
 use crate::report::one_line;

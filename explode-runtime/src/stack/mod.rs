@@ -13,6 +13,7 @@ mod plain;
 mod promised;
 pub mod simfiles;
 mod spec;
+#[expect(clippy::module_inception, reason = "the room has the name of its main item")]
 mod stack;
 
 pub use abilities::{Abilities, AsShell, Baseline, Floor, Inspect, Settle};

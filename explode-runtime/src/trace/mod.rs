@@ -1,4 +1,4 @@
-//! Traces: everything that leads to a finding, in one file, and its replay.
+//! Traces: everything that leads to a finding, in one file; and the outcome of a replay.
 
 mod format;
 mod outcome;

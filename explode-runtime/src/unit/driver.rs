@@ -10,6 +10,7 @@ use super::work::{SoFar, Work};
 use crate::base::{Fault, panic_words};
 use crate::check::{Ask, Checker, Cx, Driver};
 use crate::choose::{Choice, Chooser, Point};
+use crate::events::Event;
 use crate::explore::Arrival;
 use crate::faults::kernel::failed;
 use crate::faults::media;
@@ -178,6 +179,14 @@ impl Driver for UnitDriver<'_, '_> {
             self.unchecked.get_or_insert_with(|| why.clone());
         }
         checked
+    }
+
+    fn log(&mut self, stack: &Stack) -> Result<Vec<Event>, Fault> {
+        self.pipeline.read_log(stack.devices())
+    }
+
+    fn mark(&mut self, stack: &Stack, name: &str) -> Result<(), Fault> {
+        self.pipeline.mark(stack.devices(), name)
     }
 
     fn kernel_turn(&mut self, stack: &Stack, on: bool) {

@@ -23,6 +23,7 @@ pub struct Runner<'a> {
     /// There are files after the first start.
     pub(super) begins_with_files: bool,
     pub(super) not_skipping: Option<String>,
+    pub(super) reads_log: bool,
     pub(super) origin: Origin,
     pub(super) keep_events: bool,
     pub(super) chops: Chops,

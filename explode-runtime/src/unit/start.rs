@@ -79,6 +79,7 @@ impl<'a> Runner<'a> {
             leaves_out,
             begins_with_files,
             not_skipping,
+            reads_log: facts.reads_log,
             origin,
             keep_events: false,
             chops,

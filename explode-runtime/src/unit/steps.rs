@@ -109,12 +109,18 @@ impl Way<'_, '_> {
             self.driver.place = place;
             self.driver.chooser.skip(choices);
             self.driver.pipeline.chop(image.clone());
+            if self.runner.reads_log {
+                self.driver.pipeline.keep_for_checker();
+            }
             let stack = self.start_on(image, Some(place.chop()))?;
             return Ok((stack, checker));
         }
         let stack = self.start_on(pristine.clone(), Some(Step::Start))?;
         let def = registry.checker_of(plan).map_err(broken)?;
         let mut checker = def.make(&plan.checker_options).map_err(broken)?;
+        if self.runner.reads_log {
+            self.driver.pipeline.keep_for_checker();
+        }
         self.go_on()?;
         self.driver.about_to(Step::Init);
         checker.init(&stack).map_err(broken)?;

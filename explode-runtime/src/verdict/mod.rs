@@ -5,6 +5,7 @@ mod demand;
 mod failure;
 mod profile;
 mod step;
+#[expect(clippy::module_inception, reason = "the room has the name of its main item")]
 mod verdict;
 
 pub use death::Death;

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use explode_ramdisk::{Identity, Image, Recording};
 
 use super::book::Book;
+use super::listener::Listener;
+use super::order::{Order, Outcome, Past};
 use super::pen::Pen;
 use super::unit_end::{Snapshot, UnitEnd};
-use super::{Listener, Order, Outcome, Past};
 use crate::base::{Count, Fault};
 use crate::check::Ask;
 use crate::choose::{Choice, Point};

@@ -1,10 +1,12 @@
 //! The worker that is this very thread: for users of the library, without deadlines.
 
 use super::answers::{Asked, Trail};
+use super::crew::{Crew, StartError};
 use super::examine::Examiner;
+use super::listener::{Listener, Started};
+use super::order::Order;
 use super::scouted::{Grounds, Scouted};
 use super::unit_end::UnitEnd;
-use super::{Crew, Listener, Order, StartError, Started};
 use crate::base::RunError;
 use crate::dedup::{Checks, Draft, Known};
 use crate::devices::Backend;

@@ -7,9 +7,9 @@ use std::rc::Rc;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::Listener;
 use super::frame::{FrameReader, encode};
 use super::in_thread::InThread;
+use super::listener::Listener;
 use super::page::Page;
 use super::unit_end::Snapshot;
 use super::wire::{OwnedPoint, Said, ToWorker};

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::listener::Started;
+use super::order::Order;
 use super::scouted::Scouted;
 use super::unit_end::{Snapshot, UnitEnd};
-use super::{Order, Started};
 use crate::base::{RunError, UsageError, as_json};
 use crate::choose::{Kind, Label, Point};
 use crate::dedup::Known;

@@ -10,7 +10,7 @@ use explode_ramdisk::{
 };
 use rangemap::RangeSet;
 
-use super::{Atom, Rules};
+use super::rules::{Atom, Rules};
 
 /// One pending piece of a device, and what has happened to it.
 #[derive(Clone, Debug)]

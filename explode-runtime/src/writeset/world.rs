@@ -9,7 +9,8 @@ use explode_ramdisk::{Block, Identity, Image};
 use rangemap::RangeSet;
 
 use super::piece::{Piece, Written};
-use super::{Request, WriteSet};
+use super::request::Request;
+use super::write_set::WriteSet;
 
 /// One world: a set of writes with PREFLUSH whose flush has ended, the others' has not.
 #[derive(Clone, Debug)]

@@ -7,10 +7,11 @@ use std::time::Instant;
 
 use super::frame::unframe;
 use super::record::{Header, Record};
-use super::{Journal, MAGIC, MAGIC_WORDS, NAME, NEEDED};
+use super::{Journal, MAGIC, MAGIC_WORDS, NEEDED};
 use crate::base::{RunError, UsageError, open_plain};
 use crate::plan::{Origin, Plan};
 use crate::run::folder::RESUMED;
+use crate::run::names::JOURNAL;
 
 /// The journal of a run that an earlier process has begun.
 #[derive(Clone, Debug)]
@@ -63,7 +64,7 @@ impl History {
     /// # Errors
     /// There is none, or it is not of this version.
     pub fn read(folder: &Path) -> Result<History, JournalError> {
-        let path = folder.join(NAME);
+        let path = folder.join(JOURNAL);
         let mut bytes = Vec::new();
         let opened = open_plain(&path, File::options().read(true));
         match opened.and_then(|mut file| file.read_to_end(&mut bytes)) {
@@ -111,7 +112,7 @@ impl History {
         visit: impl FnMut(Record) -> Result<(), UsageError>,
     ) -> Result<Journal, RunError> {
         let sound = self.each(visit)?;
-        let path = folder.join(NAME);
+        let path = folder.join(JOURNAL);
         let failed = |error| RunError::unwritable(&path, error, RESUMED);
         let file = open_plain(&path, File::options().append(true)).map_err(failed)?;
         file.set_len(sound as u64).map_err(failed)?;

@@ -18,13 +18,12 @@ use std::time::{Duration, Instant};
 use crate::base::{RunError, durable_write, open_plain};
 use crate::dedup::Known;
 use crate::plan::{Origin, Plan};
+use crate::run::names::JOURNAL;
 use frame::{frame, read_frame, unframe};
 pub use history::{History, JournalError};
 use record::Header;
 pub(super) use record::{Record, identity};
 
-/// Its name in the run folder.
-pub(super) const NAME: &str = "journal";
 /// The first line: [`MAGIC_WORDS`] and the format, [`NEEDED`].
 const MAGIC: &[u8] = b"explode journal 4\n";
 const MAGIC_WORDS: &[u8] = b"explode journal ";
@@ -49,7 +48,7 @@ impl Journal {
     /// One in a run folder; it is made when there is something to write.
     pub fn of(folder: &Path, plan: &Plan, origin: &Origin) -> Journal {
         let beginning = [MAGIC, &frame(&Header::of(plan, origin))].concat();
-        Journal { path: folder.join(NAME), beginning, file: None, sound: 0, synced: Instant::now() }
+        Journal { path: folder.join(JOURNAL), beginning, file: None, sound: 0, synced: Instant::now() }
     }
 
     /// Adds a record; durably if that matters, else soon. What fails leaves the journal as it was, or none at all.

@@ -76,8 +76,13 @@ fn a_torn_record_ends_it() {
 /// The checks of three units, each with a key; the file then takes no more.
 fn unwritable(folder: &Path) -> Journal {
     let bytes = journal(0);
-    let mut journal =
-        Journal { path: folder.join(NAME), beginning: bytes, file: None, sound: 0, synced: Instant::now() };
+    let mut journal = Journal {
+        path: folder.join(JOURNAL),
+        beginning: bytes,
+        file: None,
+        sound: 0,
+        synced: Instant::now(),
+    };
     assert_eq!(keys(&journal), Ok(vec![]), "nothing was added");
     (1..4).for_each(|key| journal.append(&unit(key), false).unwrap());
     assert_eq!(keys(&journal), Ok(vec![1, 2, 3]));

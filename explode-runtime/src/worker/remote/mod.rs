@@ -20,12 +20,14 @@ use std::time::Duration;
 use super::scouted::Scouted;
 use super::unit_end::UnitEnd;
 use super::wire::{Said, ToWorker};
-use super::{Crew, Listener, Order, StartError, Started};
 use crate::base::{Mode, RunError};
 use crate::dedup::Known;
 use crate::plan::Plan;
 use crate::trace::{Replay, Trace};
 use crate::verdict::{Death, Step};
+use crate::worker::crew::{Crew, StartError};
+use crate::worker::listener::{Listener, Started};
+use crate::worker::order::Order;
 use worker::{Nobody, Worker};
 
 pub use body::{Body, Spawn, WorkerEnded};

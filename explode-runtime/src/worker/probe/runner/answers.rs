@@ -1,6 +1,6 @@
 //! The answers to the choices of a way.
 
-use super::Prober;
+use super::prober::Prober;
 use crate::choose::{Choice, Divergence, Point};
 use crate::worker::probe::protocol::Answers;
 

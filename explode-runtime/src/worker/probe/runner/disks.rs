@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use explode_ramdisk::{Event, Image};
 
-use super::Prober;
+use super::prober::Prober;
 use crate::base::Fault;
 use crate::check::Ask;
 use crate::choose::Choice;

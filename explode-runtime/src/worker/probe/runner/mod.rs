@@ -2,11 +2,10 @@
 
 mod answers;
 mod disks;
+mod prober;
 
 use std::cell::RefCell;
 use std::time::Instant;
-
-use explode_ramdisk::Image;
 
 use crate::check::Ask;
 use crate::choose::{Choice, Divergence, Point};
@@ -15,21 +14,12 @@ use crate::explore::{Arrival, State, Unit};
 use crate::judge::{Pipeline, stood_still};
 use crate::stack::Stack;
 use crate::unit::{Early, Runner, SoFar, Work};
-use crate::verdict::{Failure, Step, Violation};
-use crate::worker::probe::protocol::{Answers, End, Next, Probe, ProbeSaid, Probed, PromiseLine, Until};
+use crate::verdict::{Failure, Step};
+use crate::worker::probe::protocol::{Answers, End, Probe, ProbeSaid, Probed, PromiseLine, Until};
 use disks::Here;
+use prober::Prober;
 
-/// Who asks.
-pub(crate) trait Talk {
-    /// A step that may hang, or end this process, comes next.
-    fn before(&mut self, step: Step);
-
-    /// Says something.
-    fn report(&mut self, said: ProbeSaid);
-
-    /// Says something, and hears what comes next.
-    fn next(&mut self, said: ProbeSaid) -> Next;
-}
+pub(crate) use prober::Talk;
 
 /// Runs a probe to its end.
 pub(crate) fn probe(runner: &Runner<'_>, order: &Probe, talk: &mut dyn Talk) -> Probed {
@@ -87,61 +77,6 @@ pub(crate) fn probe(runner: &Runner<'_>, order: &Probe, talk: &mut dyn Talk) -> 
         looked: prober.looked,
         promise,
         events: event_lines(&ended.events),
-    }
-}
-
-struct Prober<'a> {
-    order: &'a Probe,
-    talk: RefCell<&'a mut dyn Talk>,
-    started: Instant,
-    /// The number of the mutate that runs, from 1.
-    mutate: u32,
-    /// How many choices were made before each mutate.
-    begins: Vec<usize>,
-    /// How many answers, of those that are used in order, are used.
-    used: usize,
-    past_end: Option<Divergence>,
-    looked: u64,
-    /// There was no search, since the log was the recorded one.
-    same_log: bool,
-    /// A bound has ended the search.
-    cut: bool,
-    stood: bool,
-    /// What was done so far.
-    log: CallLog,
-    pristine: Image,
-}
-
-impl Prober<'_> {
-    fn tell(&self, said: ProbeSaid) {
-        self.talk.borrow_mut().report(said);
-    }
-
-    /// Why what was looked for is not there.
-    fn nothing(&self) -> &'static str {
-        match self.order.until {
-            Until::Mutate => "mutate found nothing wrong",
-            Until::At(_) => {
-                "no crash can leave the recorded disk in the recorded epoch, with these arguments"
-            }
-            Until::Failing { .. } if self.same_log => {
-                "the log is the recorded one, so no other disk was searched for"
-            }
-            Until::Failing { .. } if self.looked == 0 => {
-                "no crash disk of the last mutate could be looked at"
-            }
-            Until::Failing { .. } => "no crash disk of the last mutate failed that way",
-        }
-    }
-
-    /// Choices mutate by mutate.
-    fn split(&self, choices: &[Choice]) -> Vec<Vec<Choice>> {
-        let ends = self.begins.iter().skip(1).copied().chain([choices.len()]);
-        self.begins.iter().zip(ends).map(|(begin, end)| choices[*begin..end].to_vec()).collect()
-    }
-
-    fn is_the_error(&self, violation: &Violation) -> bool {
-        format!("{}/{}", violation.verdict, violation.promise) == self.order.error
     }
 }
 

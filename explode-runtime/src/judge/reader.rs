@@ -1,0 +1,87 @@
+//! The log of a unit, as its checker reads it: all events since the start, and the places that the checker has marked (EX-65).
+
+use std::ops::Range;
+
+use explode_ramdisk::{Event, ReadFault};
+
+use super::contradiction::{contradiction, tool};
+use crate::base::Fault;
+use crate::writeset::{EventError, WriteSet};
+
+/// How the marks of checkers begin in the log.
+const MARK: &str = "checker ";
+
+/// The events of a unit, for its checker.
+#[derive(Clone)]
+pub(super) struct LogReader {
+    /// Before the first event.
+    begun: WriteSet,
+    events: Vec<Event>,
+    /// Sectors that have gone bad, each with how many events came before.
+    spoils: Vec<(usize, u32, Range<u64>, ReadFault)>,
+    /// How many events the checker has read.
+    read: usize,
+}
+
+/// The log up to a mark.
+pub(super) struct AtMark {
+    /// At the mark.
+    pub write_set: WriteSet,
+    /// The events from the checker's mark before, or from the start, up to this one.
+    pub recent: Vec<Event>,
+}
+
+/// The event that a mark of this name is.
+pub(super) fn mark(name: &str) -> Event {
+    Event::Mark { name: format!("{MARK}{name}") }
+}
+
+impl LogReader {
+    /// Reads a log that begins with this.
+    pub fn new(begun: WriteSet) -> LogReader {
+        LogReader { begun, events: Vec::new(), spoils: Vec::new(), read: 0 }
+    }
+
+    /// More events.
+    pub fn extend(&mut self, events: &[Event]) {
+        self.events.extend_from_slice(events);
+    }
+
+    /// Sectors go bad here.
+    pub fn spoil(&mut self, dev: u32, sectors: Range<u64>, fault: ReadFault) {
+        self.spoils.push((self.events.len(), dev, sectors, fault));
+    }
+
+    /// The events since the last call.
+    pub fn unread(&mut self) -> Vec<Event> {
+        let unread = self.events[self.read..].to_vec();
+        self.read = self.events.len();
+        unread
+    }
+
+    /// The log up to the last mark of this name.
+    ///
+    /// # Errors
+    /// There is no such mark, or an event contradicts the log before it.
+    pub fn at(&self, name: &str) -> Result<AtMark, Fault> {
+        let wanted = mark(name);
+        let at = self.events.iter().rposition(|event| *event == wanted);
+        let at = at.ok_or_else(|| {
+            tool(format!("crash checks at the mark '{name}', which is not in the log; call Cx::mark first"))
+        })?;
+        let is_mark = |event: &Event| matches!(event, Event::Mark { name } if name.starts_with(MARK));
+        let from = self.events[..at].iter().rposition(is_mark).map_or(0, |before| before + 1);
+        let mut write_set = self.begun.clone();
+        let mut spoils = self.spoils.iter().peekable();
+        for (index, event) in self.events[..at].iter().enumerate() {
+            while let Some((_, dev, sectors, fault)) = spoils.next_if(|spoil| spoil.0 <= index) {
+                write_set.spoil(*dev, sectors.clone(), *fault);
+            }
+            write_set.apply(event).map_err(|error| contradiction(EventError { index, error }))?;
+        }
+        for (_, dev, sectors, fault) in spoils.filter(|spoil| spoil.0 <= at) {
+            write_set.spoil(*dev, sectors.clone(), *fault);
+        }
+        Ok(AtMark { write_set, recent: self.events[from..at].to_vec() })
+    }
+}

@@ -1,0 +1,127 @@
+//! Plans made, checked and completed with the components, checkers and targets of a registry.
+
+use std::borrow::Cow;
+
+use super::plan::Plan;
+use super::registry::{Registry, Target};
+use crate::base::{Bounds, Mode, Options, RunError, UsageError};
+use crate::stack::StackSpec;
+
+impl Plan {
+    /// A target with its default bounds, where it can run.
+    ///
+    /// # Errors
+    /// Its stack has a component that is not there.
+    pub fn of(registry: &Registry, target: &Target) -> Result<Plan, UsageError> {
+        let mode = registry.mode_of(&target.stack)?;
+        let stack = target.stack.clone();
+        let options = target.checker_options.clone();
+        let name = target.name.to_string();
+        Ok(Plan::with_bounds(name, mode, stack, &target.checker, options, target.bounds))
+    }
+
+    /// A checker on the stack of a file, with the default bounds of where it can run.
+    ///
+    /// # Errors
+    /// A component that is not there.
+    pub fn of_file(
+        registry: &Registry,
+        target: String,
+        checker: &str,
+        checker_options: Options,
+        stack: StackSpec,
+    ) -> Result<Plan, UsageError> {
+        let plan = Plan { target, checker_options, ..Plan::of_parts(registry, checker, stack)? };
+        if plan.mode == Mode::Mem
+            && plan.has_command_checker()
+            && !registry.components.host_commands(&plan.stack)
+        {
+            let Plan { target, stack, checker, checker_options, .. } = plan;
+            let bounds = Bounds::on(Mode::Vm);
+            return Ok(Plan::with_bounds(target, Mode::Vm, stack, &checker, checker_options, bounds));
+        }
+        Ok(plan)
+    }
+
+    /// A checker on a stack: the target that is just that, or with the default bounds of where it can run.
+    ///
+    /// # Errors
+    /// A component that is not there.
+    pub fn of_parts(registry: &Registry, checker: &str, stack: StackSpec) -> Result<Plan, UsageError> {
+        let same = |target: &&Target| target.checker == checker && target.stack == stack;
+        let plain = |target: &&Target| target.checker_options.is_empty();
+        if let Some(target) = registry.targets.iter().filter(plain).find(same) {
+            return Plan::of(registry, target);
+        }
+        let mode = registry.mode_of(&stack)?;
+        let bounds = Bounds::on(mode);
+        let top = stack.names().last().copied().unwrap_or_default().to_owned();
+        let name = format!("{checker}-{top}");
+        Ok(Plan::with_bounds(name, mode, stack, checker, Options::none(), bounds))
+    }
+
+    /// Do all names and numbers make sense? What a run would find out late is found out here.
+    ///
+    /// # Errors
+    /// What makes none; a kernel is missing where the stack needs one.
+    pub fn check(&self, registry: &Registry) -> Result<(), RunError> {
+        self.check_settings()?;
+        // What makes no sense is said before what is missing, wherever it stands.
+        let mut missing = None;
+        for (index, layer) in self.stack.0.iter().enumerate() {
+            layer.check_name()?;
+            let def = registry.component(&layer.component)?;
+            layer.options.defaults().check(&def.name, &def.options)?;
+            def.make(&layer.options)?;
+            let stands_on = |name: &Cow<'_, str>| self.stack.components().contains(&name.as_ref());
+            let on_folder = self.mode == Mode::Mem && def.also_on.iter().any(stands_on);
+            if !def.modes.contains(&self.mode) && !on_folder {
+                let modes: Vec<&str> = def.modes.iter().map(|mode| mode.as_str()).collect();
+                let name = if def.listed { def.name.as_ref() } else { &layer.name };
+                let (mode, other) = (self.mode.as_str(), modes.join(" or --in "));
+                if self.mode != Mode::Mem {
+                    let text = format!("component '{name}' cannot run in {mode}; use --in {other}");
+                    return Err(UsageError(text).into());
+                }
+                missing.get_or_insert_with(|| format!("component '{name}' needs a kernel; use --in {other}"));
+            }
+            let below: Vec<&str> = self.stack.names()[..index].to_vec();
+            if let Some(child) = layer.children.iter().find(|child| !below.contains(&child.as_str())) {
+                return Err(
+                    UsageError::unknown(&format!("layer below '{}'", layer.name), child, below).into()
+                );
+            }
+        }
+        let def = registry.checker_of(self)?;
+        self.checker_options.defaults().check(&def.name, &def.options)?;
+        def.make(&self.checker_options)?;
+        let name = &self.checker;
+        let hosts_commands = registry.components.host_commands(&self.stack);
+        if hosts_commands && !def.needs_command_host {
+            let text = format!("checker '{name}' cannot run on 'folder', where only shell commands do");
+            return Err(UsageError(text).into());
+        }
+        if def.needs_command_host && !hosts_commands && self.mode == Mode::Mem {
+            missing.get_or_insert_with(|| {
+                format!(
+                    "the commands of checker '{name}' need a kernel below them; use --in vm or --in here, or stand them on \
+                     'folder'"
+                )
+            });
+        }
+        missing.map_or(Ok(()), |what| Err(RunError::Missing(what)))
+    }
+
+    /// The same, with the effective values of all options of its components and its checker.
+    ///
+    /// # Errors
+    /// A name that is not there.
+    pub fn completed(&self, registry: &Registry) -> Result<Plan, UsageError> {
+        let mut plan = self.clone();
+        for layer in &mut plan.stack.0 {
+            layer.options = registry.component(&layer.component)?.completed(&layer.options);
+        }
+        plan.checker_options = registry.checker_of(self)?.completed(&self.checker_options);
+        Ok(plan)
+    }
+}

@@ -1,0 +1,86 @@
+//! Where workers come from, as the supervisor sees it.
+
+use super::listener::{Listener, Started};
+use super::order::Order;
+use super::scouted::Scouted;
+use super::unit_end::UnitEnd;
+use crate::base::RunError;
+use crate::dedup::Known;
+use crate::verdict::{Death, Step, Verdict};
+
+/// Where workers come from. There is one at a time.
+pub trait Crew {
+    /// Starts a worker, in place of the one before. It knows of no checks.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    fn start(&mut self, keep_events: bool) -> Result<Started, StartError>;
+
+    /// Tells the worker of checks that were made.
+    ///
+    /// # Errors
+    /// The worker is gone.
+    fn know(&mut self, known: &Known) -> Result<(), Death>;
+
+    /// Has the worker run a unit.
+    ///
+    /// # Errors
+    /// The worker is gone.
+    fn run(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<UnitEnd, Death>;
+
+    /// Has the worker run a unit ahead of its turn: it keeps nothing of it.
+    ///
+    /// # Errors
+    /// The worker is gone.
+    fn run_ahead(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<Scouted, Death>;
+
+    /// Has the worker make up what a unit that was run ahead comes to now: just that which [`run`](Crew::run) would have come to,
+    /// but for the way to those errors that need not be `exact`. None if the unit has to be run.
+    ///
+    /// # Errors
+    /// The worker is gone.
+    fn account(&mut self, scouted: Scouted, exact: Vec<bool>) -> Result<Option<UnitEnd>, Death>;
+
+    /// Another worker is to replay something. Where there can be one only, the worker of this crew ends, and is to be started
+    /// again: that is the answer.
+    fn rest(&mut self) -> bool {
+        false
+    }
+
+    /// Is there no way to lose a worker? Then nobody else has to remember what it knows.
+    fn lasts(&self) -> bool {
+        false
+    }
+}
+
+/// Why a worker could not be started.
+#[derive(Debug)]
+pub enum StartError {
+    /// It has said why.
+    Said(RunError),
+    /// It is gone.
+    Died(Death),
+}
+
+impl From<String> for StartError {
+    fn from(why: String) -> StartError {
+        StartError::Said(RunError::Broken(why))
+    }
+}
+
+impl From<StartError> for RunError {
+    fn from(error: StartError) -> RunError {
+        match error {
+            StartError::Said(error) => error,
+            StartError::Died(Death { step: Step::FirstStart, message, verdict, .. }) => {
+                let next = if verdict == Some(Verdict::Hang) { "; --deadline gives it longer" } else { "" };
+                RunError::Broken(format!(
+                    "the first start of the stack (init, mount, unmount) has ended each worker that tried: {message}{next}"
+                ))
+            }
+            StartError::Died(death) => {
+                RunError::Broken(format!("a worker could not be started: {}", death.message))
+            }
+        }
+    }
+}

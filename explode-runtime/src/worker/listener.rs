@@ -1,0 +1,40 @@
+//! What a worker reports while it runs.
+
+use serde::{Deserialize, Serialize};
+
+use super::unit_end::Snapshot;
+use crate::choose::Point;
+use crate::explore::Arrival;
+use crate::plan::Origin;
+use crate::verdict::Step;
+
+/// What a worker says of what it has started.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Started {
+    /// What the run begins with.
+    pub origin: Origin,
+    /// What the components keep where no event shows it.
+    pub hides: Vec<String>,
+    /// What the stack does not have, and the checker does without.
+    pub leaves_out: Vec<String>,
+    /// Why every check is made; none if those are skipped whose verdict is known.
+    pub not_skipping: Option<String>,
+}
+
+/// Hears of a unit while it runs, and answers.
+pub trait Listener {
+    /// The answer to a point past the end of the script.
+    fn fallback(&mut self, point: &Point<'_>) -> u32;
+
+    /// A state was reached. Shall the unit go on? Asked only if `more`: there are mutates left.
+    fn reached(&mut self, arrival: &Arrival, more: bool) -> bool;
+
+    /// The next step; the unit has made so many checks. Heard more often than that, so that time can be told.
+    fn about_to(&mut self, step: Step, checked: u64);
+
+    /// All that is known before a step that the worker is wary of.
+    fn wary(&mut self, step: Step, snapshot: Snapshot);
+
+    /// Shall the unit end before its next check?
+    fn stop(&mut self) -> bool;
+}

@@ -1,0 +1,389 @@
+//! The durable contents and the pending pieces of all devices, changed by the events of a log.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+use explode_ramdisk::{Event, Flags, Image, Payload, ReadFault, SECTOR_BYTES};
+
+use super::event_error::LogError;
+use super::limits::{MOST_IN_FLIGHT, MOST_IN_WORLDS, MOST_PIECES, MOST_UNSTARTED};
+use super::pending::Pending;
+use super::piece::{Piece, cut, pieces_of};
+use super::request::Request;
+use super::rules::{Completion, Rules};
+
+/// The state of all devices; see the documentation of [`writeset`](super).
+#[derive(Clone, Debug)]
+pub struct WriteSet {
+    rules: Rules,
+    pub(super) durable: Image,
+    pub(super) devices: BTreeMap<u32, Pending>,
+    pub(super) requests: BTreeMap<u64, Request>,
+    next_serial: u64,
+    instant: u64,
+    most_pieces: u64,
+    /// What the requests write and flush: the sum over them.
+    in_flight: u64,
+}
+
+impl WriteSet {
+    /// Devices that durably hold `base`, with nothing pending.
+    pub fn new(base: Image, rules: Rules) -> WriteSet {
+        WriteSet {
+            rules,
+            durable: base,
+            devices: BTreeMap::new(),
+            requests: BTreeMap::new(),
+            next_serial: 0,
+            instant: 0,
+            most_pieces: MOST_PIECES,
+            in_flight: 0,
+        }
+    }
+
+    /// Takes no event that would leave more pieces pending than this, or than are supported anyway.
+    #[must_use = "this returns the write set with the limit"]
+    pub fn at_most(self, pieces: u64) -> WriteSet {
+        WriteSet { most_pieces: pieces.min(MOST_PIECES), ..self }
+    }
+
+    /// This instant, with `image` durable and nothing pending.
+    pub(crate) fn settled(&self, image: Image) -> WriteSet {
+        let most_pieces = self.most_pieces;
+        WriteSet { instant: self.instant, most_pieces, ..WriteSet::new(image, self.rules) }
+    }
+
+    /// The number of events applied so far, marks left out: the name of this instant.
+    pub fn instant(&self) -> u64 {
+        self.instant
+    }
+
+    /// Applies one event. After an error the write set is as it was.
+    pub fn apply(&mut self, event: &Event) -> Result<(), LogError> {
+        self.may_apply(event)?;
+        if !matches!(event, Event::Mark { .. }) {
+            self.instant += 1;
+        }
+        match event {
+            Event::Dirty { dev, sector, data } => {
+                self.found_or_appended(*dev, *sector, &Payload::Data(data.clone()));
+            }
+            Event::Clean { dev, sector, len } => self.clean(*dev, &sectors(*sector, *len)),
+            Event::Lock { dev, sector, len } => self.lock(*dev, sectors(*sector, *len)),
+            Event::Unlock { dev, sector, len } => self.unlock(*dev, sectors(*sector, *len)),
+            Event::Submit { id, dev, sector, payload, flags } => {
+                self.submit(*id, *dev, *sector, payload, *flags);
+            }
+            Event::Flush { id, dev } => self.start(*id, *dev, Vec::new(), Flags::PREFLUSH),
+            Event::Complete { id, error } => self.complete(*id, *error),
+            Event::Mark { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// The durable contents D.
+    pub fn durable(&self) -> &Image {
+        &self.durable
+    }
+
+    /// What the devices hold if nothing is written to them any more, and no power fails: everything that was submitted, requests in
+    /// flight included, and nothing that is only dirty. It may be no crash disk.
+    pub fn submitted(&self) -> Image {
+        let mut image = self.durable.clone();
+        for (dev, pending) in &self.devices {
+            let is_there = |piece: &&Rc<Piece>| piece.acknowledged || !piece.carriers.is_empty();
+            for piece in pending.pieces.values().filter(is_there) {
+                piece.write_to(image.disk_mut(*dev));
+            }
+        }
+        image
+    }
+
+    /// Is nothing pending of these sectors?
+    pub fn is_settled(&self, dev: u32, sectors: &Range<u64>) -> bool {
+        self.devices.get(&dev).is_none_or(|pending| pending.overlapping(sectors).is_empty())
+    }
+
+    /// Sectors of the medium go bad (fault-model.md, section 11). A piece that reaches them makes them good again.
+    pub fn spoil(&mut self, dev: u32, sectors: Range<u64>, fault: ReadFault) {
+        self.durable.disk_mut(dev).spoil(sectors, fault);
+    }
+
+    fn may_apply(&self, event: &Event) -> Result<(), LogError> {
+        match event {
+            Event::Submit { id, .. } | Event::Flush { id, .. } if self.requests.contains_key(id) => {
+                Err(LogError::IdInFlight(*id))
+            }
+            Event::Complete { id, .. } if !self.requests.contains_key(id) => Err(LogError::UnknownId(*id)),
+            Event::Submit { payload, flags, .. }
+                if flags.preflush
+                    && !payload.is_empty()
+                    && self.requests.values().filter(|request| !request.started).count()
+                        == MOST_UNSTARTED =>
+            {
+                Err(LogError::TooManyWorlds)
+            }
+            Event::Submit { dev, sector, payload, flags, .. } => {
+                self.may_hold(*dev, *sector, payload)?;
+                self.may_carry(*dev, pieces_of(*sector, payload.len(), &self.rules), *flags)
+            }
+            Event::Dirty { dev, sector, data } => self.may_hold(*dev, *sector, &Payload::Data(data.clone())),
+            Event::Flush { dev, .. } => self.may_carry(*dev, 0, Flags::PREFLUSH),
+            _ => Ok(()),
+        }
+    }
+
+    /// Are there not too many pieces with those of this payload?
+    fn may_hold(&self, dev: u32, sector: u64, payload: &Payload) -> Result<(), LogError> {
+        let there: u64 = self.devices.values().map(|pending| pending.pieces.len() as u64).sum();
+        let cut_in = pieces_of(sector, payload.len(), &self.rules);
+        let mut pieces = there + cut_in;
+        if pieces > self.most_pieces && cut_in <= self.most_pieces {
+            // Only now it is worth the time to look which of them are pending already.
+            let pending = self.devices.get(&dev);
+            let found = |new: &Piece| pending.is_some_and(|pending| pending.find(new).is_some());
+            pieces -= cut(sector, payload, &self.rules).filter(found).count() as u64;
+        }
+        if pieces > self.most_pieces {
+            return Err(LogError::TooManyPieces { pieces, most: self.most_pieces });
+        }
+        let unstarted = self.requests.values().filter(|request| !request.started).count();
+        let worlds = 1 << unstarted;
+        if pieces * worlds > MOST_IN_WORLDS {
+            return Err(LogError::TooManyInWorlds { pieces, worlds });
+        }
+        Ok(())
+    }
+
+    /// Is not too much in flight with a request for so many pieces?
+    fn may_carry(&self, dev: u32, pieces: u64, flags: Flags) -> Result<(), LogError> {
+        let pending = self.devices.get(&dev).filter(|_| flags.preflush);
+        let most = self.in_flight + pieces + pending.map_or(0, |pending| pending.pieces.len() as u64);
+        if most <= MOST_IN_FLIGHT {
+            return Ok(());
+        }
+        let flushes = pending.map_or(0, |pending| pending.acknowledged().len() as u64);
+        match self.in_flight + pieces + flushes {
+            in_flight if in_flight > MOST_IN_FLIGHT => Err(LogError::TooManyInFlight(in_flight)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Does this event remove or hide a visible version, or change D? Then the disks of now are due before it.
+    ///
+    /// It is enough to ask this of the world in which no flush has ended: what another one shows besides is carried by a
+    /// request, and only completions take that away.
+    pub fn shrinks(&self, event: &Event) -> bool {
+        let dirty_visible = |pending: &Pending, serial: &u64| {
+            let piece = &pending.pieces[serial];
+            piece.only_dirty && self.visible(pending, piece)
+        };
+        match event {
+            Event::Clean { dev, sector, len } => self.devices.get(dev).is_some_and(|pending| {
+                pending
+                    .overlapping(&sectors(*sector, *len))
+                    .iter()
+                    .any(|serial| dirty_visible(pending, serial))
+            }),
+            Event::Lock { dev, sector, len } => self.devices.get(dev).is_some_and(|pending| {
+                pending.made_with(&sectors(*sector, *len)).iter().any(|serial| dirty_visible(pending, serial))
+            }),
+            Event::Submit { dev, sector, payload, flags, .. } if flags.preflush => {
+                // A piece that was visible as dirty waits behind the flush.
+                let Some(pending) = self.devices.get(dev) else { return false };
+                if pieces_of(*sector, payload.len(), &self.rules) > self.most_pieces {
+                    // The event will be refused.
+                    return false;
+                }
+                let mut found = cut(*sector, payload, &self.rules).filter_map(|new| pending.find(&new));
+                found.any(|serial| dirty_visible(pending, &serial))
+            }
+            Event::Complete { id, error: false } => self.requests.get(id).is_some_and(|request| {
+                let written = self.durable_at_completion(request) && self.still(request.dev, &request.pieces);
+                written || self.still(request.dev, &request.flushes)
+            }),
+            _ => false,
+        }
+    }
+
+    /// Does this event end a world whose disks all remain possible, in another one? The failure of a write with PREFLUSH does:
+    /// what its flush might have made durable may be there or not, as before the flush. No disk is lost, so no emission is
+    /// due, but in which epochs that world has had its disks is to be noted now.
+    pub fn merges(&self, event: &Event) -> bool {
+        let Event::Complete { id, error: true } = event else { return false };
+        let undone = |request: &Request| !request.started && self.still(request.dev, &request.flushes);
+        self.requests.get(id).is_some_and(undone)
+    }
+
+    /// Hides the pieces that a later state has no more, or has hidden for good.
+    pub fn hide_what_is_gone(&mut self, later: &WriteSet) {
+        for (dev, pending) in &mut self.devices {
+            let there = later.devices.get(dev);
+            for (serial, piece) in &mut pending.pieces {
+                let now = there.and_then(|pending| pending.pieces.get(serial));
+                if now.is_none_or(|now| now.replaced) {
+                    Rc::make_mut(piece).replaced = true;
+                }
+            }
+        }
+    }
+
+    fn submit(&mut self, id: u64, dev: u32, sector: u64, payload: &Payload, flags: Flags) {
+        let serials = self.found_or_appended(dev, sector, payload);
+        if !flags.preflush {
+            self.show(dev, &serials, self.instant);
+        }
+        let instant = self.instant;
+        for serial in &serials {
+            let piece = self.device(dev).piece(*serial);
+            piece.only_dirty = false;
+            piece.submitted.get_or_insert(instant);
+            piece.carriers.push(id);
+        }
+        self.start(id, dev, serials, flags);
+    }
+
+    /// Notes that these pieces are visible from `instant` on, before they are made so.
+    pub(super) fn show(&mut self, dev: u32, serials: &[u64], instant: u64) {
+        let Some(pending) = self.devices.get(&dev) else { return };
+        let there = serials.iter().filter_map(|serial| Some((*serial, pending.pieces.get(serial)?)));
+        let since: Vec<(u64, u64)> = there
+            .map(|(serial, piece)| {
+                let already = self.visible(pending, piece);
+                (serial, if already { piece.since.min(instant) } else { instant })
+            })
+            .collect();
+        for (serial, since) in since {
+            self.device(dev).piece(serial).since = since;
+        }
+    }
+
+    fn start(&mut self, id: u64, dev: u32, pieces: Vec<u64>, flags: Flags) {
+        let flushes = if flags.preflush { self.device(dev).acknowledged() } else { Vec::new() };
+        let started = !flags.preflush || pieces.is_empty();
+        let size = (pieces.len() + flushes.len()) as u64;
+        self.in_flight += size;
+        let request =
+            Request { dev, submitted: self.instant, pieces, fua: flags.fua, flushes, started, size };
+        self.requests.insert(id, request);
+    }
+
+    fn complete(&mut self, id: u64, error: bool) {
+        let request = self.requests[&id].clone();
+        let durable = self.durable_at_completion(&request);
+        // The write's pieces have been visible since its submit, in the world that stays; after a failure that is so only if
+        // the flush, which now counts for nothing, had nothing to do.
+        let undone = error && self.still(request.dev, &request.flushes);
+        self.show(request.dev, &request.pieces, if undone { self.instant } else { request.submitted });
+        self.requests.remove(&id);
+        self.in_flight -= request.size;
+        if !error {
+            self.make_durable(request.dev, &request.flushes);
+        }
+        let pending = self.device(request.dev);
+        for serial in &request.pieces {
+            let Some(piece) = pending.pieces.get_mut(serial).map(Rc::make_mut) else { continue };
+            piece.carriers.retain(|carrier| *carrier != id);
+            piece.failed |= error;
+            piece.acknowledged |= !error;
+        }
+        if !error && durable {
+            self.make_durable(request.dev, &request.pieces);
+        }
+    }
+
+    /// Is any of these pieces still pending?
+    fn still(&self, dev: u32, serials: &[u64]) -> bool {
+        let pending = self.devices.get(&dev);
+        pending.is_some_and(|pending| serials.iter().any(|serial| pending.pieces.contains_key(serial)))
+    }
+
+    fn durable_at_completion(&self, request: &Request) -> bool {
+        request.fua || self.rules.completion == Completion::Durable
+    }
+
+    /// D takes the pieces' sectors, in order, and older pieces lose them. What is gone already changes nothing.
+    pub(super) fn make_durable(&mut self, dev: u32, serials: &[u64]) {
+        let pending = self.devices.entry(dev).or_default();
+        for serial in serials {
+            if let Some(piece) = pending.remove(*serial) {
+                piece.write_to(self.durable.disk_mut(dev));
+                for range in piece.sectors.iter() {
+                    pending.take_from_older(*serial, range);
+                }
+            }
+        }
+    }
+
+    fn clean(&mut self, dev: u32, range: &Range<u64>) {
+        let pending = self.device(dev);
+        for serial in pending.overlapping(range) {
+            if pending.pieces[&serial].only_dirty {
+                pending.take(serial, range);
+            }
+        }
+    }
+
+    fn lock(&mut self, dev: u32, range: Range<u64>) {
+        if !range.is_empty() {
+            self.device(dev).locked.insert(range);
+        }
+    }
+
+    /// Shows the pieces that touch no locked sector any more.
+    fn unlock(&mut self, dev: u32, range: Range<u64>) {
+        if range.is_empty() {
+            return;
+        }
+        let instant = self.instant;
+        let pending = self.device(dev);
+        let mut hidden = pending.made_with(&range);
+        hidden.retain(|serial| pending.is_locked(&pending.pieces[serial]));
+        pending.locked.remove(range);
+        for serial in hidden {
+            let piece = &pending.pieces[&serial];
+            if piece.only_dirty && !pending.is_locked(piece) {
+                pending.piece(serial).since = instant;
+            }
+        }
+    }
+
+    /// The serial numbers of the event's pieces: pending ones where they are there, appended ones else.
+    fn found_or_appended(&mut self, dev: u32, sector: u64, payload: &Payload) -> Vec<u64> {
+        let (rules, instant) = (self.rules, self.instant);
+        let mut serials = Vec::new();
+        for mut new in cut(sector, payload, &rules) {
+            let pending = self.devices.entry(dev).or_default();
+            serials.push(pending.find(&new).unwrap_or_else(|| {
+                if rules.replace_versions {
+                    pending.replace_older(&new);
+                }
+                new.since = instant;
+                let serial = self.next_serial;
+                self.next_serial += 1;
+                pending.insert(serial, new);
+                serial
+            }));
+        }
+        serials
+    }
+
+    /// Can a crash leave the piece on the disk, in the world that `requests` describe? (fault-model.md, section 4)
+    pub(super) fn visible(&self, pending: &Pending, piece: &Piece) -> bool {
+        let reached = if piece.only_dirty {
+            !pending.is_locked(piece)
+        } else {
+            piece.acknowledged || piece.failed || piece.carriers.iter().any(|id| self.requests[id].started)
+        };
+        reached && !piece.replaced
+    }
+
+    fn device(&mut self, dev: u32) -> &mut Pending {
+        self.devices.entry(dev).or_default()
+    }
+}
+
+fn sectors(sector: u64, len: u64) -> Range<u64> {
+    sector..sector + len / SECTOR_BYTES as u64
+}
