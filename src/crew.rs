@@ -9,7 +9,7 @@ use explode_runtime::explain::minimise::Minimised;
 use explode_runtime::explain::{Bounds, Story};
 use explode_runtime::plan::Plan;
 use explode_runtime::report::Summary;
-use explode_runtime::run::{Audience, Keep, Scouts, Supervisor};
+use explode_runtime::run::{Audience, Helpers, Keep, Supervisor};
 use explode_runtime::script::{Case, Refused};
 use explode_runtime::trace::{Replay, Trace};
 use explode_runtime::worker::{Crew, Remote, Spawn};
@@ -80,7 +80,7 @@ pub fn run(
     };
     let lost = |why: &str| running::write_above(format!("note: {why}\n").as_bytes());
     if jobs > 1 {
-        supervisor.scouts = Some(Scouts { count: jobs as usize - 1, with_crew: &with_crew, lost: &lost });
+        supervisor.helpers = Some(Helpers { count: jobs as usize - 1, with_crew: &with_crew, lost: &lost });
     }
     supervisor.run()
 }

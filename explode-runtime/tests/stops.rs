@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use explode_ramdisk::{Flags, RamDisk};
 use explode_runtime::base::{Fault, Mode, Options, RunError, UsageError};
 use explode_runtime::check::{Checker, Cx};
-use explode_runtime::choose::Point;
+use explode_runtime::choose::{Answers, Point, Policy};
 use explode_runtime::crash::Epoch;
 use explode_runtime::devices::InProcess;
-use explode_runtime::explore::{Exhaust, Finished, Strategy, Unit, Wants};
+use explode_runtime::explore::{Exhaust, Finished, Strategy, Unit};
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::{Finding, Message, Summary};
 use explode_runtime::run::{Audience, Confirmation, History, Keep, StrategyName, Supervisor};
@@ -137,7 +137,9 @@ fn pairs(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 }
 
 fn registry() -> Registry {
-    Registry { components: [disk()].into(), ..common::registry(pairs) }
+    let mut registry = Registry { components: [disk()].into(), ..common::registry(pairs) };
+    registry.policies.register("always", |data| Box::new(Always(data[0])));
+    registry
 }
 
 fn plan(chop: Option<u32>, strategy: StrategyName) -> Plan {
@@ -306,12 +308,6 @@ impl Strategy for Mine {
         unit.mutates += self.skip;
         Some(unit)
     }
-    fn fallback(&mut self, point: &Point<'_>) -> u32 {
-        self.inner.fallback(point)
-    }
-    fn wants(&self) -> Wants {
-        self.inner.wants()
-    }
     fn observe(&mut self, finished: &Finished<'_>) {
         self.inner.observe(finished);
     }
@@ -322,17 +318,22 @@ fn mine(skip: u32) -> Option<Box<dyn Strategy>> {
 }
 
 /// One walk of one mutate, whose one choice is this.
-struct Once(Option<u32>);
+struct Once(Option<u8>);
+
+/// The same answer to all.
+struct Always(u8);
+
+impl Answers for Always {
+    fn answer(&mut self, _point: &Point<'_>) -> u32 {
+        self.0.into()
+    }
+}
+
 
 impl Strategy for Once {
     fn next(&mut self) -> Option<Unit> {
-        self.0.map(|_| Unit { mutates: 1, ..Unit::default() })
-    }
-    fn fallback(&mut self, _point: &Point<'_>) -> u32 {
-        self.0.expect("its unit runs")
-    }
-    fn wants(&self) -> Wants {
-        Wants { points: true, ..Wants::default() }
+        let policy = |answer: u8| Policy::Registered { name: "always".to_owned(), data: vec![answer] };
+        self.0.map(|answer| Unit { mutates: 1, policy: policy(answer), ..Unit::default() })
     }
     fn observe(&mut self, _finished: &Finished<'_>) {
         self.0 = None;

@@ -8,7 +8,7 @@ use explode_runtime::base::{Blame, Fault};
 use explode_runtime::check::Ask;
 use explode_runtime::choose::Choice;
 use explode_runtime::crash::Counts;
-use explode_runtime::dedup::{Checks, Notes as _};
+use explode_runtime::dedup::Checks;
 use explode_runtime::judge::{Check, Crash, JudgeHooks, Judged, Judgement, Pipeline, judge as judge_disk};
 use explode_runtime::stack::Stack;
 
@@ -83,7 +83,7 @@ impl JudgeHooks for Checking {
     fn known(&mut self, check: &Check<'_>) -> Option<bool> {
         if check.is_outermost() {
             self.round.crash_disks += 1;
-        } else if self.seen.insert_crash_crash(check.key, 0).is_some() {
+        } else if self.seen.insert_crash_crash(check.key) {
             self.round.crash_crash_disks += 1;
         } else {
             return Some(true);

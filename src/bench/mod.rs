@@ -16,10 +16,10 @@ use std::time::Instant;
 
 use explode_runtime::base::{Fault, RunError, UsageError};
 use explode_runtime::check::Ask;
-use explode_runtime::choose::Point;
+use explode_runtime::choose::{Answers, Point};
 use explode_runtime::crash::When;
 use explode_runtime::devices::Backend;
-use explode_runtime::explore::{Arrival, Finished, Reached, Strategy};
+use explode_runtime::explore::{Arrival, Finished, Reached};
 use explode_runtime::judge::Pipeline;
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::stack::Stack;
@@ -46,8 +46,10 @@ pub fn bench(
     // No more than are checked are enumerated: a sample has enough.
     (plan.settings.limit, plan.settings.samples) = (disks, disks);
     let runner = Runner::start(registry, &plan, backend)?;
-    let mut bencher = Bencher { strategy: plan.strategy()?, wanted: disks, most: 0, measured: None };
-    while let Some(unit) = bencher.strategy.next() {
+    let mut strategy = plan.strategy()?;
+    let mut bencher = Bencher { answers: None, wanted: disks, most: 0, measured: None };
+    while let Some(unit) = strategy.next() {
+        bencher.answers = Some(registry.policies.answers(&unit.policy)?);
         let ended = runner.run(&unit, &mut bencher);
         if let Some(measured) = bencher.measured {
             let measured = measured.map_err(|fault| RunError::Broken(fault.to_string()))?;
@@ -60,7 +62,7 @@ pub fn bench(
         }
         // Without checks every state is explored further; the plan's depth ends it.
         let (choices, reached) = (&ended.choices, Reached::New);
-        bencher.strategy.observe(&Finished { unit: &unit, choices, arrivals: &[], reached });
+        strategy.observe(&Finished { unit: &unit, choices, arrivals: &[], reached });
     }
     let (target, depth, most) = (&plan.target, plan.settings.depth, bencher.most);
     let fewer = if most < 2 { String::new() } else { format!("--checks {most} or ") };
@@ -73,7 +75,8 @@ pub fn bench(
 
 /// Looks for a request for crash checks that is large enough, and measures there.
 struct Bencher {
-    strategy: Box<dyn Strategy>,
+    /// Those of the unit that runs.
+    answers: Option<Box<dyn Answers>>,
     wanted: u64,
     /// The largest so far.
     most: u64,
@@ -82,7 +85,7 @@ struct Bencher {
 
 impl Work for Bencher {
     fn fallback(&mut self, point: &Point<'_>) -> u32 {
-        self.strategy.fallback(point)
+        self.answers.as_mut().map_or(0, |answers| answers.answer(point))
     }
 
     fn crashes(

@@ -1,9 +1,11 @@
 //! Choices: wherever the system can go one way or another, somebody asks, and somebody answers (EX-10 to EX-17).
 //!
 //! A [`Point`] is a place that asks; a [`Choice`] is one answer, with the place, so that a replay can tell whether it still
-//! goes the same way. The [`Chooser`] answers: first from a script, then from a fallback, and writes down what was answered.
+//! goes the same way. The [`Chooser`] answers: first from a script, then by a [`Policy`], and writes down what was answered.
 
 mod chooser;
+mod draws;
+mod policy;
 
 use std::fmt;
 use std::panic::Location;
@@ -11,6 +13,8 @@ use std::panic::Location;
 use serde::{Deserialize, Serialize};
 
 pub use chooser::{Chooser, Divergence};
+pub use draws::Draws;
+pub use policy::{Answers, MakeAnswers, Policies, Policy};
 
 /// What is being chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -85,6 +89,12 @@ impl Kind {
         self.is_of_kernel() || self == Kind::Thread
     }
 
+    /// Is it a choice between what happens normally and faults, or turns of others? Random strategies draw at most so many of these
+    /// as the stack's budget allows.
+    pub fn is_fault(self) -> bool {
+        self.is_made_elsewhere() || matches!(self, Kind::AllocFailure | Kind::IoFailure)
+    }
+
     /// Is it chosen in the kernel: does a function of it fail, or a write end late, or does all go on normally? The last option is to
     /// run normally.
     pub fn is_of_kernel(self) -> bool {
@@ -153,6 +163,11 @@ impl Point<'_> {
     /// The plain form: an action among `options`.
     pub fn action(options: u32, label: Label) -> Point<'static> {
         Point { kind: Kind::Action, options, names: &[], weights: &[], label }
+    }
+
+    /// The answer of what happens if nothing else is wanted.
+    pub fn normal(&self) -> u32 {
+        if self.kind.is_of_kernel() { self.options - 1 } else { 0 }
     }
 
     /// Has it no weights, or one for each option, and one that is not 0?

@@ -51,6 +51,12 @@ impl KeySet {
         self.tables.iter().map(|table| table.used).sum::<usize>() + usize::from(self.has_zero)
     }
 
+    /// All keys, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = u128> + '_ {
+        let slots = self.tables.iter().flat_map(|table| table.slots.iter().copied());
+        self.has_zero.then_some(0).into_iter().chain(slots.filter(|key| *key != 0))
+    }
+
     /// The memory that it takes, in bytes.
     pub fn bytes(&self) -> usize {
         let slots: usize = self.tables.iter().map(|table| table.slots.len()).sum();

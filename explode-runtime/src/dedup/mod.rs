@@ -3,7 +3,7 @@
 mod key_set;
 mod keys;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use key_set::KeySet;
@@ -30,44 +30,15 @@ impl States {
         }
     }
 
-    /// At which depth it was reached, if it was.
-    pub fn depth(&self, signature: u128) -> Option<u32> {
-        self.0.get(&signature).copied()
-    }
-
-    /// Takes back what [`reach`](States::reach) has noted: before, the depth was this.
-    pub fn undo(&mut self, signature: u128, before: Option<u32>) {
-        match before {
-            Some(depth) => self.0.insert(signature, depth),
-            None => self.0.remove(&signature),
-        };
-    }
-
     /// How many distinct ones.
     pub fn len(&self) -> u64 {
         self.0.len() as u64
     }
 }
 
-/// Where a unit notes its checks, by key.
-pub trait Notes {
-    /// Notes a check; is it new?
-    fn insert(&mut self, key: u128) -> bool;
-
-    /// Notes a check of a crash during recovery, from which so many further crashes are looked at; returns [what it is noted
-    /// by](noted_as), if it was made neither as such nor otherwise.
-    fn insert_crash_crash(&mut self, key: u128, further: u32) -> Option<u128>;
-
-    /// Notes that a check has shown an error.
-    fn insert_error(&mut self, key: u128);
-
-    /// Has this check shown an error?
-    fn is_error(&self, key: u128) -> bool;
-}
-
-/// What a check after a crash during recovery is noted by, if so many further crashes are looked at. A disk that was met so deep
-/// that nothing further was looked at does not stand for the same disk met before that.
-pub(crate) fn noted_as(key: u128, further: u32) -> u128 {
+/// The number of a check of this key of which so many further crashes during recovery are followed. A disk that was met so deep that
+/// nothing further was followed does not stand for the same disk met before that.
+pub fn noted_as(key: u128, further: u32) -> u128 {
     key.wrapping_add(u128::from(further) << 64)
 }
 
@@ -76,7 +47,7 @@ pub(crate) fn noted_as(key: u128, further: u32) -> u128 {
 #[doc(hidden)]
 pub struct Checks {
     seen: KeySet,
-    /// Those of crashes during recovery, which are counted apart, [noted so](noted_as).
+    /// Those of crashes during recovery, which are counted apart, by [number](noted_as).
     crash_crash: KeySet,
     errors: KeySet,
 }
@@ -94,14 +65,43 @@ impl Checks {
         }
     }
 
+    /// Notes a check; is it new?
+    pub fn insert(&mut self, key: u128) -> bool {
+        self.seen.insert(key)
+    }
+
+    /// Notes a check of a crash during recovery by [its number](noted_as); is it new?
+    pub fn insert_crash_crash(&mut self, number: u128) -> bool {
+        self.crash_crash.insert(number)
+    }
+
+    /// Notes that a check of [this number](noted_as), or one that follows from it, has shown an error.
+    pub fn insert_error(&mut self, number: u128) {
+        self.errors.insert(number);
+    }
+
+    /// Has this check, or one that follows from it, shown an error?
+    pub fn is_error(&self, number: u128) -> bool {
+        self.errors.contains(number)
+    }
+
+    /// All of them, in parts that are not too large for a message.
+    pub fn parts(&self, most: usize) -> impl Iterator<Item = Known> + '_ {
+        let parts = |set| chunks(set, most).map(Keys);
+        let seen = parts(&self.seen).map(|seen| Known { seen, ..Known::default() });
+        let nested = parts(&self.crash_crash).map(|crash_crash| Known { crash_crash, ..Known::default() });
+        let errors = parts(&self.errors).map(|errors| Known { errors, ..Known::default() });
+        errors.chain(nested).chain(seen)
+    }
+
     /// Was this check made?
     pub fn has(&self, key: u128) -> bool {
         self.seen.contains(key)
     }
 
-    /// Was one made that is [noted so](noted_as)?
-    pub fn has_crash_crash(&self, noted: u128) -> bool {
-        self.crash_crash.contains(noted)
+    /// Was one of this [number](noted_as) made after a crash during recovery?
+    pub fn has_crash_crash(&self, number: u128) -> bool {
+        self.crash_crash.contains(number)
     }
 
     /// The number of checks, those of crashes during recovery included.
@@ -115,58 +115,13 @@ impl Checks {
     }
 }
 
-impl Notes for Checks {
-    fn insert(&mut self, key: u128) -> bool {
-        self.seen.insert(key)
-    }
-    fn insert_crash_crash(&mut self, key: u128, further: u32) -> Option<u128> {
-        let noted = noted_as(key, further);
-        (!self.seen.contains(key) && self.crash_crash.insert(noted)).then_some(noted)
-    }
-    fn insert_error(&mut self, key: u128) {
-        self.errors.insert(key);
-    }
-    fn is_error(&self, key: u128) -> bool {
-        self.errors.contains(key)
-    }
-}
-
-/// Notes that do not count yet, on top of those that do.
-#[derive(Debug)]
-pub(crate) struct Draft<'a> {
-    checks: &'a Checks,
-    seen: HashSet<u128, ByKey>,
-    crash_crash: HashSet<u128, ByKey>,
-    errors: HashSet<u128, ByKey>,
-}
-
-impl<'a> Draft<'a> {
-    /// Nothing more yet.
-    pub fn new(checks: &'a Checks) -> Draft<'a> {
-        Draft {
-            checks,
-            seen: HashSet::default(),
-            crash_crash: HashSet::default(),
-            errors: HashSet::default(),
-        }
-    }
-}
-
-impl Notes for Draft<'_> {
-    fn insert(&mut self, key: u128) -> bool {
-        !self.checks.seen.contains(key) && self.seen.insert(key)
-    }
-    fn insert_crash_crash(&mut self, key: u128, further: u32) -> Option<u128> {
-        let noted = noted_as(key, further);
-        let known = self.checks.has(key) || self.seen.contains(&key) || self.checks.has_crash_crash(noted);
-        (!known && self.crash_crash.insert(noted)).then_some(noted)
-    }
-    fn insert_error(&mut self, key: u128) {
-        self.errors.insert(key);
-    }
-    fn is_error(&self, key: u128) -> bool {
-        self.checks.errors.contains(key) || self.errors.contains(&key)
-    }
+/// The keys of a set, so many at a time.
+fn chunks(set: &KeySet, most: usize) -> impl Iterator<Item = Vec<u128>> + '_ {
+    let mut keys = set.iter();
+    std::iter::from_fn(move || {
+        let part: Vec<u128> = keys.by_ref().take(most).collect();
+        (!part.is_empty()).then_some(part)
+    })
 }
 
 /// The keys are hashes already.

@@ -1,6 +1,7 @@
 //! Depth first: a new state is explored at once, its parent's other choices wait.
 
-use super::{Finished, Reached, State, Strategy, Unit, odometer};
+use super::job::{following, made_in};
+use super::{Finished, Job, Reached, State, Strategy, Unit};
 use crate::choose::Choice;
 
 /// Tries every combination of choices, the deepest state first.
@@ -22,14 +23,13 @@ impl Dfs {
 impl Strategy for Dfs {
     fn next(&mut self) -> Option<Unit> {
         let (state, script) = self.open.last().cloned()?;
-        Some(Unit { state, script, mutates: 1 })
+        Some(Unit::one(state, script))
     }
 
     fn observe(&mut self, finished: &Finished<'_>) {
         let Some((state, _)) = self.open.pop() else { return };
         let depth = state.depth + 1;
-        let made = &finished.choices[state.choices.len().min(finished.choices.len())..];
-        if let Some(script) = odometer::after(made) {
+        if let Some(script) = following(made_in(finished.unit, finished.choices)) {
             self.open.push((state, script));
         }
         if finished.reached == Reached::New && depth < self.depth {
@@ -37,11 +37,15 @@ impl Strategy for Dfs {
         }
     }
 
-    /// What is open above the deepest state, with all that is below it.
-    fn ahead(&self, most: usize) -> Vec<Box<dyn Strategy + Send>> {
-        let waiting = self.open.iter().rev().skip(1).take(most);
-        let part = |open: &(State, Vec<Choice>)| Dfs { depth: self.depth, open: vec![open.clone()] };
-        waiting.map(|open| -> Box<dyn Strategy + Send> { Box::new(part(open)) }).collect()
+    fn ahead(&self, most: usize) -> Vec<Job> {
+        let mut jobs = Vec::new();
+        for (state, script) in self.open.iter().rev() {
+            if jobs.len() < most {
+                let unit = Unit::one(state.clone(), script.clone());
+                jobs.extend(Job::all(unit, 0).split(most - jobs.len()));
+            }
+        }
+        jobs
     }
 
     fn waiting(&self) -> usize {

@@ -5,6 +5,8 @@
 //! that waits longest comes first, so without signatures this is breadth first. A state costs a comparison of
 //! 64 bytes with each explored one when it comes, and with each one that waits when it is explored.
 
+use std::cmp::Reverse;
+
 use super::{Arrival, Frontier, Sketch, State};
 
 /// States that wait, the most different one first.
@@ -56,6 +58,12 @@ impl Frontier for MostDifferent {
 
     fn wants_sketches(&self) -> bool {
         true
+    }
+
+    fn ahead(&self, most: usize) -> Vec<State> {
+        let mut waiting: Vec<&Waiting> = self.waiting.iter().collect();
+        waiting.sort_by_key(|waiting| Reverse(waiting.distance));
+        waiting.into_iter().take(most).map(|waiting| waiting.state.clone()).collect()
     }
 
     fn begins(&mut self, arrival: &Arrival) {

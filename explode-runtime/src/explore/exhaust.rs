@@ -1,6 +1,7 @@
 //! The default: exhaust a state, then take the next from the queue (EX-2, EX-41 to EX-46).
 
-use super::{Fifo, Finished, Frontier, MostDifferent, Reached, State, Strategy, Unit, Wants, odometer};
+use super::job::{following, made_in};
+use super::{Fifo, Finished, Frontier, Job, MostDifferent, Reached, State, Strategy, Unit};
 use crate::choose::Choice;
 
 /// Tries every combination of choices of one mutate from a state, then those from the state that its frontier gives next.
@@ -37,11 +38,11 @@ impl Strategy for Exhaust {
             self.current = Some((self.frontier.pop()?, Vec::new()));
         }
         let (state, script) = self.current.clone()?;
-        Some(Unit { state, script, mutates: 1 })
+        Some(Unit::one(state, script))
     }
 
-    fn wants(&self) -> Wants {
-        Wants { sketches: self.frontier.wants_sketches(), ..Wants::default() }
+    fn wants_sketches(&self) -> bool {
+        self.frontier.wants_sketches()
     }
 
     fn observe(&mut self, finished: &Finished<'_>) {
@@ -54,15 +55,17 @@ impl Strategy for Exhaust {
             let state = State { choices: finished.choices.to_vec(), depth };
             self.frontier.push(state, finished.arrivals.last().map(|(arrival, _)| arrival));
         }
-        let made = &finished.choices[state.choices.len().min(finished.choices.len())..];
-        self.current = odometer::after(made).map(|script| (state.clone(), script));
+        let script = following(made_in(finished.unit, finished.choices));
+        self.current = script.map(|script| (state.clone(), script));
     }
 
-    /// The states of the queue, one by one.
-    fn ahead(&self, most: usize) -> Vec<Box<dyn Strategy + Send>> {
-        let part = |state: State| Exhaust::from_state(state.depth + 1, Box::<Fifo>::default(), state);
-        let waiting = self.frontier.ahead(most).into_iter();
-        waiting.map(|state| -> Box<dyn Strategy + Send> { Box::new(part(state)) }).collect()
+    /// What is left of the current state, in parts; then the states that wait.
+    fn ahead(&self, most: usize) -> Vec<Job> {
+        let current = self.current.iter().map(|(state, script)| Unit::one(state.clone(), script.clone()));
+        let mut jobs: Vec<Job> = current.flat_map(|unit| Job::all(unit, 0).split(most)).collect();
+        let waiting = self.frontier.ahead(most.saturating_sub(jobs.len()));
+        jobs.extend(waiting.into_iter().map(|state| Job::all(Unit::one(state, Vec::new()), 0)));
+        jobs
     }
 
     fn waiting(&self) -> usize {

@@ -26,10 +26,8 @@ pub trait Frontier: Debug + Send {
         false
     }
 
-    /// The states that come next, at most so many, if it is known in which order; states that are added later come after them.
-    fn ahead(&self, _most: usize) -> Vec<State> {
-        Vec::new()
-    }
+    /// States that wait, at most so many, those that come next first as far as that is known.
+    fn ahead(&self, most: usize) -> Vec<State>;
 
     /// The state in which the checker begins.
     fn begins(&mut self, _arrival: &Arrival) {}

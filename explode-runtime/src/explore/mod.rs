@@ -7,48 +7,75 @@ mod dfs;
 mod different;
 mod exhaust;
 mod frontier;
+mod job;
 mod name;
-mod odometer;
-mod pct;
 mod prefix;
-mod random;
 mod sketch;
 mod walks;
-mod weighted;
 
 pub use dfs::Dfs;
 pub use different::MostDifferent;
 pub use exhaust::Exhaust;
 pub use frontier::{Fifo, Frontier};
+pub use job::Job;
 pub use name::StrategyName;
-pub use pct::Pct;
 pub use prefix::{FromPrefix, Prefix};
-pub use random::Random;
 pub use sketch::Sketch;
-pub use weighted::Weighted;
+pub use walks::Walks;
 
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_128;
 
-use crate::choose::{Choice, Point};
+use crate::base::as_json;
+use crate::choose::{Choice, Policy, choices_hash};
 
 /// A state: the choices that lead to it from the pristine disks (EX-51).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     /// All choices since the beginning.
+    #[serde(with = "as_json")]
     pub choices: Vec<Choice>,
     /// How many calls of mutate made them.
     pub depth: u32,
 }
 
-/// A unit of work: restore a state, then call mutate.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A unit of work: restore a state, then call mutate. What a unit comes to is a function of it, and of the run's options.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unit {
     /// Where to begin; its checks have been made.
     pub state: State,
     /// The first answers from there on.
+    #[serde(with = "as_json")]
     pub script: Vec<Choice>,
     /// How many calls of mutate.
     pub mutates: u32,
+    /// How points past the end of the script are answered.
+    pub policy: Policy,
+}
+
+/// The identity of a unit: a hash of all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct UnitId(pub u128);
+
+impl Unit {
+    /// One mutate from a state, by the first option past the script.
+    pub fn one(state: State, script: Vec<Choice>) -> Unit {
+        Unit { state, script, mutates: 1, policy: Policy::First }
+    }
+
+    /// Its identity.
+    pub fn id(&self) -> UnitId {
+        let Unit { state, script, mutates, policy } = self;
+        let policy = serde_json::to_vec(policy).expect("a policy is plain data");
+        let parts = [
+            choices_hash(&state.choices),
+            choices_hash(script),
+            u128::from(state.depth),
+            u128::from(*mutates),
+            xxh3_128(&policy),
+        ];
+        UnitId(xxh3_128(&parts.map(u128::to_le_bytes).concat()))
+    }
 }
 
 /// What a call of mutate led to.
@@ -90,45 +117,30 @@ pub struct Finished<'a> {
     pub reached: Reached,
 }
 
-/// What a strategy has to hear of a unit while it runs. Both cost a message or more.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wants {
-    /// Points past the end of the script: [`Strategy::fallback`] answers them. Else the answer is the first option.
-    pub points: bool,
-    /// The sketch of each state.
-    pub sketches: bool,
-}
-
 /// Which choices to try next.
 ///
 /// A run that is resumed repeats what stands in its journal: [`next`](Strategy::next) and [`observe`](Strategy::observe) are
-/// called as before, but no unit is run, and [`fallback`](Strategy::fallback) is not called. So what a strategy draws in a unit
-/// must depend on nothing but its seed, how many units came before, and what it was asked in this one.
+/// called as before, but no unit is run. So what a strategy does must depend on nothing but its seed and what it has observed.
 pub trait Strategy {
     /// The next unit, or none when everything within the bounds was tried: then the run is complete.
     fn next(&mut self) -> Option<Unit>;
 
-    /// The answer to a point past the end of a unit's script.
-    fn fallback(&mut self, _point: &Point<'_>) -> u32 {
-        0
-    }
-
-    /// What it has to hear.
-    fn wants(&self) -> Wants {
-        Wants::default()
-    }
-
     /// Learns what became of the unit that [`next`](Strategy::next) returned last.
     fn observe(&mut self, finished: &Finished<'_>);
 
-    /// What waits besides the unit that [`next`](Strategy::next) returned last: at most so many parts, in the order in which they
-    /// will be wanted. Each hands out the units of its part in the order in which this strategy will, so that they can be run ahead.
-    fn ahead(&self, _most: usize) -> Vec<Box<dyn Strategy + Send>> {
+    /// What will certainly be wanted, the unit that [`next`](Strategy::next) returned last included: at most so many jobs, those that
+    /// come next first as far as that is known. Other workers run them meanwhile.
+    fn ahead(&self, _most: usize) -> Vec<Job> {
         Vec::new()
     }
 
     /// How many states wait.
     fn waiting(&self) -> usize {
         0
+    }
+
+    /// Does it go by the sketches of states? They cost a message or more.
+    fn wants_sketches(&self) -> bool {
+        false
     }
 }

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Exhaust, Fifo, Finished, Reached, State, Strategy, Unit};
+use super::{Exhaust, Fifo, Finished, Job, Reached, State, Strategy, Unit};
 use crate::choose::Choice;
 
 /// The way that a trace has recorded.
@@ -40,7 +40,7 @@ impl FromPrefix {
 impl Strategy for FromPrefix {
     fn next(&mut self) -> Option<Unit> {
         if let Some(Prefix { choices, mutates }) = self.way.clone() {
-            return Some(Unit { state: State::default(), script: choices, mutates });
+            return Some(Unit { script: choices, mutates, ..Unit::default() });
         }
         loop {
             if let Some(unit) = self.here.as_mut().and_then(Exhaust::next) {
@@ -60,6 +60,15 @@ impl Strategy for FromPrefix {
         // The state where all begins is known to every unit but the first, which this is.
         let new = finished.arrivals.iter().filter(|(_, reached)| *reached == Reached::New);
         self.path = new.map(|(arrival, _)| state(arrival.choices, arrival.depth)).collect();
+    }
+
+    /// What is near the last states of the way comes first.
+    fn ahead(&self, most: usize) -> Vec<Job> {
+        let mut jobs = self.here.as_ref().map_or_else(Vec::new, |here| here.ahead(most));
+        let path = self.path.iter().rev().filter(|state| state.depth < self.depth);
+        let path = path.map(|state| Job::all(Unit::one(state.clone(), Vec::new()), 0));
+        jobs.extend(path.take(most.saturating_sub(jobs.len())));
+        jobs
     }
 
     fn waiting(&self) -> usize {

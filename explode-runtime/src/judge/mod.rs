@@ -70,7 +70,7 @@ fn walk(
                     let named = judge.crash_crash_named(&image, recovery, &pieces, &mut visit);
                     named.map(|()| Counts::default())
                 }
-                _ => judge.crash_crash_disks(&image, recovery, crash.seed, &mut visit),
+                _ => judge.crash_crash_disks(&image, recovery, crash.nested_seed(key), &mut visit),
             };
             before.pop();
             hooks.descended(&Check { crash, key, disk: Some(disk), before }, counts);

@@ -33,8 +33,7 @@ impl Judge<'_> {
     ) -> Result<Counts, Fault> {
         let Settings { rules, limit, samples, .. } = self.plan.settings;
         let identity = crash_disk.identity();
-        let limits =
-            Limits { limit, samples, seed: SampleSeed { choices: seed.choices ^ identity.0, ..seed } };
+        let limits = Limits { limit, samples, seed };
         let mut write_set = WriteSet::new(crash_disk.clone(), rules);
         let counts = walk(&mut write_set, recovery, When::Between, &limits, |disk| {
             if disk.identity() != identity {

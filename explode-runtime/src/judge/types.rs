@@ -44,6 +44,11 @@ impl<'a> Crash<'a> {
         Crash { judge, checker: ask.checker, epoch, told, args, rest, seed, depth }
     }
 
+    /// What samples of the disks of a crash during the recovery of a check are drawn from: its key, whatever led to it.
+    pub fn nested_seed(&self, key: u128) -> SampleSeed {
+        SampleSeed { seed: self.seed.seed, choices: key, interval: 0 }
+    }
+
     /// The key of the check of a disk.
     pub fn key(&self, disk: Identity) -> u128 {
         key(disk, self.epoch, self.args, self.rest)

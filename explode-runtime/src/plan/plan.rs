@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::{Bounds, Mode, Options, UsageError, with_defaults};
-use crate::explore::{Dfs, Exhaust, FromPrefix, Pct, Prefix, Random, Strategy, StrategyName, Weighted};
+use crate::explore::{Dfs, Exhaust, FromPrefix, Prefix, Strategy, StrategyName, Walks};
 use crate::stack::StackSpec;
 use crate::stack::{Carried, carried, is_of_commands};
 use crate::writeset::Rules;
@@ -240,9 +240,9 @@ impl Plan {
             StrategyName::Exhaust => Box::new(Exhaust::new(depth)),
             StrategyName::Dfs => Box::new(Dfs::new(depth)),
             StrategyName::Different => Box::new(Exhaust::most_different(depth)),
-            StrategyName::Random => Box::new(Random::new(seed, depth)),
-            StrategyName::Weighted => Box::new(Weighted::new(seed, depth)),
-            StrategyName::Pct { d, k } => Box::new(Pct::new(seed, depth, *d, *k)),
+            StrategyName::Random => Box::new(Walks::uniform(seed, depth)),
+            StrategyName::Weighted => Box::new(Walks::weighted(seed, depth)),
+            StrategyName::Pct { d, k } => Box::new(Walks::pct(seed, depth, *d, *k)),
             StrategyName::Prefix(trace) => {
                 let missing = || UsageError(format!("the trace {trace} to begin with was not read"));
                 Box::new(FromPrefix::new(depth, self.settings.prefix.clone().ok_or_else(missing)?))

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::plan::Plan;
 use crate::base::{Bounds, Mode, Options, UsageError};
 use crate::check::{CheckerDef, Checkers};
+use crate::choose::Policies;
 use crate::plan::matrix::{Question, System};
 use crate::stack::{ComponentDef, Components, Layer, Stack, StackSpec};
 
@@ -42,6 +43,8 @@ pub struct Registry {
     pub systems: Vec<System>,
     /// Its columns, in order.
     pub questions: Vec<Question>,
+    /// How units answer choice points, besides the policies of the engine.
+    pub policies: Policies,
 }
 
 impl Registry {

@@ -9,15 +9,14 @@
 use std::collections::BTreeMap;
 
 use super::hearing::Hearing;
-use super::scouts::Ran;
-use super::supervise::start;
+use super::start::start;
 use crate::base::RunError;
-use crate::choose::Choice;
 use crate::explore::Unit;
 use crate::run::confirm::Confirmation;
 use crate::trace::ErrorFound;
 use crate::verdict::{Death, Step};
-use crate::worker::{Crew, Listener as _, Order, Outcome, Past, Snapshot, Started, UnitEnd};
+use crate::dedup::Known;
+use crate::worker::{Crew, Listener, Order, Outcome, Past, Snapshot, Started, UnitResult};
 
 /// A step whose deaths do not reproduce is given up after so many replays.
 const REPLAYS: u32 = 2;
@@ -29,8 +28,11 @@ pub(super) struct Attempts<'a> {
     crew: &'a mut dyn Crew,
     started: Started,
     keep_events: bool,
+    sketches: bool,
     /// The worker of the moment has not died yet.
     alive: bool,
+    /// What it has run last is merged.
+    last_counts: bool,
 }
 
 /// The deaths of a unit in one step.
@@ -49,13 +51,13 @@ struct Deaths {
 /// What becomes of a unit after a death.
 enum Then {
     Repeat,
-    End(Box<UnitEnd>),
+    End(Box<UnitResult>),
 }
 
 impl<'a> Attempts<'a> {
     /// The crew has a worker, which has started like this.
-    pub fn new(crew: &'a mut dyn Crew, started: Started, keep_events: bool) -> Attempts<'a> {
-        Attempts { crew, started, keep_events, alive: true }
+    pub fn new(crew: &'a mut dyn Crew, started: Started, keep_events: bool, sketches: bool) -> Attempts<'a> {
+        Attempts { crew, started, keep_events, sketches, alive: true, last_counts: false }
     }
 
     /// Something is about to be replayed by another worker.
@@ -63,40 +65,35 @@ impl<'a> Attempts<'a> {
         self.alive &= !self.crew.rest();
     }
 
-    /// Makes up what a unit that was run ahead comes to; none if it has to be run, and nothing was heard of it.
-    pub fn account(&mut self, ran: Ran, hearing: &mut Hearing<'_, '_>) -> Option<UnitEnd> {
+    /// The unit that was run last is merged.
+    pub fn counts(&mut self) {
+        self.last_counts = true;
+    }
+
+    /// Checks of a unit that another worker has run are merged.
+    pub fn know(&mut self, known: &Known) {
+        // One that dies of it is told all when it starts anew.
+        self.alive &= self.alive && self.crew.know(known).is_ok();
+    }
+
+    /// Runs a unit whose turn has not come; none if that cannot be done now.
+    pub fn run_ahead(&mut self, unit: &Unit, listener: &mut dyn Listener) -> Option<UnitResult> {
         if !self.alive {
             return None;
         }
-        let Ran { mut scouted, states, .. } = ran;
-        for (arrival, more) in states {
-            hearing.reached(&arrival, more);
-        }
-        if scouted.depends_on_nothing() && !hearing.cut {
-            return Some(scouted.end);
-        }
-        let exact = scouted.end.errors.iter().map(|(error, _)| hearing.run.findings.wants(error)).collect();
-        let events = std::mem::take(&mut scouted.end.events);
-        let end = if hearing.cut { Ok(None) } else { self.crew.account(scouted, exact) };
-        match end {
-            Ok(Some(end)) => return Some(UnitEnd { events, ..end }),
-            Ok(None) => {}
-            Err(death) => {
-                self.alive = false;
-                // Nothing of the checked system's ran.
-                hearing.run.findings.broken(&format!("a worker died {death}; the unit is run"), 1);
-            }
-        }
-        hearing.undo();
-        None
+        let last_counts = std::mem::take(&mut self.last_counts);
+        let order = Order { sketches: self.sketches, last_counts, ..Order::new(unit) };
+        let result = self.crew.run(&order, listener);
+        self.alive = result.is_ok();
+        result.ok().filter(|result| !result.stopped)
     }
 
     /// Runs a unit to its end; none if there are no workers any more, which is then said.
     ///
     /// # Errors
     /// The audience cannot write.
-    pub fn run(&mut self, unit: &Unit, hearing: &mut Hearing<'_, '_>) -> Result<Option<UnitEnd>, RunError> {
-        let mut order = Order::new(unit, hearing.strategy.wants());
+    pub fn run(&mut self, unit: &Unit, hearing: &mut Hearing<'_, '_>) -> Result<Option<UnitResult>, RunError> {
+        let mut order = Order { sketches: self.sketches, ..Order::new(unit) };
         let mut deaths: BTreeMap<Step, Deaths> = BTreeMap::new();
         let mut in_all = 0;
         let mut end = loop {
@@ -105,6 +102,8 @@ impl<'a> Attempts<'a> {
                 confirmed(deaths).for_each(|error| hearing.run.findings.found(error, 1));
                 return Ok(None);
             }
+            order.last_counts = std::mem::take(&mut self.last_counts);
+            hearing.chosen.clear();
             let result = self.crew.run(&order, hearing);
             if let Some(error) = hearing.failed.take() {
                 return Err(error);
@@ -125,7 +124,7 @@ impl<'a> Attempts<'a> {
             }
             match then {
                 Then::End(end) => break *end,
-                Then::Repeat => hearing.undo(),
+                Then::Repeat => {}
             }
         };
         for (_, Deaths { last, .. }) in
@@ -140,8 +139,8 @@ impl<'a> Attempts<'a> {
             hearing.run.findings.broken(&why, 1);
         }
         for error in confirmed(deaths) {
-            if !end.errors.iter().any(|(there, _)| there.is_like(&error.violation)) {
-                end.errors.push((error, 1));
+            if !end.errors.iter().any(|there| there.is_like(&error.violation)) {
+                end.add_error(error);
             }
         }
         Ok(Some(end))
@@ -165,7 +164,7 @@ impl<'a> Attempts<'a> {
         let here = deaths.entry(step).or_default();
         here.times += 1;
         here.last = death.to_string();
-        order.ask = true;
+        order.stream_choices = true;
         if !order.wary.contains(&step) {
             order.wary.push(step);
         }
@@ -175,7 +174,7 @@ impl<'a> Attempts<'a> {
         let Some(name) = step.name() else {
             // Nothing of the checked system's ran.
             here.settled = true;
-            let mut end = snapshot.end;
+            let mut end = snapshot.result;
             end.add_broken(format!("a worker died {death}, twice; the unit is given up"));
             return Ok(Then::End(Box::new(end)));
         };
@@ -185,11 +184,12 @@ impl<'a> Attempts<'a> {
             died: Some(name),
             way: snapshot.way,
         };
-        let mut end = snapshot.end;
+        let mut end = snapshot.result;
         if let Step::Mutate { mutates, .. } = step
             && mutates > unit.state.depth
         {
-            error.way.choices = all_choices(unit, hearing.answers);
+            let made = unit.state.choices.iter().chain(&unit.script).chain(&hearing.chosen);
+            error.way.choices = made.cloned().collect();
             end.choices.clone_from(&error.way.choices);
         }
         let outcome = match hearing.run.findings.confirm(&error, hearing.audience)? {
@@ -212,7 +212,7 @@ impl<'a> Attempts<'a> {
             return Ok(Then::Repeat);
         }
         match outcome {
-            Outcome::Error(..) => end.errors.push((error, 1)),
+            Outcome::Error(..) => end.add_error(error),
             Outcome::Broken(why) => end.add_broken(why),
         }
         Ok(Then::End(Box::new(end)))
@@ -220,9 +220,9 @@ impl<'a> Attempts<'a> {
 
     /// Starts a new worker; false if that cannot be done, which is then said.
     fn restart(&mut self, hearing: &mut Hearing<'_, '_>) -> bool {
-        let why = match start(self.crew, &hearing.run.memory, self.keep_events) {
+        let why = match start(self.crew, hearing.run.totals.checks(), self.keep_events) {
             Ok(started) if started.origin == self.started.origin => {
-                self.alive = true;
+                (self.alive, self.last_counts) = (true, false);
                 return true;
             }
             Ok(_) => "its first start made other disks than the one before: the stack is not deterministic"
@@ -237,9 +237,4 @@ impl<'a> Attempts<'a> {
 /// What replays have confirmed.
 fn confirmed(deaths: BTreeMap<Step, Deaths>) -> impl Iterator<Item = ErrorFound> {
     deaths.into_values().filter_map(|deaths| deaths.confirmed)
-}
-
-/// The choices of a unit as far as they were asked for; those of its script were, or it would have ended elsewhere before.
-fn all_choices(unit: &Unit, answers: &[Choice]) -> Vec<Choice> {
-    unit.state.choices.iter().chain(&unit.script).chain(answers).cloned().collect()
 }

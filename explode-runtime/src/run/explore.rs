@@ -1,6 +1,6 @@
 //! Exploring in the caller's thread: supervisor and worker in one, for users of the library.
 
-use super::supervise::Supervisor;
+use super::supervisor::Supervisor;
 use super::tell::Audience;
 use crate::base::RunError;
 use crate::devices::Backend;

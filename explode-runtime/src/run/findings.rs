@@ -91,12 +91,6 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Is the way to this error wanted, too, when it is counted next?
-    pub fn wants(&self, error: &ErrorFound) -> bool {
-        let signature = error.violation.signature(&self.plan.checker);
-        self.bugs.get(&signature).is_none_or(Bug::is_due)
-    }
-
     /// Counts an error that so many checks have shown.
     pub fn found(&mut self, error: ErrorFound, times: u64) {
         let signature = error.violation.signature(&self.plan.checker);

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use crate::base::RunError;
-use crate::dedup::{Checks, Known, Notes as _};
-use crate::explore::{Reached, Unit};
+use crate::dedup::{Checks, Keys, Known};
+use crate::explore::Unit;
 use crate::plan::{Origin, Plan};
 use crate::run::findings::FindingsChange;
 use crate::run::journal::{Journal, Record};
-use crate::worker::UnitEnd;
+use crate::run::totals::Merged;
 
 /// A seen set and a journal, to be measured.
 #[derive(Debug)]
@@ -33,11 +33,10 @@ impl Keeping {
     /// # Errors
     /// The journal cannot be written.
     pub fn unit(&mut self, unit: &Unit, keys: &[u128]) -> Result<(), RunError> {
-        let mut known = Known::default();
-        known.seen.0.extend(keys);
-        let end = UnitEnd { choices: unit.state.choices.clone(), known, ..UnitEnd::default() };
-        let change = FindingsChange::default();
-        self.journal.append(&Record::new(unit, end, Reached::New, Vec::new(), change, 1), false)
+        let known = Known { seen: Keys(keys.to_vec()), ..Known::default() };
+        let mut merged = Merged::default();
+        merged.known = known;
+        self.journal.append(&Record::new(unit, merged, FindingsChange::default(), 1), false)
     }
 
     /// The memory that the set takes for each of its keys, in bytes.

@@ -2,8 +2,7 @@
 
 use super::listener::{Listener, Started};
 use super::order::Order;
-use super::scouted::Scouted;
-use super::unit_end::UnitEnd;
+use super::unit_result::UnitResult;
 use crate::base::RunError;
 use crate::dedup::Known;
 use crate::verdict::{Death, Step, Verdict};
@@ -16,7 +15,7 @@ pub trait Crew {
     /// [`StartError`].
     fn start(&mut self, keep_events: bool) -> Result<Started, StartError>;
 
-    /// Tells the worker of checks that were made.
+    /// Tells the worker of checks that are merged.
     ///
     /// # Errors
     /// The worker is gone.
@@ -26,29 +25,11 @@ pub trait Crew {
     ///
     /// # Errors
     /// The worker is gone.
-    fn run(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<UnitEnd, Death>;
-
-    /// Has the worker run a unit ahead of its turn: it keeps nothing of it.
-    ///
-    /// # Errors
-    /// The worker is gone.
-    fn run_ahead(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<Scouted, Death>;
-
-    /// Has the worker make up what a unit that was run ahead comes to now: just that which [`run`](Crew::run) would have come to,
-    /// but for the way to those errors that need not be `exact`. None if the unit has to be run.
-    ///
-    /// # Errors
-    /// The worker is gone.
-    fn account(&mut self, scouted: Scouted, exact: Vec<bool>) -> Result<Option<UnitEnd>, Death>;
+    fn run(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<UnitResult, Death>;
 
     /// Another worker is to replay something. Where there can be one only, the worker of this crew ends, and is to be started
     /// again: that is the answer.
     fn rest(&mut self) -> bool {
-        false
-    }
-
-    /// Is there no way to lose a worker? Then nobody else has to remember what it knows.
-    fn lasts(&self) -> bool {
         false
     }
 }

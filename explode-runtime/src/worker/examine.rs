@@ -2,25 +2,25 @@
 //! that a crash during its recovery leaves; but for disks whose verdict is [known from another](crate::judge::equivalence::unit).
 
 use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use explode_ramdisk::{Identity, Image, Recording};
 
-use super::book::Book;
 use super::listener::Listener;
+use super::memo::{Entry, How, Memo, Put, Recalled, Shown};
 use super::order::{Order, Outcome, Past};
-use super::pen::Pen;
-use super::unit_end::{Snapshot, UnitEnd};
+use super::unit_result::{Segment, Snapshot, UnitResult};
 use crate::base::{Count, Fault};
 use crate::check::Ask;
-use crate::choose::{Choice, Point};
+use crate::choose::{Answers, Choice, Point};
 use crate::crash::{Counts, CrashDisk};
-use crate::dedup::Notes;
+use crate::dedup::noted_as;
 use crate::explore::{Arrival, Sketch};
 use crate::judge::equivalence::Answer;
 use crate::judge::equivalence::unit::Skipping;
 use crate::judge::{
-    Candidate, Check, Crash, Descend, JudgeHooks, Judged, Judgement, Pipeline, judge as judge_disk,
+    Candidate, Check, Crash, DiskName, JudgeHooks, Judged, Judgement, Pipeline, judge as judge_disk,
     key as key_of,
 };
 use crate::plan::Plan;
@@ -32,17 +32,21 @@ use crate::verdict::{Failure, Profile, Stage, Step, StepName, Violation};
 /// How a message begins that says that the choices of a state did not lead to it again.
 pub(crate) const OTHER_PATH: &str = "restoring a state took another path";
 
-/// Runs a unit, makes its checks, and adds up what they came to.
+/// Runs a unit, makes its checks, and notes what they come to.
 pub(super) struct Examiner<'a> {
     plan: &'a Plan,
     profile: Option<&'a Profile>,
-    checks: &'a mut dyn Notes,
+    memo: &'a mut Memo,
     order: &'a Order,
+    answers: Box<dyn Answers>,
     listener: RefCell<&'a mut dyn Listener>,
     skipping: Option<Skipping>,
-    end: UnitEnd,
-    /// Writes the book of a unit that is run ahead, if no check is skipped.
-    pen: Option<Pen>,
+    result: UnitResult,
+    /// The part of the result that has not ended yet.
+    segment: Segment,
+    put: Put,
+    /// How many checks of crash disks were made.
+    checked: u64,
 }
 
 /// One crash disk of a request, with what its checks need of the unit.
@@ -54,6 +58,16 @@ struct Checking<'e, 'a> {
     tree: u128,
     /// The verdict that a check made all the same must have.
     spot_check: Option<Answer>,
+    /// The checks that are being made: the outermost, and those of crashes during its recovery.
+    open: Vec<Open>,
+}
+
+/// A check that is being made.
+#[derive(Default)]
+struct Open {
+    entry: Entry,
+    /// It was told to end before it was made.
+    stopped: bool,
 }
 
 /// Where a request stands.
@@ -68,87 +82,93 @@ impl<'a> Examiner<'a> {
     pub fn new(
         plan: &'a Plan,
         profile: Option<&'a Profile>,
-        checks: &'a mut dyn Notes,
+        memo: &'a mut Memo,
         order: &'a Order,
+        answers: Box<dyn Answers>,
         listener: &'a mut dyn Listener,
     ) -> Examiner<'a> {
-        let (listener, end) = (RefCell::new(listener), UnitEnd::default());
-        Examiner { plan, profile, checks, order, listener, skipping: None, end, pen: None }
+        Examiner {
+            plan,
+            profile,
+            memo,
+            order,
+            answers,
+            listener: RefCell::new(listener),
+            skipping: None,
+            result: UnitResult::default(),
+            segment: Segment::default(),
+            put: Put::default(),
+            checked: 0,
+        }
     }
 
     /// Runs the unit to its end.
-    pub fn run(mut self, runner: &Runner<'_>) -> UnitEnd {
-        self.run_unit(runner)
-    }
-
-    /// Runs the unit, which skips no checks, ahead of its turn: what it comes to then depends on what is known then, and is in the
-    /// book.
-    pub fn run_with_book(mut self, runner: &Runner<'_>) -> (UnitEnd, Book) {
-        self.pen = Some(Pen::default());
-        let end = self.run_unit(runner);
-        (end, self.pen.unwrap_or_default().into_book())
-    }
-
-    fn run_unit(&mut self, runner: &Runner<'_>) -> UnitEnd {
+    pub fn run(mut self, runner: &Runner<'_>) -> UnitResult {
+        self.memo.begin(self.order.last_counts);
         let skipping = runner.not_skipping().is_none();
         self.skipping = skipping.then(|| Skipping::new(self.plan.settings.seed));
-        let ended = runner.run(&self.order.unit(), self);
+        let ended = runner.run(&self.order.unit, &mut self);
         match ended.early {
             None | Some(Early::Stopped) => {}
             Some(Early::Violated(violation, place)) => {
                 let way = Way { choices: ended.choices.clone(), place, ..Way::default() };
-                let (_, index) = self.violated(violation, None, || way);
-                self.write(|pen| pen.violated(index));
+                let shown = self.shown(violation, None);
+                let index = self.error(&shown, || way);
+                self.segment.seen.push(index);
             }
-            Some(Early::Broken(why)) => self.ended_broken(why),
-            Some(Early::Diverged(divergence)) => self
-                .ended_broken(format!("{OTHER_PATH}: {divergence}; the checked system is not deterministic")),
+            Some(Early::Broken(why)) => self.segment.add_broken(why),
+            Some(Early::Diverged(divergence)) => {
+                let what = "the checked system is not deterministic";
+                self.segment.add_broken(format!("{OTHER_PATH}: {divergence}; {what}"));
+            }
         }
-        let end = std::mem::take(&mut self.end);
-        UnitEnd { choices: ended.choices, operations: ended.operations, events: ended.events, ..end }
-    }
-
-    fn ended_broken(&mut self, why: String) {
-        self.write(|pen| pen.broken(&why));
-        self.end.add_broken(why);
-    }
-
-    fn write(&mut self, write: impl FnOnce(&mut Pen)) {
-        if let Some(pen) = &mut self.pen {
-            write(pen);
+        let ahead = ended.operations > self.operations();
+        if ahead || self.segment != Segment::default() {
+            self.end_segment(ended.choices.len(), u64::from(ahead));
         }
+        self.memo.end(std::mem::take(&mut self.put));
+        UnitResult { choices: ended.choices, events: ended.events, ..self.result }
     }
 
-    /// Counts a violation; the way to it is asked for only if it is the first of its kind. Returns whether it is by design, and
-    /// which error it is.
-    fn violated(
-        &mut self,
-        violation: Violation,
-        died: Option<StepName>,
-        way: impl FnOnce() -> Way,
-    ) -> (bool, u32) {
+    fn end_segment(&mut self, choices: usize, operations: u64) {
+        let segment = std::mem::take(&mut self.segment);
+        self.result.segments.push(Segment { choices: choices as u64, operations, ..segment });
+    }
+
+    /// Calls of mutate in the parts that have ended.
+    fn operations(&self) -> u64 {
+        self.result.segments.iter().map(|segment| segment.operations).sum()
+    }
+
+    fn shown(&self, violation: Violation, died: Option<StepName>) -> Rc<Shown> {
         let by_design = self.profile.and_then(|profile| {
             let line = profile.excludes(&violation.promise)?;
             Some(profile.cite(line))
         });
-        let excluded = by_design.is_some();
-        self.end.by_design += u64::from(excluded);
-        let errors = &mut self.end.errors;
-        let known = errors.iter().position(|(error, _)| error.is_like(&violation));
+        Rc::new(Shown { violation, by_design, died })
+    }
+
+    /// The index of the error of this violation; the way to it is asked for only if it is the first of its signature.
+    fn error(&mut self, shown: &Shown, way: impl FnOnce() -> Way) -> u32 {
+        let errors = &mut self.result.errors;
+        let known = errors.iter().position(|error| error.is_like(&shown.violation));
         let index = known.unwrap_or(errors.len());
-        match errors.get_mut(index) {
-            Some((_, times)) => *times += 1,
-            None => {
-                errors.push((ErrorFound { violation, by_design, died, way: way() }, 1));
-                self.write(Pen::first);
-            }
+        if known.is_none() {
+            let Shown { violation, by_design, died } = shown;
+            let (violation, by_design) = (violation.clone(), by_design.clone());
+            errors.push(ErrorFound { violation, by_design, died: *died, way: way() });
         }
-        (excluded, index as u32)
+        index as u32
+    }
+
+    /// Puts a check that is remembered into the result.
+    fn put(&mut self, key: u128) {
+        self.memo.put_disk(key, &mut self.put, &self.result.errors, &mut self.segment);
     }
 
     fn stopped(&mut self) -> bool {
-        self.end.stopped |= self.listener.get_mut().stop();
-        self.end.stopped
+        self.result.stopped |= self.listener.get_mut().stop();
+        self.result.stopped
     }
 
     /// Says what comes next; if the worker is wary of it, with all that is known so far.
@@ -156,19 +176,26 @@ impl<'a> Examiner<'a> {
         let mut listener = self.listener.borrow_mut();
         if self.order.wary.contains(&step) {
             let way = way();
-            let end = UnitEnd { choices: way.choices.clone(), operations, ..self.end.clone() };
-            listener.wary(step, Snapshot { end, way });
+            let choices = way.choices.len() as u64;
+            let operations = operations - self.operations();
+            let mut result = UnitResult { choices: way.choices.clone(), ..self.result.clone() };
+            result.segments.push(Segment { choices, operations, ..self.segment.clone() });
+            listener.wary(step, Snapshot { result, way });
         }
-        listener.about_to(step, self.end.checked);
+        listener.about_to(step, self.checked);
     }
 }
 
 impl Checking<'_, '_> {
     /// What leads to a disk.
     fn way(&self, check: &Check<'_>) -> Way {
+        self.way_over(check, &[])
+    }
+
+    /// What leads over a disk, and then over these.
+    fn way_over(&self, check: &Check<'_>, path: &[DiskName]) -> Way {
         let Here { choices, place, .. } = self.has;
-        let this = check.disk.map(|disk| (disk.identity().to_string(), disk.kept()));
-        let mut disks = check.before.iter().cloned().chain(this);
+        let mut disks = check.before.iter().cloned().chain(name(check)).chain(path.iter().cloned());
         Way {
             epoch: Some(check.crash.epoch),
             args: check.crash.args.to_vec(),
@@ -191,26 +218,15 @@ impl Checking<'_, '_> {
         Some(Judged { died, ..Judged::known(judgement, Arc::default()) })
     }
 
-    /// Counts a check: those of crashes during recovery only if they are made.
-    fn count(&mut self, check: &Check<'_>, is_known: bool) {
-        let end = &mut self.examiner.end;
-        match (is_known, check.is_outermost()) {
-            (true, true) => end.equivalent += 1,
-            (false, true) => end.checked += 1,
-            (false, false) => end.crash_crash_disks += 1,
-            (true, false) => {}
-        }
-    }
-
-    /// A check that was stopped does not count.
-    fn uncount(&mut self, check: &Check<'_>) {
-        let end = &mut self.examiner.end;
-        end.stopped = true;
-        if check.is_outermost() {
-            end.checked -= 1;
-            end.pending += 1;
-        } else {
-            end.crash_crash_disks -= 1;
+    /// A violation was met at this check, or over these disks from there: it is an error of the result, and of all checks that have led
+    /// there.
+    fn met(&mut self, check: &Check<'_>, shown: &Rc<Shown>, path: &[DiskName]) {
+        let way = self.way_over(check, path);
+        self.examiner.error(shown, || way);
+        let path: Vec<DiskName> =
+            check.before.iter().cloned().chain(name(check)).chain(path.iter().cloned()).collect();
+        for (crashes, open) in self.open.iter_mut().enumerate() {
+            open.entry.add_first(shown, &path[(crashes + 1).min(path.len())..]);
         }
     }
 
@@ -231,7 +247,7 @@ impl Checking<'_, '_> {
         }
         if let Some(difference) = known.difference(&judged, deeper) {
             let (other, epoch) = (known.disk, check.crash.epoch);
-            self.examiner.end.add_broken(format!(
+            self.examiner.segment.add_broken(format!(
                 "skipping checks is not sound here, use --no-skip: disk {disk} agrees with disk {other} on all that was read of \
                  it, epoch {epoch}: {difference}"
             ));
@@ -243,18 +259,23 @@ impl Checking<'_, '_> {
 
 impl JudgeHooks for Checking<'_, '_> {
     fn known(&mut self, check: &Check<'_>) -> Option<bool> {
+        let key = check.key;
         if !check.is_outermost() {
-            self.examiner.write(|pen| pen.child(check.key));
             if self.examiner.stopped() {
                 return Some(true);
             }
-            let below = check.crash.depth - check.crashes();
-            let Some(noted) = self.examiner.checks.insert_crash_crash(check.key, below) else {
-                return Some(true);
-            };
-            self.examiner.end.known.crash_crash.0.push(noted);
+            let further = check.crash.depth - check.crashes();
+            let recalled = self.examiner.memo.nested(key, further);
+            if let Some(open) = self.open.last_mut() {
+                open.entry.nested.push(noted_as(key, further));
+                open.entry.is_unsound |= recalled.as_ref().is_some_and(Recalled::is_unsound);
+            }
+            if let Some(recalled) = recalled {
+                recalled.firsts().iter().for_each(|(shown, path)| self.met(check, shown, path));
+                return Some(!recalled.is_unsound());
+            }
         }
-        self.examiner.write(|pen| pen.begin(check.key));
+        self.open.push(Open { entry: Entry { key, ..Entry::default() }, stopped: false });
         None
     }
 
@@ -262,7 +283,12 @@ impl JudgeHooks for Checking<'_, '_> {
         let deeper = check.crashes() < check.crash.depth;
         let skipping = self.examiner.skipping.as_mut();
         let known = skipping.and_then(|skipping| skipping.find(self.tree, image, deeper));
-        self.count(check, known.is_some());
+        if check.is_outermost() && known.is_none() {
+            self.examiner.checked += 1;
+        }
+        if let Some(open) = self.open.last_mut().filter(|_| known.is_some()) {
+            open.entry.how = How::Equivalent;
+        }
         let skipping = self.examiner.skipping.as_ref();
         let is_spot_check = skipping.is_some_and(|skipping| skipping.is_spot_check(check.key));
         match known {
@@ -286,7 +312,7 @@ impl JudgeHooks for Checking<'_, '_> {
     }
 
     fn after(&mut self, _check: &Check<'_>) {
-        self.examiner.listener.borrow_mut().about_to(Step::Between, self.examiner.end.checked);
+        self.examiner.listener.borrow_mut().about_to(Step::Between, self.examiner.checked);
     }
 
     fn judged(&mut self, check: &Check<'_>, image: &Image, outcome: Judged) -> (Judged, bool) {
@@ -294,55 +320,70 @@ impl JudgeHooks for Checking<'_, '_> {
         let sound = match &outcome.judgement {
             Judgement::Ok | Judgement::Repaired => true,
             Judgement::Broken(why) => {
-                self.examiner.write(|pen| pen.check_broken(why));
-                self.examiner.end.add_broken(why.clone());
+                self.examiner.segment.add_broken(why.clone());
                 true
             }
             Judgement::Stopped => {
-                self.uncount(check);
+                self.examiner.result.stopped = true;
+                self.open.iter_mut().next_back().into_iter().for_each(|open| open.stopped = true);
                 true
             }
             Judgement::Violated(violation) => {
-                let way = self.way(check);
-                let (excluded, index) = self.examiner.violated(violation.clone(), outcome.died, || way);
-                self.examiner.write(|pen| pen.violated(index));
-                excluded
+                let shown = self.examiner.shown(violation.clone(), outcome.died);
+                self.met(check, &shown, &[]);
+                let sound = shown.by_design.is_some();
+                if let Some(open) = self.open.last_mut() {
+                    open.entry.is_unsound = !sound;
+                    open.entry.shows = Some(shown);
+                }
+                sound
             }
         };
         (outcome, sound)
     }
 
-    fn descend(&mut self, check: &Check<'_>, outcome: &Judged) -> Descend {
-        if outcome.recovery.is_empty() {
-            self.examiner.write(Pen::at_rest);
-            return Descend::No;
-        }
-        self.examiner.write(|pen| pen.follow(check.crash.depth - check.crashes()));
-        Descend::All
-    }
-
     fn descended(&mut self, _check: &Check<'_>, counts: Result<Counts, Fault>) {
-        let left_out = counts.map(|counts| Count(counts.left_out)).map_err(|fault| fault.to_string());
-        self.examiner.write(|pen| pen.followed(&left_out));
-        match left_out {
-            Ok(left_out) => self.examiner.end.crash_crash_left_out += left_out.0,
-            Err(fault) => self.examiner.end.add_broken(fault),
+        match (counts, self.open.last_mut()) {
+            (Ok(counts), Some(open)) => open.entry.left_out = Count(counts.left_out),
+            (Err(fault), _) => self.examiner.segment.add_broken(fault.to_string()),
+            (Ok(_), None) => {}
         }
     }
 
-    fn left(&mut self, _check: &Check<'_>) {
-        self.examiner.write(Pen::end);
+    fn left(&mut self, check: &Check<'_>) {
+        let Some(Open { entry, stopped }) = self.open.pop() else { return };
+        let key = entry.key;
+        if let Some(above) = self.open.last_mut() {
+            if stopped {
+                above.entry.nested.pop();
+            }
+            above.entry.is_unsound |= entry.is_unsound;
+        } else if stopped {
+            self.examiner.segment.pending.0.push(key);
+        }
+        if !stopped {
+            self.examiner.memo.remember(check.crash.depth - check.crashes(), entry);
+            if check.is_outermost() {
+                self.examiner.put(key);
+            }
+        }
     }
+}
+
+fn name(check: &Check<'_>) -> Option<DiskName> {
+    check.disk.map(|disk| (disk.identity().to_string(), disk.kept()))
 }
 
 impl Work for Examiner<'_> {
     fn fallback(&mut self, point: &Point<'_>) -> u32 {
-        if self.order.ask { self.listener.get_mut().fallback(point) } else { 0 }
+        let value = self.answers.answer(point);
+        self.chosen(&Choice::of(point, value));
+        value
     }
 
     fn chosen(&mut self, choice: &Choice) {
-        if self.order.ask {
-            self.listener.get_mut().fallback(&choice.point());
+        if self.order.stream_choices {
+            self.listener.get_mut().chose(choice);
         }
     }
 
@@ -364,51 +405,49 @@ impl Work for Examiner<'_> {
         so_far: &SoFar<'_>,
     ) -> Result<(), Failure> {
         let SoFar { choices, operations, place } = *so_far;
-        self.listener.get_mut().about_to(Step::Between, self.end.checked);
+        self.listener.get_mut().about_to(Step::Between, self.checked);
         let judge = pipeline.judge();
         if let Some(skipping) = &mut self.skipping {
             skipping.begin_request(ask.checker.disk_check_key().is_some());
         }
         let mut sound = true;
-        self.write(Pen::request);
         let counts = pipeline.candidates(stack.devices(), ask, (place.interval, choices), |candidate| {
-            let key = candidate.key;
-            let new = self.checks.insert(key);
-            let error = !new && self.checks.is_error(key);
-            if new || error {
-                self.write(|pen| pen.asks(key));
-            }
-            if !new {
-                // Found from another state: this one is not explored further either (EX-47).
-                sound &= !error;
-                return;
-            }
-            self.end.known.seen.0.push(key);
-            self.end.distinct += 1;
-            if self.stopped() {
-                self.end.pending += 1;
-                return;
-            }
-            let Candidate { told, args, rest, disk, .. } = *candidate;
-            let tree = key_of(Identity::default(), told, args, rest);
+            let Candidate { key, told, args, rest, disk, .. } = *candidate;
             let crash = Crash::of(judge, ask, candidate, judge.crash_depth());
+            let tree = key_of(Identity::default(), told, args, rest);
             let has = Here { choices, place, operations };
-            let mut checking = Checking { examiner: &mut *self, has, candidate, tree, spot_check: None };
-            if !judge_disk(&crash, key, disk, &mut checking) {
-                sound = false;
-                self.checks.insert_error(key);
-                self.end.known.errors.0.push(key);
-            }
+            let recalled = self.memo.disk(key);
+            let stopped = recalled.is_none() && self.stopped();
+            let mut checking =
+                Checking { examiner: &mut *self, has, candidate, tree, spot_check: None, open: Vec::new() };
+            sound &= match recalled {
+                // Found from another state, it ends this one, too (EX-47).
+                Some(recalled) => {
+                    let check = Check { crash: &crash, key, disk: Some(disk), before: &[] };
+                    recalled.firsts().iter().for_each(|(shown, path)| checking.met(&check, shown, path));
+                    if matches!(recalled, Recalled::Own(_)) {
+                        self.put(key);
+                    }
+                    !recalled.is_unsound()
+                }
+                None if stopped => {
+                    self.segment.pending.0.push(key);
+                    true
+                }
+                None => judge_disk(&crash, key, disk, &mut checking),
+            };
         });
-        self.write(|pen| pen.request_ended(sound));
         let counts = counts?;
-        self.end.crash_disks += counts.crash_disks;
-        self.end.left_out += counts.left_out;
-        if sound && !self.end.stopped { Ok(()) } else { Err(Failure::Stop) }
+        self.segment.crash_disks += counts.crash_disks;
+        self.segment.left_out += counts.left_out;
+        if sound && !self.result.stopped { Ok(()) } else { Err(Failure::Stop) }
     }
 
-    fn reached(&mut self, arrival: Arrival, signature: Option<&[u8]>, more: bool) -> bool {
+    fn reached(&mut self, arrival: Arrival, signature: Option<&[u8]>, _more: bool) -> bool {
         let sketch = signature.filter(|_| self.order.sketches).map(Sketch::of);
-        self.listener.get_mut().reached(&Arrival { sketch, ..arrival }, more)
+        let (choices, operations) = (arrival.choices as usize, u64::from(arrival.depth > 0));
+        self.segment.arrival = Some(Arrival { sketch, ..arrival });
+        self.end_segment(choices, operations);
+        true
     }
 }

@@ -94,58 +94,37 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::choose::{Kind, Label, Point};
-    use crate::dedup::Known;
+    use crate::choose::{Choice, Kind, Label};
+    use crate::dedup::{Keys, Known};
     use crate::verdict::{Stage, Step, StepName};
-    use crate::worker::pen::Pen;
-    use crate::worker::scouted::Grounds;
-    use crate::worker::wire::OwnedPoint;
-    use crate::worker::{Order, Past, Said, Scouted, Snapshot, Started, ToWorker, UnitEnd};
+    use crate::worker::{LeftOut, Order, Past, Said, Segment, Snapshot, Started, ToWorker, UnitResult};
 
     fn said() -> Vec<Said> {
         let label = Label { site: "here:1".to_owned(), stack: Some(1), object: Some("sda".to_owned()) };
-        let names = ["one".to_owned(), "two".to_owned()];
-        let point = Point { kind: Kind::Action, options: 2, names: &names, weights: &[1, 2], label };
-        let mut end = UnitEnd { checked: 7, ..UnitEnd::default() };
-        end.known.seen.0.extend([1, u128::MAX]);
-        end.add_broken("glass".to_owned());
+        let choice = Choice { kind: Kind::Action, options: 2, value: 1, name: Some("one".to_owned()), label };
+        let segment = Segment {
+            checked: Keys(vec![1, u128::MAX]),
+            nested_left_out: vec![LeftOut { number: 9, count: 7.into() }],
+            shown: vec![(0, Keys(vec![1]))],
+            arrival: Some(Arrival {
+                signature: u128::MAX,
+                depth: 3,
+                choices: 5,
+                sketch: Some(Sketch::of(b"state")),
+                topology: Some(7),
+            }),
+            ..Segment::default()
+        };
+        let mut result = UnitResult { segments: vec![segment], ..UnitResult::default() };
+        result.add_broken("glass".to_owned());
         vec![
             Said::Ready("0.1.0".to_owned()),
             Said::Started(Started { hides: vec!["much".to_owned()], ..Started::default() }),
-            Said::Point(OwnedPoint::of(&point)),
-            Said::Reached(
-                Arrival {
-                    signature: u128::MAX,
-                    depth: 3,
-                    choices: 5,
-                    sketch: Some(Sketch::of(b"state")),
-                    topology: Some(7),
-                },
-                true,
-            ),
+            Said::Chose(choice),
             Said::AboutTo(Step::Disk { key: 5, crashes: 1, stage: Stage::Mount }, 9),
-            Said::Wary(Step::Finish, Box::new(Snapshot { end: end.clone(), ..Snapshot::default() })),
-            Said::Scouted(Box::new(scouted())),
-            Said::Accounted(None),
-            Said::Accounted(Some(Box::new(end.clone()))),
-            Said::End(Box::new(end)),
+            Said::Wary(Step::Finish, Box::new(Snapshot { result: result.clone(), ..Snapshot::default() })),
+            Said::End(Box::new(result)),
         ]
-    }
-
-    fn scouted() -> Scouted {
-        let mut pen = Pen::default();
-        pen.request();
-        for key in 1..4 {
-            pen.asks(key);
-            pen.begin(key);
-            pen.follow(1);
-            pen.child(u128::MAX);
-            pen.followed(&Ok(7.into()));
-            pen.end();
-        }
-        pen.request_ended(true);
-        pen.broken("glass");
-        Scouted { grounds: Grounds::Book(pen.into_book()), ..Scouted::default() }
     }
 
     fn to_worker() -> Vec<ToWorker> {
@@ -154,11 +133,7 @@ mod tests {
         let past = vec![Past { key: 3, crashes: 0, outcome }];
         vec![
             ToWorker::Know(Known::default()),
-            ToWorker::Ahead(Box::default()),
-            ToWorker::Account(Box::new(scouted()), vec![true, false]),
-            ToWorker::Run(Box::new(Order { past, wary: vec![Step::Start], ask: true, ..Order::default() })),
-            ToWorker::Answer(1),
-            ToWorker::GoOn(false),
+            ToWorker::Run(Box::new(Order { past, wary: vec![Step::Start], stream_choices: true, ..Order::default() })),
             ToWorker::Stop,
         ]
     }

@@ -1,14 +1,13 @@
 //! The worker that is this very thread: for users of the library, without deadlines.
 
-use super::answers::{Asked, Trail};
 use super::crew::{Crew, StartError};
 use super::examine::Examiner;
 use super::listener::{Listener, Started};
+use super::memo::Memo;
 use super::order::Order;
-use super::scouted::{Grounds, Scouted};
-use super::unit_end::UnitEnd;
+use super::unit_result::UnitResult;
 use crate::base::RunError;
-use crate::dedup::{Checks, Draft, Known};
+use crate::dedup::Known;
 use crate::devices::Backend;
 use crate::plan::{Plan, Registry};
 use crate::unit::Runner;
@@ -29,9 +28,7 @@ pub struct InThread<'a> {
 #[derive(Debug)]
 struct Working<'a> {
     runner: Runner<'a>,
-    checks: Checks,
-    /// The units that it has run ahead.
-    trail: Trail,
+    memo: Memo,
 }
 
 impl<'a> InThread<'a> {
@@ -53,25 +50,30 @@ impl<'a> InThread<'a> {
         let not_skipping = runner.not_skipping().map(str::to_owned);
         let leaves_out = runner.leaves_out().to_vec();
         let started = Started { origin: runner.origin().clone(), hides, leaves_out, not_skipping };
-        self.working = Some(Working { runner, checks: Checks::default(), trail: Trail::default() });
+        let memo = Memo::new(self.plan.settings.crash_depth);
+        self.working = Some(Working { runner, memo });
         Ok(started)
     }
 
-    /// These checks were made, too.
+    /// These checks are merged.
     pub(super) fn add(&mut self, known: &Known) {
-        if let Some(Working { checks, trail, .. }) = &mut self.working {
-            checks.know(known);
-            trail.counts(known);
-        }
+        self.working.iter_mut().for_each(|working| working.memo.know(known));
     }
 
     /// Runs a unit.
     ///
     /// # Panics
     /// Before it has begun.
-    pub(super) fn unit(&mut self, order: &Order, listener: &mut dyn Listener) -> UnitEnd {
-        let Working { runner, checks, .. } = self.working.as_mut().expect(STARTED);
-        Examiner::new(self.plan, runner.profile(), checks, order, listener).run(runner)
+    pub(super) fn unit(&mut self, order: &Order, listener: &mut dyn Listener) -> UnitResult {
+        let Working { runner, memo } = self.working.as_mut().expect(STARTED);
+        match self.registry.policies.answers(&order.unit.policy) {
+            Ok(answers) => Examiner::new(self.plan, runner.profile(), memo, order, answers, listener).run(runner),
+            Err(error) => {
+                let mut result = UnitResult::default();
+                result.add_broken(error.to_string());
+                result
+            }
+        }
     }
 
     /// Runs a probe.
@@ -81,40 +83,6 @@ impl<'a> InThread<'a> {
     pub(super) fn probe(&self, order: &Probe, talk: &mut dyn Talk) -> Probed {
         let Working { runner, .. } = self.working.as_ref().expect(STARTED);
         run_probe(runner, order, talk)
-    }
-
-    /// Runs a unit ahead of its turn.
-    ///
-    /// # Panics
-    /// Before it has begun.
-    pub(super) fn unit_ahead(&mut self, order: &Order, listener: &mut dyn Listener) -> Scouted {
-        let Working { runner, checks, trail } = self.working.as_mut().expect(STARTED);
-        if runner.not_skipping().is_some() {
-            let mut draft = Draft::new(checks);
-            let (mut end, book) =
-                Examiner::new(self.plan, runner.profile(), &mut draft, order, listener).run_with_book(runner);
-            end.known = Known::default();
-            return Scouted { end, grounds: Grounds::Book(book) };
-        }
-        if order.apart {
-            *trail = Trail::default();
-        }
-        let mut asked = Asked::new(checks, trail);
-        let mut end = Examiner::new(self.plan, runner.profile(), &mut asked, order, listener).run(runner);
-        end.known = Known::default();
-        Scouted { end, grounds: Grounds::Answers(asked.into_answers()) }
-    }
-
-    /// Makes up what a unit that was run ahead comes to now.
-    ///
-    /// # Panics
-    /// Before it has begun.
-    pub(super) fn make_up(&mut self, scouted: &Scouted, exact: &[bool]) -> Option<UnitEnd> {
-        let Working { checks, .. } = self.working.as_mut().expect(STARTED);
-        let crash_depth = self.plan.settings.crash_depth;
-        let end = scouted.make_up(&mut Draft::new(checks), crash_depth, exact)?;
-        checks.know(&end.known);
-        Some(end)
     }
 }
 
@@ -131,19 +99,7 @@ impl Crew for InThread<'_> {
         Ok(())
     }
 
-    fn run(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<UnitEnd, Death> {
+    fn run(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<UnitResult, Death> {
         Ok(self.unit(order, listener))
-    }
-
-    fn run_ahead(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<Scouted, Death> {
-        Ok(self.unit_ahead(order, listener))
-    }
-
-    fn account(&mut self, scouted: Scouted, exact: Vec<bool>) -> Result<Option<UnitEnd>, Death> {
-        Ok(self.make_up(&scouted, &exact))
-    }
-
-    fn lasts(&self) -> bool {
-        true
     }
 }

@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::unit_end::Snapshot;
-use crate::choose::Point;
-use crate::explore::Arrival;
+use super::unit_result::Snapshot;
+use crate::choose::Choice;
 use crate::plan::Origin;
 use crate::verdict::Step;
 
@@ -21,19 +20,16 @@ pub struct Started {
     pub not_skipping: Option<String>,
 }
 
-/// Hears of a unit while it runs, and answers.
+/// Hears of a unit while it runs.
 pub trait Listener {
-    /// The answer to a point past the end of the script.
-    fn fallback(&mut self, point: &Point<'_>) -> u32;
-
-    /// A state was reached. Shall the unit go on? Asked only if `more`: there are mutates left.
-    fn reached(&mut self, arrival: &Arrival, more: bool) -> bool;
+    /// A choice past the end of the script, if [they are wanted](super::Order::stream_choices).
+    fn chose(&mut self, _choice: &Choice) {}
 
     /// The next step; the unit has made so many checks. Heard more often than that, so that time can be told.
     fn about_to(&mut self, step: Step, checked: u64);
 
     /// All that is known before a step that the worker is wary of.
-    fn wary(&mut self, step: Step, snapshot: Snapshot);
+    fn wary(&mut self, _step: Step, _snapshot: Snapshot) {}
 
     /// Shall the unit end before its next check?
     fn stop(&mut self) -> bool;

@@ -2,50 +2,30 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::as_json;
-use crate::choose::Choice;
-use crate::explore::{State, Unit, Wants};
+use crate::explore::Unit;
 use crate::verdict::{Step, StepName, Violation};
 
 /// What a worker is to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
-    /// The choices that lead to the state, and how many calls of mutate they belong to.
-    #[serde(with = "as_json")]
-    pub(super) state: (Vec<Choice>, u32),
-    #[serde(with = "as_json")]
-    pub(super) script: Vec<Choice>,
-    pub(super) mutates: u32,
+    /// The unit that it runs.
+    pub unit: Unit,
     /// Checks that have ended earlier workers, and what is said of them: they are not made again.
     pub past: Vec<Past>,
     /// Steps that have ended a worker once: before each, all that is known so far is said.
     pub wary: Vec<Step>,
-    /// Shall the listener answer points past the end of the script? If not, the answer is the first option.
-    pub ask: bool,
+    /// Shall the listener hear of each choice past the end of the script? What a unit has chosen when it dies is not known else.
+    pub stream_choices: bool,
     /// Shall it get a sketch of each state?
     pub sketches: bool,
-    /// A unit that is run ahead: it does not follow the one that was run ahead before.
-    pub apart: bool,
+    /// All that this worker's last unit has come to is merged.
+    pub last_counts: bool,
 }
 
 impl Order {
     /// To run a unit.
-    pub fn new(unit: &Unit, wants: Wants) -> Order {
-        let state = (unit.state.choices.clone(), unit.state.depth);
-        let (script, mutates) = (unit.script.clone(), unit.mutates);
-        let Wants { points: ask, sketches } = wants;
-        Order { state, script, mutates, past: Vec::new(), wary: Vec::new(), ask, sketches, apart: false }
-    }
-
-    /// To run one ahead of its turn; `apart` if it does not follow the one that was run ahead before.
-    pub fn ahead(unit: &Unit, apart: bool) -> Order {
-        Order { apart, ..Order::new(unit, Wants::default()) }
-    }
-
-    /// The unit.
-    pub fn unit(&self) -> Unit {
-        let (choices, depth) = self.state.clone();
-        Unit { state: State { choices, depth }, script: self.script.clone(), mutates: self.mutates }
+    pub fn new(unit: &Unit) -> Order {
+        Order { unit: unit.clone(), ..Order::default() }
     }
 }
 

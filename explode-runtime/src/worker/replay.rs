@@ -9,7 +9,7 @@ use crate::check::Ask;
 use crate::choose::{Choice, Divergence, Point};
 use crate::crash::{CrashDisk, names};
 use crate::devices::Backend;
-use crate::explore::{Arrival, State, Unit};
+use crate::explore::{Arrival, Unit};
 use crate::judge::{
     Candidate, Check, Crash, Descend, JudgeHooks, Judged, Judgement, Pipeline, judge as judge_disk,
     stood_still,
@@ -38,7 +38,7 @@ pub(crate) fn replay_heard(
     let plan = trace.plan();
     let mut runner = Runner::start(registry, &plan, backend)?;
     runner.chop_at(&trace.chops);
-    let unit = Unit { state: State::default(), script: trace.choices.clone(), mutates: trace.mutates };
+    let unit = Unit { script: trace.choices.clone(), mutates: trace.mutates, ..Unit::default() };
     let mut search = Search { trace, hear, past_end: None, found: None, looked: None, by_search: false };
     let ended = runner.run(&unit, &mut search);
     let Search { past_end, found, looked, by_search, .. } = search;

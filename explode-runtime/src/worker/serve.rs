@@ -11,12 +11,11 @@ use super::frame::{FrameReader, encode};
 use super::in_thread::InThread;
 use super::listener::Listener;
 use super::page::Page;
-use super::unit_end::Snapshot;
-use super::wire::{OwnedPoint, Said, ToWorker};
+use super::unit_result::Snapshot;
+use super::wire::{Said, ToWorker};
 use crate::base::{Mode, RunError};
-use crate::choose::Point;
+use crate::choose::Choice;
 use crate::devices::{Backend, Backends};
-use crate::explore::Arrival;
 use crate::plan::{Plan, Registry};
 use crate::trace::Trace;
 use crate::verdict::Step;
@@ -96,13 +95,6 @@ impl<W: Write> Serving<'_, W> {
                 Some(ToWorker::Know(known)) if begun => thread.add(&known),
                 Some(ToWorker::Run(order)) if begun => {
                     self.unit(|wire| Said::End(Box::new(thread.unit(&order, wire))))?;
-                }
-                Some(ToWorker::Ahead(order)) if begun => {
-                    self.unit(|wire| Said::Scouted(Box::new(thread.unit_ahead(&order, wire))))?;
-                }
-                Some(ToWorker::Account(scouted, exact)) if begun => {
-                    let end = thread.make_up(&scouted, &exact).map(Box::new);
-                    self.wire.say(&Said::Accounted(end))?;
                 }
                 Some(ToWorker::Probe(order)) if begun => {
                     let probed = thread.probe(&order, &mut self.wire);
@@ -204,25 +196,8 @@ impl<W: Write> Wire<'_, W> {
 }
 
 impl<W: Write> Listener for Wire<'_, W> {
-    fn fallback(&mut self, point: &Point<'_>) -> u32 {
-        let answer = self.ask(&Said::Point(OwnedPoint::of(point)), |word| match word {
-            ToWorker::Answer(value) => Some(*value),
-            _ => None,
-        });
-        answer.unwrap_or(0)
-    }
-
-    fn reached(&mut self, arrival: &Arrival, more: bool) -> bool {
-        let said = Said::Reached(arrival.clone(), more);
-        if !more {
-            self.tell(&said);
-            return true;
-        }
-        let answer = self.ask(&said, |word| match word {
-            ToWorker::GoOn(go_on) => Some(*go_on),
-            _ => None,
-        });
-        answer.unwrap_or(false)
+    fn chose(&mut self, choice: &Choice) {
+        self.tell(&Said::Chose(choice.clone()));
     }
 
     fn about_to(&mut self, step: Step, checked: u64) {

@@ -4,12 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::listener::Started;
 use super::order::Order;
-use super::scouted::Scouted;
-use super::unit_end::{Snapshot, UnitEnd};
+use super::unit_result::{Snapshot, UnitResult};
 use crate::base::{RunError, UsageError, as_json};
-use crate::choose::{Kind, Label, Point};
+use crate::choose::Choice;
 use crate::dedup::Known;
-use crate::explore::Arrival;
 use crate::plan::Plan;
 use crate::trace::{Replay, Trace};
 use crate::verdict::Step;
@@ -20,24 +18,16 @@ use crate::worker::probe::{Next, Probe, ProbeSaid};
 pub enum ToWorker {
     /// Start the stack of a plan; with the events of each unit, if they are wanted.
     Start(#[serde(with = "as_json")] Box<Plan>, bool),
-    /// These checks were made.
+    /// These checks are merged.
     Know(Known),
     /// Run a unit.
     Run(Box<Order>),
-    /// Run a unit ahead of its turn.
-    Ahead(Box<Order>),
-    /// Make up what a unit that was run ahead comes to now; the way to which of its errors has to be exact.
-    Account(Box<Scouted>, Vec<bool>),
     /// Replay a trace.
     Replay(#[serde(with = "as_json")] Box<Trace>),
     /// Run a way, and stand still at a disk of it; after [`ToWorker::Start`].
     Probe(#[serde(with = "as_json")] Box<Probe>),
     /// What to do next while the system stands still.
     Next(Next),
-    /// The answer to a point.
-    Answer(u32),
-    /// The answer to a state: shall the unit go on?
-    GoOn(bool),
     /// The unit shall end before its next check; not answered.
     Stop,
 }
@@ -51,55 +41,18 @@ pub enum Said {
     Started(Started),
     /// What it was told to start or replay could not be.
     Failed(Failed),
-    /// A point past the end of the script: wants an answer.
-    Point(OwnedPoint),
-    /// A state was reached; and whether an answer is wanted.
-    Reached(Arrival, bool),
+    /// A choice past the end of the script.
+    Chose(#[serde(with = "as_json")] Choice),
     /// The next step, and how many checks the unit has made; where there is no page for it.
     AboutTo(Step, u64),
     /// All that is known before a step that it is wary of.
     Wary(Step, Box<Snapshot>),
     /// The unit has ended.
-    End(Box<UnitEnd>),
-    /// A unit that was run ahead has ended.
-    Scouted(Box<Scouted>),
-    /// What it comes to now; none if it has to be run.
-    Accounted(Option<Box<UnitEnd>>),
+    End(Box<UnitResult>),
     /// What a replay came to.
     Replayed(#[serde(with = "as_json")] Replay),
     /// Something about a probe.
     Probe(#[serde(with = "as_json")] Box<ProbeSaid>),
-}
-
-/// A [`Point`] on its way.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OwnedPoint {
-    kind: Kind,
-    options: u32,
-    names: Vec<String>,
-    weights: Vec<u32>,
-    #[serde(with = "as_json")]
-    label: Label,
-}
-
-impl OwnedPoint {
-    /// A copy.
-    pub fn of(point: &Point<'_>) -> OwnedPoint {
-        let Point { kind, options, names, weights, label } = point;
-        OwnedPoint {
-            kind: *kind,
-            options: *options,
-            names: names.to_vec(),
-            weights: weights.to_vec(),
-            label: label.clone(),
-        }
-    }
-
-    /// The point.
-    pub fn point(&self) -> Point<'_> {
-        let OwnedPoint { kind, options, names, weights, label } = self;
-        Point { kind: *kind, options: *options, names, weights, label: label.clone() }
-    }
 }
 
 /// Why something could not be done.

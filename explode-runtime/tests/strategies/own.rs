@@ -2,9 +2,10 @@
 
 use explode_runtime::base::{Options, UsageError};
 use explode_runtime::check::{Checker, Cx};
-use explode_runtime::choose::Point;
+use explode_runtime::choose::{Answers, Point, Policy};
 use explode_runtime::crash::Epoch;
-use explode_runtime::explore::{Finished, State, Strategy, Unit, Wants};
+use explode_runtime::explore::{Finished, Strategy, Unit};
+use explode_runtime::plan::Registry;
 use explode_runtime::run::StrategyName;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::Failure;
@@ -13,37 +14,44 @@ use crate::common;
 
 /// Types one word on a keyboard of ten keys: each is a choice of five, then of two.
 pub struct Typed {
-    answers: Vec<u32>,
-    next: usize,
+    answers: Vec<u8>,
     done: bool,
 }
 
 impl Typed {
-    pub fn new(word: &[u32]) -> Typed {
-        Typed { answers: word.iter().flat_map(|key| [key / 2, key % 2]).collect(), next: 0, done: false }
+    pub fn new(word: &[u8]) -> Typed {
+        Typed { answers: word.iter().flat_map(|key| [key / 2, key % 2]).collect(), done: false }
     }
 }
 
 impl Strategy for Typed {
     fn next(&mut self) -> Option<Unit> {
-        let unit =
-            Unit { state: State::default(), script: Vec::new(), mutates: self.answers.len() as u32 / 2 };
+        let policy = Policy::Registered { name: "typed".to_owned(), data: self.answers.clone() };
+        let unit = Unit { mutates: self.answers.len() as u32 / 2, policy, ..Unit::default() };
         (!self.done).then_some(unit)
     }
 
-    fn fallback(&mut self, _point: &Point<'_>) -> u32 {
-        self.next += 1;
-        self.answers[self.next - 1]
-    }
-
-    fn wants(&self) -> Wants {
-        Wants { points: true, ..Wants::default() }
-    }
-
     fn observe(&mut self, finished: &Finished<'_>) {
-        assert_eq!(finished.choices.iter().map(|choice| choice.value).collect::<Vec<_>>(), self.answers);
+        let made = finished.choices.iter().map(|choice| choice.value as u8);
+        assert_eq!(made.collect::<Vec<_>>(), self.answers);
         self.done = true;
     }
+}
+
+/// Answers with one number after the other.
+struct InTurn(std::vec::IntoIter<u8>);
+
+impl Answers for InTurn {
+    fn answer(&mut self, _point: &Point<'_>) -> u32 {
+        self.0.next().map_or(0, u32::from)
+    }
+}
+
+/// The registry of a checker, with the policy of [`Typed`].
+pub fn registry(build: fn(&Options) -> Result<Box<dyn Checker>, UsageError>) -> Registry {
+    let mut registry = common::registry(build);
+    registry.policies.register("typed", |data| Box::new(InTurn(data.to_vec().into_iter())));
+    registry
 }
 
 struct Nothing;
@@ -68,7 +76,7 @@ fn nothing(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 fn it_decides_what_is_done() {
     let mut plan = common::plan(3);
     plan.settings.strategy = StrategyName::Own("typed".to_owned());
-    let said = common::run_by(Some(Box::new(Typed::new(&[9, 0, 3]))), &common::registry(nothing), &plan);
+    let said = common::run_by(Some(Box::new(Typed::new(&[9, 0, 3]))), &registry(nothing), &plan);
     let summary = said.summary();
     assert_eq!((&summary.states, &summary.operations, &summary.choices), (&4.into(), &3.into(), &6.into()));
 }
@@ -84,4 +92,17 @@ fn it_has_a_name_of_its_own() {
     plan.settings.strategy = StrategyName::Own("typed".to_owned());
     let error = common::run(&registry, &plan).result.unwrap_err().to_string();
     assert!(error.contains("typed is known to the program alone"), "{error}");
+}
+
+/// Without its policy the unit cannot be run, and that is said.
+#[test]
+fn a_policy_that_nobody_has_registered_is_broken() {
+    let mut plan = common::plan(3);
+    plan.settings.strategy = StrategyName::Own("typed".to_owned());
+    let mut strategy = Typed::new(&[1]);
+    strategy.answers.clear();
+    let said = common::run_by(Some(Box::new(strategy)), &common::registry(nothing), &plan);
+    assert_eq!(said.summary().broken, 1.into());
+    let told = format!("{:?}", said.messages);
+    assert!(told.contains("unknown policy 'typed'"), "{told}");
 }

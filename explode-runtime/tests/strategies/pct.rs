@@ -1,16 +1,24 @@
 //! PCT: its guarantee, by counting walks of fixed seeds on schedules whose bugs have known depths.
 
-use explode_runtime::choose::{Kind, Label, Point};
-use explode_runtime::explore::{Pct, Random, Strategy};
+use explode_runtime::choose::{Answers, Kind, Label, Point, Policies, Policy};
 
 const THREADS: usize = 4;
 const STEPS: usize = 6;
 const WALKS: u32 = 20_000;
 
-/// Runs four threads of six steps each to their end, as a strategy says; the order in which they ran. A thread that has ended is no
+fn answers(policy: &Policy) -> Box<dyn Answers> {
+    Policies::default().answers(policy).unwrap()
+}
+
+/// A walk by priorities of a seed.
+fn pct(seed: u64, d: u32, k: u32) -> impl Fn(u64) -> Policy {
+    move |walk| Policy::Pct { seed, walk, d, k }
+}
+
+/// Runs four threads of six steps each to their end, as a policy says; the order in which they ran. A thread that has ended is no
 /// option any more.
-fn schedule(strategy: &mut dyn Strategy) -> Vec<usize> {
-    strategy.next();
+fn schedule(policy: &Policy) -> Vec<usize> {
+    let mut answers = answers(policy);
     let mut left = [STEPS; THREADS];
     let mut order = Vec::new();
     loop {
@@ -22,7 +30,7 @@ fn schedule(strategy: &mut dyn Strategy) -> Vec<usize> {
         let label = Label { site: "scheduler".to_owned(), ..Label::default() };
         let point =
             Point { kind: Kind::Schedule, options: able.len() as u32, names: &names, weights: &[], label };
-        let runs = able[strategy.fallback(&point) as usize];
+        let runs = able[answers.answer(&point) as usize];
         left[runs] -= 1;
         order.push(runs);
     }
@@ -52,8 +60,8 @@ fn three_orders(order: &[usize]) -> bool {
 /// Does it show itself in this order?
 type Bug = fn(&[usize]) -> bool;
 
-fn found(mut strategy: impl Strategy, bug: Bug) -> u32 {
-    (0..WALKS).map(|_| u32::from(bug(&schedule(&mut strategy)))).sum()
+fn found(policy: impl Fn(u64) -> Policy, bug: Bug) -> u32 {
+    (1..=WALKS).map(|walk| u32::from(bug(&schedule(&policy(walk.into()))))).sum()
 }
 
 /// Each bug is found by at least 1 / (n k^(d-1)) of the walks. The counts are exact: the seed decides.
@@ -62,13 +70,13 @@ fn each_walk_finds_a_bug_with_the_guaranteed_probability() {
     let (n, k) = (THREADS as u32, (THREADS * STEPS) as u32);
     let bugs: [(u32, Bug); 3] = [(1, one_order), (2, two_orders), (3, three_orders)];
     let counts = bugs.map(|(d, bug)| {
-        let by_priority = found(Pct::new(5, 1, d, k), bug);
+        let by_priority = found(pct(5, d, k), bug);
         let least = f64::from(WALKS) / (f64::from(n) * f64::from(k).powi(d as i32 - 1));
         assert!(
             f64::from(by_priority) >= least,
             "depth {d}: {by_priority} of {WALKS} walks, {least} guaranteed"
         );
-        (by_priority, found(Random::new(5, 1), bug))
+        (by_priority, found(|walk| Policy::Uniform { seed: 5, walk }, bug))
     });
     assert_eq!(counts, [(9964, 271), (406, 42), (11, 0)]);
 }
@@ -77,17 +85,17 @@ fn each_walk_finds_a_bug_with_the_guaranteed_probability() {
 #[test]
 fn a_bug_that_is_too_deep_is_not_found() {
     let k = (THREADS * STEPS) as u32;
-    assert_eq!(found(Pct::new(5, 1, 1, k), two_orders), 0);
-    assert_eq!(found(Pct::new(5, 1, 2, k), three_orders), 0);
+    assert_eq!(found(pct(5, 1, k), two_orders), 0);
+    assert_eq!(found(pct(5, 2, k), three_orders), 0);
 }
 
 /// Without changes a walk is an order of the threads, and all 24 orders are equally likely (within four standard deviations).
 #[test]
 fn priorities_are_a_random_order() {
     let mut times = std::collections::BTreeMap::new();
-    let mut strategy = Pct::new(1, 1, 1, 1);
-    for _ in 0..WALKS {
-        let mut order = schedule(&mut strategy);
+    let policy = pct(1, 1, 1);
+    for walk in 1..=WALKS {
+        let mut order = schedule(&policy(walk.into()));
         order.dedup();
         assert_eq!(order.len(), THREADS, "nobody is interrupted");
         *times.entry(order).or_insert(0) += 1;
@@ -103,9 +111,8 @@ fn priorities_are_a_random_order() {
 /// What has no identities is data, and drawn uniformly.
 #[test]
 fn points_without_identities_are_drawn() {
-    let mut strategy = Pct::new(1, 1, 3, 10);
-    strategy.next();
+    let mut answers = answers(&pct(1, 3, 10)(1));
     let mut times = [0_u32; 3];
-    (0..3000).for_each(|_| times[strategy.fallback(&Point::action(3, Label::default())) as usize] += 1);
+    (0..3000).for_each(|_| times[answers.answer(&Point::action(3, Label::default())) as usize] += 1);
     assert!(times.iter().all(|times| (900..1100).contains(times)), "{times:?}");
 }

@@ -50,7 +50,7 @@ fn beginning(depth: u32) -> Plan {
     plan.settings.strategy = StrategyName::Own("typed".to_owned());
     let said = common::run_by(
         Some(Box::new(super::own::Typed::new(&[3, 1, 4, 1, 5]))),
-        &common::registry(lock),
+        &super::own::registry(lock),
         &plan,
     );
     let trace = &said.traces[0];

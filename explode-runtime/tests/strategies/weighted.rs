@@ -4,9 +4,8 @@ use std::cell::RefCell;
 
 use explode_runtime::base::{Options, UsageError};
 use explode_runtime::check::{Checker, Cx};
-use explode_runtime::choose::{Label, Point};
+use explode_runtime::choose::{Label, Point, Policies, Policy};
 use explode_runtime::crash::Epoch;
-use explode_runtime::explore::{Strategy, Weighted};
 use explode_runtime::run::StrategyName;
 use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
@@ -14,11 +13,10 @@ use explode_runtime::verdict::{Failure, Verdict, Violation};
 use crate::common;
 
 fn drawn(seed: u64, weights: &[u32], options: u32) -> Vec<u32> {
-    let mut strategy = Weighted::new(seed, 1);
-    strategy.next();
+    let mut answers = Policies::default().answers(&Policy::Weighted { seed, walk: 1 }).unwrap();
     let point = Point { weights, ..Point::action(options, Label::default()) };
     let mut times = vec![0; options as usize];
-    (0..10_000).for_each(|_| times[strategy.fallback(&point) as usize] += 1);
+    (0..10_000).for_each(|_| times[answers.answer(&point) as usize] += 1);
     times
 }
 

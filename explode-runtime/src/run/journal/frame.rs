@@ -1,7 +1,5 @@
 //! Records as bytes: length (4 bytes) and xxh3 hash (8 bytes) of what follows, both little-endian, and that in postcard's form.
 
-use std::io::{self, Read};
-
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use xxhash_rust::xxh3::xxh3_64;
@@ -16,20 +14,6 @@ pub(super) fn frame(record: &impl Serialize) -> Vec<u8> {
     head[..4].copy_from_slice(&u32::try_from(body.len()).expect("a unit is less than 4 GiB").to_le_bytes());
     head[4..].copy_from_slice(&xxh3_64(body).to_le_bytes());
     frame
-}
-
-/// Reads a frame as it stands in a file.
-pub(super) fn read_frame(file: &mut impl Read, bytes: &mut Vec<u8>) -> io::Result<()> {
-    bytes.resize(HEAD_BYTES, 0);
-    file.read_exact(bytes)?;
-    let (length, _) = bytes.split_first_chunk::<4>().expect("a head begins with a length");
-    let length = u64::from(u32::from_le_bytes(*length));
-    // Memory grows with what is there, not with what a damaged length says.
-    if file.take(length).read_to_end(bytes)? as u64 == length {
-        Ok(())
-    } else {
-        Err(io::ErrorKind::UnexpectedEof.into())
-    }
 }
 
 /// The first record, and what follows it; none if it is not whole and sound.

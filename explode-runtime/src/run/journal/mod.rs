@@ -11,24 +11,23 @@ mod record;
 mod tests;
 
 use std::fs::{self, File};
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::base::{RunError, durable_write, open_plain};
-use crate::dedup::Known;
 use crate::plan::{Origin, Plan};
 use crate::run::names::JOURNAL;
-use frame::{frame, read_frame, unframe};
+use frame::frame;
 pub use history::{History, JournalError};
 use record::Header;
-pub(super) use record::{Record, identity};
+pub(super) use record::Record;
 
 /// The first line: [`MAGIC_WORDS`] and the format, [`NEEDED`].
-const MAGIC: &[u8] = b"explode journal 4\n";
+const MAGIC: &[u8] = b"explode journal 5\n";
 const MAGIC_WORDS: &[u8] = b"explode journal ";
-/// Format 4: a state is identified by every field of its choices.
-const NEEDED: u32 = 4;
+/// Format 5: what a unit has added to the totals.
+const NEEDED: u32 = 5;
 /// What was written waits for the disk no longer than this.
 const SYNC: Duration = Duration::from_secs(1);
 
@@ -68,28 +67,6 @@ impl Journal {
     /// What was added is durable from now on.
     pub fn sync(&mut self) -> Result<(), RunError> {
         self.write(&[], true).map_err(|error| RunError::folder(&self.path, error))
-    }
-
-    /// Reads what has been added: the checks of each unit.
-    pub fn each<E: From<String>>(&self, visit: &mut dyn FnMut(Known) -> Result<(), E>) -> Result<(), E> {
-        if self.sound <= self.beginning.len() as u64 {
-            return Ok(());
-        }
-        let unreadable = |what: &dyn std::fmt::Display| E::from(format!("{}: {what}", self.path.display()));
-        let file = open_plain(&self.path, File::options().read(true)).map_err(|error| unreadable(&error))?;
-        let mut file = BufReader::new(file.take(self.sound));
-        let mut magic = [0; MAGIC.len()];
-        file.read_exact(&mut magic).map_err(|error| unreadable(&error))?;
-        let mut is_first = true;
-        let mut bytes = Vec::new();
-        while !file.fill_buf().map_err(|error| unreadable(&error))?.is_empty() {
-            read_frame(&mut file, &mut bytes).map_err(|error| unreadable(&error))?;
-            if !std::mem::replace(&mut is_first, false) {
-                let record = unframe::<Record>(&bytes).ok_or_else(|| unreadable(&"a record is damaged"))?;
-                visit(record.0.end.known)?;
-            }
-        }
-        if file.get_ref().limit() > 0 { Err(unreadable(&"records are gone")) } else { Ok(()) }
     }
 
     fn write(&mut self, bytes: &[u8], now: bool) -> io::Result<()> {

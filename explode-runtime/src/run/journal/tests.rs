@@ -5,11 +5,10 @@ use proptest::prelude::*;
 use super::*;
 use crate::base::{Bounds, Options, UsageError};
 use crate::explore::{Arrival, Reached, Unit};
+use crate::run::totals::Merged;
 use crate::plan::{Registry, Target};
 use crate::run::findings::FindingsChange;
-use crate::run::memory::Memory;
 use crate::stack::StackSpec;
-use crate::worker::UnitEnd;
 
 fn journal(units: u64) -> Vec<u8> {
     let target = Target {
@@ -26,11 +25,11 @@ fn journal(units: u64) -> Vec<u8> {
     let header = Header::of(&plan, &Origin::default());
     let mut bytes = [MAGIC, &frame(&header)].concat();
     for unit in 0..units {
-        let end = UnitEnd { checked: unit, ..UnitEnd::default() };
         let arrival = Arrival { signature: u128::from(unit), depth: 1, ..Arrival::default() };
-        let arrivals = vec![(arrival, Reached::New)];
+        let mut merged = Merged::default();
+        merged.arrivals.push((arrival, Reached::New));
         let change = FindingsChange::default();
-        bytes.extend(frame(&Record::new(&Unit::default(), end, Reached::New, arrivals, change, unit)));
+        bytes.extend(frame(&Record::new(&Unit::default(), merged, change, unit)));
     }
     bytes
 }
@@ -40,7 +39,7 @@ fn read(bytes: &[u8]) -> Option<(Vec<u64>, usize)> {
     let history = History::parse(bytes.to_vec(), PathBuf::from("journal")).ok()?;
     let mut units = Vec::new();
     let sound = history.each(|record| {
-        units.push(record.end.checked);
+        units.push(record.merged.arrivals[0].0.signature as u64);
         Ok::<(), UsageError>(())
     });
     Some((units, sound.ok()?))
@@ -54,11 +53,11 @@ fn what_was_written_is_read() {
 
 #[test]
 fn a_journal_of_another_format_is_refused_by_its_number() {
-    let other = [&b"explode journal 3\n"[..], &journal(1)[MAGIC.len()..]].concat();
+    let other = [&b"explode journal 4\n"[..], &journal(1)[MAGIC.len()..]].concat();
     let refused = History::parse(other, PathBuf::from("journal")).unwrap_err();
-    assert!(matches!(refused, JournalError::Format { format: 3, .. }), "{refused}");
+    assert!(matches!(refused, JournalError::Format { format: 4, .. }), "{refused}");
     assert!(refused.to_string().contains("begin the run anew"), "{refused}");
-    let (magic, damaged) = (MAGIC.to_vec(), b"explode journal four\n".to_vec());
+    let (magic, damaged) = (MAGIC.to_vec(), b"explode journal five\n".to_vec());
     for bytes in [magic, damaged] {
         let refused = History::parse(bytes, PathBuf::from("journal")).unwrap_err();
         assert!(matches!(refused, JournalError::Damaged { .. }), "{refused}");
@@ -73,60 +72,19 @@ fn a_torn_record_ends_it() {
     }
 }
 
-/// The checks of three units, each with a key; the file then takes no more.
-fn unwritable(folder: &Path) -> Journal {
-    let bytes = journal(0);
-    let mut journal = Journal {
-        path: folder.join(JOURNAL),
-        beginning: bytes,
-        file: None,
-        sound: 0,
-        synced: Instant::now(),
-    };
-    assert_eq!(keys(&journal), Ok(vec![]), "nothing was added");
-    (1..4).for_each(|key| journal.append(&unit(key), false).unwrap());
-    assert_eq!(keys(&journal), Ok(vec![1, 2, 3]));
-    journal.file = Some(File::open(&journal.path).unwrap());
-    journal
-}
-
-fn unit(key: u128) -> Record {
-    let mut end = UnitEnd::default();
-    end.known.seen.0.push(key);
-    Record::new(&Unit::default(), end, Reached::New, Vec::new(), FindingsChange::default(), 0)
-}
-
-fn keys(journal: &Journal) -> Result<Vec<u128>, String> {
-    let mut keys = Vec::new();
-    journal.each(&mut |known| {
-        keys.extend(known.seen.0);
-        Ok::<(), String>(())
-    })?;
-    Ok(keys)
-}
-
+/// A file that takes no more: what was there stays.
 #[test]
-fn without_room_the_checks_are_remembered() {
+fn what_cannot_be_written_leaves_the_journal_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
-    let mut memory = Memory::Journal(unwritable(folder.path()));
-    assert!(memory.add(&unit(4), false).is_err(), "said once");
-    assert!(memory.add(&unit(5), false).is_ok());
-    let Memory::Here(known) = memory else { panic!("{memory:?}") };
-    assert_eq!(known.seen.0, [1, 2, 3, 4, 5]);
-}
-
-#[test]
-fn a_journal_that_was_damaged_meanwhile_is_not_believed() {
-    let folder = tempfile::tempdir().unwrap();
-    let journal = unwritable(folder.path());
-    let mut bytes = fs::read(&journal.path).unwrap();
-    *bytes.last_mut().unwrap() ^= 1;
-    fs::write(&journal.path, &bytes).unwrap();
-    assert!(keys(&journal).unwrap_err().contains("damaged"));
-    fs::write(&journal.path, &bytes[..bytes.len() - 1]).unwrap();
-    assert!(keys(&journal).is_err(), "too short");
-    fs::write(&journal.path, &journal.beginning).unwrap();
-    assert!(keys(&journal).unwrap_err().contains("gone"));
+    let path = folder.path().join(JOURNAL);
+    let (beginning, synced) = (journal(0), Instant::now());
+    let mut written = Journal { path: path.clone(), beginning, file: None, sound: 0, synced };
+    let record = || Record::new(&Unit::default(), Merged::default(), FindingsChange::default(), 0);
+    (0..3).for_each(|_| written.append(&record(), false).unwrap());
+    let before = fs::read(&path).unwrap();
+    written.file = Some(File::open(&path).unwrap());
+    assert!(written.append(&record(), false).is_err());
+    assert_eq!(fs::read(&path).unwrap(), before);
 }
 
 proptest! {

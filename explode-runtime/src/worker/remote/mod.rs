@@ -17,8 +17,7 @@ mod worker;
 
 use std::time::Duration;
 
-use super::scouted::Scouted;
-use super::unit_end::UnitEnd;
+use super::unit_result::UnitResult;
 use super::wire::{Said, ToWorker};
 use crate::base::{Mode, RunError};
 use crate::dedup::Known;
@@ -150,23 +149,9 @@ impl Crew for Remote<'_> {
         known.parts(KEYS).try_for_each(|part| self.worker().send(&ToWorker::Know(part)))
     }
 
-    fn run(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<UnitEnd, Death> {
+    fn run(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<UnitResult, Death> {
         match self.worker().run(&ToWorker::Run(Box::new(order.clone())), listener)? {
-            Said::End(end) => Ok(*end),
-            other => Err(self.worker().nonsense(&other)),
-        }
-    }
-
-    fn run_ahead(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<Scouted, Death> {
-        match self.worker().run(&ToWorker::Ahead(Box::new(order.clone())), listener)? {
-            Said::Scouted(scouted) => Ok(*scouted),
-            other => Err(self.worker().nonsense(&other)),
-        }
-    }
-
-    fn account(&mut self, scouted: Scouted, exact: Vec<bool>) -> Result<Option<UnitEnd>, Death> {
-        match self.worker().run(&ToWorker::Account(Box::new(scouted), exact), &mut Nobody)? {
-            Said::Accounted(end) => Ok(end.map(|end| *end)),
+            Said::End(result) => Ok(*result),
             other => Err(self.worker().nonsense(&other)),
         }
     }

@@ -7,12 +7,10 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::body::Body;
-use crate::choose::Point;
-use crate::explore::Arrival;
 use crate::verdict::{Death, Step};
 use crate::worker::frame::{FrameReader, encode};
 use crate::worker::wire::{Said, ToWorker};
-use crate::worker::{Listener, Snapshot};
+use crate::worker::Listener;
 
 /// The supervisor looks around at least so often.
 const LOOK: Duration = Duration::from_millis(250);
@@ -59,16 +57,7 @@ impl Worker<'_> {
         self.send(order)?;
         loop {
             match self.hear(listener)? {
-                Said::Point(point) => {
-                    let value = listener.fallback(&point.point());
-                    self.send(&ToWorker::Answer(value))?;
-                }
-                Said::Reached(arrival, more) => {
-                    let go_on = listener.reached(&arrival, more);
-                    if more {
-                        self.send(&ToWorker::GoOn(go_on))?;
-                    }
-                }
+                Said::Chose(choice) => listener.chose(&choice),
                 Said::Wary(step, snapshot) => listener.wary(step, *snapshot),
                 other => return Ok(other),
             }
@@ -185,14 +174,7 @@ impl Drop for Worker<'_> {
 pub(super) struct Nobody;
 
 impl Listener for Nobody {
-    fn fallback(&mut self, _point: &Point<'_>) -> u32 {
-        0
-    }
-    fn reached(&mut self, _arrival: &Arrival, _more: bool) -> bool {
-        false
-    }
     fn about_to(&mut self, _step: Step, _checked: u64) {}
-    fn wary(&mut self, _step: Step, _snapshot: Snapshot) {}
     fn stop(&mut self) -> bool {
         false
     }

@@ -10,7 +10,7 @@ use std::time::Instant;
 use crate::check::Ask;
 use crate::choose::{Choice, Divergence, Point};
 use crate::events::{CallLog, What, event_lines};
-use crate::explore::{Arrival, State, Unit};
+use crate::explore::{Arrival, Unit};
 use crate::judge::{Pipeline, stood_still};
 use crate::stack::Stack;
 use crate::unit::{Early, Runner, SoFar, Work};
@@ -23,7 +23,7 @@ pub(crate) use prober::Talk;
 
 /// Runs a probe to its end.
 pub(crate) fn probe(runner: &Runner<'_>, order: &Probe, talk: &mut dyn Talk) -> Probed {
-    let unit = Unit { state: State::default(), script: Vec::new(), mutates: order.mutates };
+    let unit = Unit { mutates: order.mutates, ..Unit::default() };
     let mut prober = Prober {
         order,
         talk: RefCell::new(talk),

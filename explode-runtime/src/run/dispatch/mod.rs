@@ -1,20 +1,19 @@
-//! Scouts: more workers, which run units ahead of their turn, so that a run is over sooner (`--jobs`).
+//! More workers (`--jobs`): they run units before their turn, so that a run is over sooner.
 //!
-//! Nothing of a run depends on them. The supervisor goes through its units one by one in the order of its strategy, as it does
-//! without scouts; a unit that was run ahead is not run again, its counts are made up with all that is known when its turn
-//! has come ([`Scouted`]). Where that cannot be done, and where a scout has died, the unit is run in the ordinary way.
+//! What a unit comes to is a function of the unit, so nothing of a run depends on them. The supervisor merges the results of units one
+//! by one in the order of its strategy; a unit of which nobody has the result it runs itself. A helper whose worker dies leaves the
+//! unit to the supervisor.
 
-mod scout;
+mod helper;
 mod store;
 
-use crate::explore::{Arrival, Unit};
-use crate::worker::{Crew, Scouted};
+use crate::worker::Crew;
 
-pub(super) use store::{News, Store};
+pub(super) use store::{Store, Taken};
 
 /// More workers for a run.
 #[derive(Clone, Copy)]
-pub struct Scouts<'a> {
+pub struct Helpers<'a> {
     /// How many.
     pub count: usize,
     /// Calls what it is given with a crew of its own, in the thread that it is called in.
@@ -27,18 +26,9 @@ pub struct Scouts<'a> {
 /// what they do.
 pub type WithCrew<'a> = dyn Fn(&dyn Fn() -> bool, &mut dyn FnMut(&mut dyn Crew)) + Sync + 'a;
 
-/// A unit that was run ahead.
-#[derive(Debug)]
-pub(super) struct Ran {
-    pub unit: Unit,
-    pub scouted: Scouted,
-    /// The states that it has reached, and whether there were mutates left.
-    pub states: Vec<(Arrival, bool)>,
-}
-
-impl Scouts<'_> {
-    /// Calls `supervise` while they run ahead.
-    pub(super) fn run<T>(&self, keep_events: bool, supervise: impl FnOnce(&Store) -> T) -> T {
+impl Helpers<'_> {
+    /// Calls `supervise` while they run units.
+    pub(super) fn run<T>(&self, keep_events: bool, sketches: bool, supervise: impl FnOnce(&Store) -> T) -> T {
         let store = Store::new(self.count);
         std::thread::scope(|scope| {
             // Also when `supervise` panics.
@@ -47,7 +37,7 @@ impl Scouts<'_> {
                 let store = &store;
                 scope.spawn(move || {
                     (self.with_crew)(&|| store.stopped(), &mut |crew| {
-                        if let Err(why) = scout::scout(number, keep_events, store, crew)
+                        if let Err(why) = helper::help(number, keep_events, sketches, store, crew)
                             && !store.stopped()
                         {
                             let (worker, all) = (number + 2, self.count + 1);
@@ -58,5 +48,11 @@ impl Scouts<'_> {
             }
             supervise(&store)
         })
+    }
+}
+
+impl std::fmt::Debug for Helpers<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Helpers").field("count", &self.count).finish_non_exhaustive()
     }
 }

@@ -1,0 +1,264 @@
+//! The supervisor: strategy, totals, findings, journal. Workers do the rest (`docs/architecture.md`).
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use super::attempts::Attempts;
+use super::dispatch::{Helpers, Store, Taken};
+use super::findings::Findings;
+use super::hearing::Hearing;
+use super::journal::{History, Journal, Record};
+use super::progress::Progressing;
+use super::start::{start, tell};
+use super::tell::{Audience, run_info};
+use super::time::Time;
+use super::totals::Merged;
+use crate::base::{RunError, UsageError};
+use crate::choose::Choice;
+use crate::dedup::Checks;
+use crate::explore::{Finished, Strategy, StrategyName, Unit};
+use crate::plan::Plan;
+use crate::report::{Message, Summary};
+use crate::verdict::Step;
+use crate::worker::{Crew, Listener, UnitResult};
+
+/// What is kept of a run, so that another process can go on with it.
+#[derive(Debug, Default)]
+pub enum Keep {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// A journal in the run folder.
+    Journal,
+    /// The journal goes on from here.
+    Resume(Box<History>),
+}
+
+/// Explores a plan with the workers of a crew.
+pub struct Supervisor<'a> {
+    plan: &'a Plan,
+    crew: &'a mut dyn Crew,
+    audience: &'a mut dyn Audience,
+    /// A strategy of the caller's own, which the plan calls [`StrategyName::Own`]; by default the one that the plan names.
+    pub strategy: Option<Box<dyn Strategy>>,
+    /// What is kept.
+    pub keep: Keep,
+    /// Set by whoever wants the run to end after the current step.
+    pub interrupt: Option<&'a AtomicBool>,
+    /// More workers.
+    pub helpers: Option<Helpers<'a>>,
+}
+
+impl<'a> Supervisor<'a> {
+    /// One that keeps nothing, and is not interrupted.
+    pub fn new(plan: &'a Plan, crew: &'a mut dyn Crew, audience: &'a mut dyn Audience) -> Supervisor<'a> {
+        Supervisor {
+            plan,
+            crew,
+            audience,
+            strategy: None,
+            keep: Keep::Nothing,
+            interrupt: None,
+            helpers: None,
+        }
+    }
+
+    /// Runs to the end, or until a bound, the budget or an interrupt stops it.
+    ///
+    /// # Errors
+    /// As [`explore`](super::explore); a history of another run.
+    pub fn run(mut self) -> Result<Summary, RunError> {
+        let keep_events = self.audience.wants_events();
+        let strategy = strategy_of(self.plan, self.strategy.take())?;
+        match self.helpers {
+            Some(helpers) => helpers.run(keep_events, strategy.wants_sketches(), |store| {
+                self.explore(strategy, keep_events, Some(store))
+            }),
+            None => self.explore(strategy, keep_events, None),
+        }
+    }
+
+    fn explore(
+        self,
+        mut strategy: Box<dyn Strategy>,
+        keep_events: bool,
+        store: Option<&Store>,
+    ) -> Result<Summary, RunError> {
+        let Supervisor { plan, crew, audience, keep, interrupt, .. } = self;
+        let mut started = start(crew, &Checks::default(), keep_events)?;
+        if let Keep::Resume(history) = &keep {
+            history.fits(&started.origin)?;
+        }
+        let folder = audience.open(&plan.target)?;
+        let mut run = Progressing::new(plan, &started, interrupt);
+        let mut journal = match keep {
+            Keep::Nothing => None,
+            Keep::Journal => Some(Journal::of(&folder, plan, &started.origin)),
+            Keep::Resume(history) => {
+                let go_on = |record| repeat(&mut run, strategy.as_mut(), record);
+                let journal = history.go_on(&folder, go_on)?;
+                let checks = run.totals.checks();
+                if tell(crew, checks).is_err() {
+                    started = start(crew, checks, keep_events)?;
+                }
+                Some(journal)
+            }
+        };
+        if let Some(store) = store {
+            store.set_origin(&started.origin);
+        }
+        audience.tell(&Message::Run(run_info(plan, &started, &folder)))?;
+        let mut unkept = None;
+        let mut attempts = Attempts::new(crew, started, keep_events, strategy.wants_sketches());
+        while let Some(unit) = strategy.next() {
+            if run.bound_reached() {
+                run.stopped = true;
+                break;
+            }
+            let waiting = strategy.waiting();
+            let ran = match store {
+                Some(store) => {
+                    let mut others = Others { store, strategy: strategy.as_ref(), attempts: &mut attempts };
+                    others.take(&unit, &mut run, audience)?
+                }
+                None => None,
+            };
+            let by_others = ran.is_some();
+            let result = match ran {
+                Some(result) => Some(result),
+                None => attempts.run(&unit, &mut Hearing::new(&mut run, audience, waiting))?,
+            };
+            let Some(result) = result else {
+                run.stopped = true;
+                run.findings.report(audience, run.time)?;
+                break;
+            };
+            if keep_events {
+                audience.events(&result.events)?;
+            }
+            let merged = run.totals.merge(&unit, &result, plan.settings.states);
+            if by_others {
+                attempts.know(&merged.known);
+            } else {
+                attempts.counts();
+            }
+            if let Some(store) = store {
+                store.merged(&unit, merged.known.clone());
+            }
+            add(&mut run.findings, &merged);
+            let choices: Vec<Choice> = unit.state.choices.iter().chain(&merged.choices).cloned().collect();
+            let (arrivals, reached) = (&merged.arrivals, merged.reached());
+            strategy.observe(&Finished { unit: &unit, choices: &choices, arrivals, reached });
+            if run.findings.is_any_fresh() {
+                attempts.rest();
+            }
+            let told = run.findings.report(audience, run.time)?;
+            run.tell(strategy.waiting(), 0, audience)?;
+            if result.stopped || merged.is_cut || told.late {
+                // It did not come to its end: a run that is resumed repeats it.
+                run.stopped = true;
+                break;
+            }
+            if let Some(kept) = &mut journal {
+                let record = Record::new(&unit, merged, run.findings.change(), run.elapsed_ms());
+                if let Err(error) = kept.append(&record, told.any) {
+                    // What is found is worth more: the run goes on without a journal.
+                    unkept = Some(error);
+                    journal = None;
+                }
+            }
+        }
+        if let Some(Err(error)) = journal.as_mut().map(Journal::sync) {
+            unkept = Some(error);
+        }
+        if let Some(error) = unkept {
+            run.findings.broken(&format!("the run can be resumed only in part, if at all: {error}"), 1);
+            run.findings.report(audience, run.time)?;
+        }
+        run.findings.tell_counts(audience)?;
+        let summary = run.finish();
+        audience.tell(&Message::Summary(summary.clone()))?;
+        Ok(summary)
+    }
+}
+
+/// The other workers, as the supervisor goes through its units.
+struct Others<'a, 's> {
+    store: &'a Store,
+    strategy: &'a dyn Strategy,
+    attempts: &'a mut Attempts<'s>,
+}
+
+impl Others<'_, '_> {
+    /// The result of a unit that another worker has run, or is running; meanwhile other units are run. None if nobody else does.
+    fn take(
+        &mut self,
+        unit: &Unit,
+        run: &mut Progressing<'_>,
+        audience: &mut dyn Audience,
+    ) -> Result<Option<UnitResult>, RunError> {
+        loop {
+            self.store.refill(self.strategy, run.totals.checks());
+            match self.store.take(unit) {
+                Taken::Result(result) => return Ok(Some(*result)),
+                Taken::Nobody => return Ok(None),
+                Taken::Running(_) if run.time.is_up() => return Ok(None),
+                Taken::Running(Some(job)) => {
+                    let result = self.attempts.run_ahead(&job.unit, &mut Until(run.time));
+                    self.store.ran(&job, result);
+                }
+                Taken::Running(None) => self.store.wait_for_change(),
+            }
+            run.tell(self.strategy.waiting(), 0, audience)?;
+        }
+    }
+}
+
+/// Hears when the time is up.
+struct Until<'a>(Time<'a>);
+
+impl Listener for Until<'_> {
+    fn about_to(&mut self, _step: Step, _checked: u64) {}
+    fn stop(&mut self) -> bool {
+        self.0.is_up()
+    }
+}
+
+fn add(findings: &mut Findings<'_>, merged: &Merged) {
+    merged.errors.iter().for_each(|(error, times)| findings.found(error.clone(), *times));
+    merged.broken.iter().for_each(|(why, times)| findings.broken(why, *times));
+}
+
+/// Repeats what an earlier process has written down of a unit, in place of running it.
+fn repeat(
+    run: &mut Progressing<'_>,
+    strategy: &mut dyn Strategy,
+    record: Record,
+) -> Result<(), UsageError> {
+    let unknown = || UsageError("the journal goes on where the run has nothing to do".to_owned());
+    let unit = strategy.next().ok_or_else(unknown)?;
+    let Record { unit: recorded, merged, findings, elapsed_ms } = record;
+    if unit.id() != recorded {
+        let text = "the journal was written by a strategy that went another way; begin the run anew";
+        return Err(UsageError(text.to_owned()));
+    }
+    run.totals.repeat(&merged);
+    run.findings.restore(findings);
+    run.before = Duration::from_millis(elapsed_ms);
+    let choices: Vec<Choice> = unit.state.choices.iter().chain(&merged.choices).cloned().collect();
+    let (arrivals, reached) = (&merged.arrivals, merged.reached());
+    strategy.observe(&Finished { unit: &unit, choices: &choices, arrivals, reached });
+    Ok(())
+}
+
+/// The strategy that the plan names, or the caller's own.
+fn strategy_of(plan: &Plan, own: Option<Box<dyn Strategy>>) -> Result<Box<dyn Strategy>, UsageError> {
+    match own {
+        None => plan.strategy(),
+        Some(own) if matches!(plan.settings.strategy, StrategyName::Own(_)) => Ok(own),
+        Some(_) => Err(UsageError(format!(
+            "the plan goes by strategy {}, and another one was given; give that a name of its own",
+            plan.settings.strategy
+        ))),
+    }
+}

@@ -1,0 +1,209 @@
+//! What a run has come to: the only place where anything is counted.
+//!
+//! One worker or many, a resumed run, and jobs that were run elsewhere: [`Totals::merge`] is called with each unit's result in the
+//! order of the units, and takes from it what is new.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::{Count, as_json};
+use crate::choose::Choice;
+use crate::dedup::{ByKey, Checks, Keys, Known, States, noted_as};
+use crate::explore::{Arrival, Reached, Unit};
+use crate::report::Summary;
+use crate::trace::ErrorFound;
+use crate::worker::{Segment, UnitResult};
+
+/// What a run has come to.
+#[derive(Debug, Default)]
+pub(super) struct Totals {
+    /// How many crashes during recovery are followed.
+    crash_depth: u32,
+    states: States,
+    /// Those of the states.
+    topologies: HashSet<u128, ByKey>,
+    checks: Checks,
+    /// The keys of checks that have shown an error themselves.
+    shown: HashSet<u128, ByKey>,
+    /// What was added up.
+    pub summary: Summary,
+}
+
+/// What a unit has added to the totals.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Merged {
+    /// The choices that were made after those of the unit's state.
+    #[serde(with = "as_json")]
+    pub choices: Vec<Choice>,
+    /// The states on its way, in order.
+    pub arrivals: Vec<(Arrival, Reached)>,
+    /// What the last mutate led to.
+    pub reached: Option<Reached>,
+    /// A bound has ended the run with parts of the unit left.
+    pub is_cut: bool,
+    /// Checks that are new.
+    pub known: Known,
+    /// Keys of checks that have shown an error themselves, which are new.
+    pub shown: Keys,
+    counts: Counts,
+    /// Errors, with how many new checks have shown each.
+    #[serde(skip)]
+    pub errors: Vec<(ErrorFound, u64)>,
+    /// What was broken, with how often.
+    #[serde(skip)]
+    pub broken: Vec<(String, u64)>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Counts {
+    operations: u64,
+    choices: u64,
+    #[serde(with = "as_json")]
+    crash_disks: Count,
+    checked: u64,
+    equivalent: u64,
+    pending: u64,
+    #[serde(with = "as_json")]
+    left_out: Count,
+    #[serde(with = "as_json")]
+    crash_crash_left_out: Count,
+    by_design: u64,
+}
+
+impl Merged {
+    /// What the last mutate led to; an error, if it led to no state.
+    pub fn reached(&self) -> Reached {
+        self.reached.unwrap_or(Reached::Stopped)
+    }
+}
+
+impl Totals {
+    /// Nothing yet; so many crashes during recovery are followed.
+    pub fn new(crash_depth: u32) -> Totals {
+        Totals { crash_depth, ..Totals::default() }
+    }
+
+    /// Merges the result of a unit, whose turn it is. If the run ends at so many `states`, what comes after that state is left out.
+    pub fn merge(&mut self, unit: &Unit, result: &UnitResult, states: Option<u64>) -> Merged {
+        let known = unit.state.choices.len();
+        let mut merged = Merged::default();
+        let mut shows: Vec<u64> = vec![0; result.errors.len()];
+        let last = result.segments.len().saturating_sub(1);
+        let mut length = known;
+        for (index, segment) in result.segments.iter().enumerate() {
+            self.add_segment(segment, result, &mut merged, &mut shows);
+            length = segment.choices as usize;
+            merged.reached = None;
+            let Some(arrival) = &segment.arrival else { continue };
+            let new = self.states.reach(arrival.signature, arrival.depth);
+            self.topologies.extend(arrival.topology);
+            let reached = if new { Reached::New } else { Reached::Known };
+            merged.arrivals.push((arrival.clone(), reached));
+            // At depth 0 no mutate has led anywhere yet.
+            merged.reached = (arrival.depth > 0).then_some(reached);
+            if index < last && states.is_some_and(|most| self.states.len() >= most) {
+                merged.is_cut = true;
+                break;
+            }
+        }
+        let end = if merged.is_cut { length } else { result.choices.len() };
+        merged.choices = result.choices.get(known..end).unwrap_or_default().to_vec();
+        merged.counts.choices = merged.choices.len() as u64;
+        let errors = result.errors.iter().zip(shows).filter(|(_, times)| *times > 0);
+        merged.errors = errors.map(|(error, times)| (error.clone(), times)).collect();
+        let by_design = merged.errors.iter().filter(|(error, _)| error.by_design.is_some());
+        merged.counts.by_design = by_design.map(|(_, times)| times).sum();
+        self.summarise(&merged);
+        merged
+    }
+
+    fn add_segment(
+        &mut self,
+        segment: &Segment,
+        result: &UnitResult,
+        merged: &mut Merged,
+        shows: &mut [u64],
+    ) {
+        let Merged { known, counts, .. } = merged;
+        let mut new = HashSet::<u128, ByKey>::default();
+        for (keys, count) in
+            [(&segment.checked, &mut counts.checked), (&segment.equivalent, &mut counts.equivalent)]
+        {
+            for key in keys.0.iter().filter(|key| self.checks.insert(**key)) {
+                *count += 1;
+                known.seen.0.push(*key);
+                new.insert(noted_as(*key, self.crash_depth));
+            }
+        }
+        for key in segment.pending.0.iter().filter(|key| self.checks.insert(**key)) {
+            counts.pending += 1;
+            known.seen.0.push(*key);
+        }
+        for number in segment.nested.0.iter().filter(|number| self.checks.insert_crash_crash(**number)) {
+            known.crash_crash.0.push(*number);
+            new.insert(*number);
+        }
+        for left_out in segment.nested_left_out.iter().filter(|left_out| new.contains(&left_out.number)) {
+            counts.crash_crash_left_out += left_out.count.0.clone();
+        }
+        for number in segment.unsound.0.iter().filter(|number| !self.checks.is_error(**number)) {
+            known.errors.0.push(*number);
+        }
+        known.errors.0.iter().for_each(|number| self.checks.insert_error(*number));
+        for (error, keys) in &segment.shown {
+            for key in keys.0.iter().filter(|key| self.shown.insert(**key)) {
+                merged.shown.0.push(*key);
+                shows[*error as usize] += 1;
+            }
+        }
+        segment.seen.iter().for_each(|error| shows[*error as usize] += 1);
+        merged.broken.extend(segment.broken.iter().cloned());
+        counts.operations += segment.operations;
+        counts.crash_disks += segment.crash_disks.0.clone();
+        counts.left_out += segment.left_out.0.clone();
+        debug_assert!(segment.shown.iter().all(|(error, _)| (*error as usize) < result.errors.len()));
+    }
+
+    /// Makes a merge of an earlier process again.
+    pub fn repeat(&mut self, merged: &Merged) {
+        for (arrival, _) in &merged.arrivals {
+            self.states.reach(arrival.signature, arrival.depth);
+            self.topologies.extend(arrival.topology);
+        }
+        self.checks.know(&merged.known);
+        self.shown.extend(&merged.shown.0);
+        self.summarise(merged);
+    }
+
+    fn summarise(&mut self, merged: &Merged) {
+        let Merged { known, counts, .. } = merged;
+        let summary = &mut self.summary;
+        summary.operations += counts.operations;
+        summary.choices += counts.choices;
+        summary.crash_disks += counts.crash_disks.0.clone();
+        summary.distinct += known.seen.0.len() as u64;
+        summary.checked += counts.checked;
+        summary.equivalent += counts.equivalent;
+        summary.pending += counts.pending;
+        summary.left_out += counts.left_out.0.clone();
+        summary.crash_crash_disks += known.crash_crash.0.len() as u64;
+        summary.crash_crash_left_out += counts.crash_crash_left_out.0.clone();
+        summary.by_design += counts.by_design;
+    }
+
+    /// How many distinct states were reached.
+    pub fn states(&self) -> u64 {
+        self.states.len()
+    }
+
+    /// How many distinct topologies those have.
+    pub fn topologies(&self) -> u64 {
+        self.topologies.len() as u64
+    }
+
+    /// The checks that are merged.
+    pub fn checks(&self) -> &Checks {
+        &self.checks
+    }
+}

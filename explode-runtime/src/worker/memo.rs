@@ -1,0 +1,282 @@
+//! What a worker remembers of its checks: which ones are merged, and what the others came to.
+//!
+//! The verdict of a check is a function of its key, so a check that is remembered is not made again. One that is merged is left out
+//! of results; one that is not is in the result of each unit that asks for it, with all that it came to, because the units may be
+//! merged in another order than that in which they were run.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use super::unit_result::{LeftOut, Segment};
+use crate::base::Count;
+use crate::dedup::{ByKey, Checks, Known, noted_as};
+use crate::judge::DiskName;
+use crate::trace::ErrorFound;
+use crate::verdict::{StepName, Violation};
+
+/// What a worker remembers of its checks.
+#[derive(Debug)]
+pub(super) struct Memo {
+    /// How many crashes during recovery are followed.
+    depth: u32,
+    merged: Checks,
+    /// Those that are not merged, by number.
+    own: HashMap<u128, Own, ByKey>,
+    /// Those that the unit that was run last has put into its result.
+    last: Known,
+}
+
+/// A check that is not merged.
+#[derive(Clone, Debug)]
+pub(super) enum Own {
+    /// It is sound, and nothing follows.
+    Plain(How),
+    /// All others.
+    More(Rc<Entry>),
+}
+
+/// How the verdict of a check was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum How {
+    #[default]
+    Checked,
+    Equivalent,
+}
+
+/// What a check came to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Entry {
+    pub key: u128,
+    pub how: How,
+    /// The violation that it has shown itself.
+    pub shows: Option<Rc<Shown>>,
+    /// The numbers of the checks of crashes during its recovery.
+    pub nested: Vec<u128>,
+    pub left_out: Count,
+    /// It or one that follows from it has shown a violation that is not by design.
+    pub is_unsound: bool,
+    /// The first violation of each signature, its own or of one that follows, with the disks that lead there from it.
+    pub firsts: Vec<(Rc<Shown>, Vec<DiskName>)>,
+}
+
+/// A violation that a check has shown.
+#[derive(Debug)]
+pub(super) struct Shown {
+    pub violation: Violation,
+    pub by_design: Option<String>,
+    pub died: Option<StepName>,
+}
+
+/// What is remembered of a check.
+#[derive(Clone, Debug)]
+pub(super) enum Recalled {
+    /// It is merged; is it unsound?
+    Merged(bool),
+    /// It is not.
+    Own(Own),
+}
+
+impl Recalled {
+    pub fn is_unsound(&self) -> bool {
+        match self {
+            Recalled::Merged(unsound) => *unsound,
+            Recalled::Own(Own::Plain(_)) => false,
+            Recalled::Own(Own::More(entry)) => entry.is_unsound,
+        }
+    }
+
+    /// The first violation of each signature, unless that is merged.
+    pub fn firsts(&self) -> &[(Rc<Shown>, Vec<DiskName>)] {
+        match self {
+            Recalled::Own(Own::More(entry)) => &entry.firsts,
+            _ => &[],
+        }
+    }
+}
+
+impl Entry {
+    /// Adds a violation that was met over these disks, if none of its signature was.
+    pub fn add_first(&mut self, shown: &Rc<Shown>, path: &[DiskName]) {
+        let is_like = |(known, _): &(Rc<Shown>, Vec<DiskName>)| known.is_like(shown);
+        if !self.firsts.iter().any(is_like) {
+            self.firsts.push((Rc::clone(shown), path.to_vec()));
+        }
+    }
+}
+
+impl Shown {
+    /// Is it one of the same signature?
+    pub fn is_like(&self, other: &Shown) -> bool {
+        (self.violation.verdict, &self.violation.promise)
+            == (other.violation.verdict, &other.violation.promise)
+    }
+}
+
+impl Memo {
+    /// Nothing is known; so many crashes during recovery are followed.
+    pub fn new(depth: u32) -> Memo {
+        Memo { depth, merged: Checks::default(), own: HashMap::default(), last: Known::default() }
+    }
+
+    /// These checks are merged.
+    pub fn know(&mut self, known: &Known) {
+        self.merged.know(known);
+        if !self.own.is_empty() {
+            known.seen.0.iter().for_each(|key| _ = self.own.remove(&noted_as(*key, self.depth)));
+            known.crash_crash.0.iter().for_each(|number| _ = self.own.remove(number));
+        }
+    }
+
+    /// A unit begins; if the last one `counts`, all of its result is merged.
+    pub fn begin(&mut self, counts: bool) {
+        let last = std::mem::take(&mut self.last);
+        if counts {
+            self.know(&last);
+        }
+    }
+
+    /// A unit has ended that has put these checks into its result.
+    pub fn end(&mut self, put: Put) {
+        self.last = put.known;
+    }
+
+    /// What is remembered of the check of a crash disk.
+    pub fn disk(&self, key: u128) -> Option<Recalled> {
+        let number = noted_as(key, self.depth);
+        if self.merged.has(key) {
+            return Some(Recalled::Merged(self.merged.is_error(number)));
+        }
+        self.own.get(&number).cloned().map(Recalled::Own)
+    }
+
+    /// What is remembered of the check of a disk that a crash during recovery leaves, where so many `further` crashes are followed.
+    pub fn nested(&self, key: u128, further: u32) -> Option<Recalled> {
+        let number = noted_as(key, further);
+        if self.merged.has_crash_crash(number) {
+            return Some(Recalled::Merged(self.merged.is_error(number)));
+        }
+        if let Some(own) = self.own.get(&number) {
+            return Some(Recalled::Own(own.clone()));
+        }
+        // Where nothing further is followed, the check of a crash disk says it all.
+        if further > 0 {
+            return None;
+        }
+        if self.merged.has(key) {
+            return Some(Recalled::Merged(self.merged.is_error(number)));
+        }
+        let own = self.own.get(&noted_as(key, self.depth))?;
+        Some(Recalled::Own(own.alone()))
+    }
+
+    /// Remembers a check, of which so many `further` crashes are followed.
+    pub fn remember(&mut self, further: u32, entry: Entry) {
+        let number = noted_as(entry.key, further);
+        let plain = entry.shows.is_none() && entry.nested.is_empty() && entry.left_out.is_zero();
+        let own = if plain { Own::Plain(entry.how) } else { Own::More(Rc::new(entry)) };
+        self.own.insert(number, own);
+    }
+
+    /// Puts the check of a crash disk into a result, with all that follows from it. Its errors are there.
+    pub fn put_disk(&self, key: u128, put: &mut Put, errors: &[ErrorFound], into: &mut Segment) {
+        let number = noted_as(key, self.depth);
+        if !put.disks.insert(number) {
+            return;
+        }
+        put.known.seen.0.push(key);
+        let own = self.own.get(&number);
+        let how = own.map(Own::how).unwrap_or_default();
+        let keys = if how == How::Equivalent { &mut into.equivalent } else { &mut into.checked };
+        keys.0.push(key);
+        if let Some(Own::More(entry)) = own {
+            self.put_entry(number, entry, put, errors, into);
+        }
+    }
+
+    fn put_nested(&self, number: u128, put: &mut Put, errors: &[ErrorFound], into: &mut Segment) {
+        if self.merged.has_crash_crash(number) || !put.nested.insert(number) {
+            return;
+        }
+        put.known.crash_crash.0.push(number);
+        into.nested.0.push(number);
+        match self.own.get(&number) {
+            Some(Own::More(entry)) => self.put_entry(number, entry, put, errors, into),
+            Some(Own::Plain(_)) => {}
+            // Known as a crash disk: its number is its key.
+            None => {
+                if let Some(Own::More(entry)) = self.own.get(&noted_as(number, self.depth)) {
+                    put_shown(entry, put, errors, into);
+                }
+            }
+        }
+    }
+
+    fn put_entry(
+        &self,
+        number: u128,
+        entry: &Entry,
+        put: &mut Put,
+        errors: &[ErrorFound],
+        into: &mut Segment,
+    ) {
+        if entry.is_unsound {
+            put.unsound(number, into);
+        }
+        if !entry.left_out.is_zero() {
+            into.nested_left_out.push(LeftOut { number, count: entry.left_out.clone() });
+        }
+        put_shown(entry, put, errors, into);
+        entry.nested.iter().for_each(|nested| self.put_nested(*nested, put, errors, into));
+    }
+}
+
+fn put_shown(entry: &Entry, put: &mut Put, errors: &[ErrorFound], into: &mut Segment) {
+    let Some(shown) = &entry.shows else { return };
+    if shown.by_design.is_none() {
+        put.unsound(noted_as(entry.key, 0), into);
+    }
+    if let Some(index) = errors.iter().position(|error| error.is_like(&shown.violation)) {
+        into.add_shown(index as u32, entry.key);
+    }
+}
+
+impl Own {
+    fn how(&self) -> How {
+        match self {
+            Own::Plain(how) => *how,
+            Own::More(entry) => entry.how,
+        }
+    }
+
+    /// The same without what follows from it.
+    fn alone(&self) -> Own {
+        let Own::More(entry) = self else { return self.clone() };
+        let Some(shown) = &entry.shows else { return Own::Plain(entry.how) };
+        Own::More(Rc::new(Entry {
+            key: entry.key,
+            how: entry.how,
+            shows: Some(Rc::clone(shown)),
+            is_unsound: shown.by_design.is_none(),
+            firsts: vec![(Rc::clone(shown), Vec::new())],
+            ..Entry::default()
+        }))
+    }
+}
+
+/// The checks that a unit has put into its result.
+#[derive(Debug, Default)]
+pub(super) struct Put {
+    disks: HashSet<u128, ByKey>,
+    nested: HashSet<u128, ByKey>,
+    unsound: HashSet<u128, ByKey>,
+    known: Known,
+}
+
+impl Put {
+    fn unsound(&mut self, number: u128, into: &mut Segment) {
+        if self.unsound.insert(number) {
+            self.known.errors.0.push(number);
+            into.unsound.0.push(number);
+        }
+    }
+}
