@@ -36,7 +36,7 @@ fn counts_of_findings(said: &Said) -> BTreeMap<(String, bool), String> {
 fn without_skipping(summary: &Summary) -> Summary {
     let Summary { distinct, .. } = summary.clone();
     let (checked, equivalent) = (distinct, 0.into());
-    Summary { checked, equivalent, crash_crash_disks: 0.into(), seconds: 0.0, ..summary.clone() }
+    Summary { checked, equivalent, seconds: 0.0, ..summary.clone() }
 }
 
 fn broken(said: &Said) -> Vec<&str> {
@@ -66,7 +66,6 @@ fn compare(options: &Options, crash_depth: u32) -> (Summary, Summary) {
     assert_eq!(text(some), text(all), "{options:?}");
     assert_eq!(counts_of_findings(&with), counts_of_findings(&without), "{options:?}");
     assert_eq!(broken(&with), broken(&without), "{options:?}");
-    assert!(some.crash_crash_disks <= all.crash_crash_disks);
     (some.clone(), all.clone())
 }
 
@@ -84,18 +83,15 @@ proptest! {
 fn random_systems_have_much_to_skip() {
     let mut equivalent = 0_u32;
     let mut distinct = 0_u32;
-    let mut skipped_in_recovery = 0;
     let mut findings = BTreeMap::new();
     for seed in 0..24 {
-        let (some, all) = compare(&toy::options(seed), 1);
+        let (some, _) = compare(&toy::options(seed), 1);
         equivalent += u32::try_from(&some.equivalent.0).unwrap();
         distinct += u32::try_from(&some.distinct.0).unwrap();
-        skipped_in_recovery += u32::from(some.crash_crash_disks < all.crash_crash_disks);
         let said = run(&toy::options(seed), 1, true);
         findings.extend(counts_of_findings(&said));
     }
     assert!(equivalent > distinct / 4, "{equivalent} of {distinct}");
-    assert!(skipped_in_recovery > 4, "{skipped_in_recovery}");
     let words: Vec<&str> = findings.keys().map(|(signature, _)| signature.as_str()).collect();
     assert_eq!(words, ["test/corrupt/heads", "test/lost/tails", "test/recover-failed/recover-failed"]);
     assert!(findings.keys().any(|(_, by_design)| *by_design));

@@ -79,7 +79,7 @@ pub fn go_by(
     let plan = &plan;
     let mut runner = Runner::start(registry, plan, backend).expect("the stack starts");
     runner.keep_events();
-    let unit = Unit { state: State::default(), script: script.to_vec(), mutates };
+    let unit = Unit { mutates, ..Unit::one(State::default(), script.to_vec()) };
     let mut look = Look {
         plan,
         left: steps.iter(),

@@ -127,7 +127,7 @@ fn points(runner: &Runner<'_>, call: &str) -> Vec<Choice> {
 
 /// Makes the call, where the first answers are those of a script.
 pub fn go(runner: &Runner<'_>, call: &str, script: &[Choice]) -> Ended {
-    let unit = Unit { state: State::default(), script: script.to_vec(), mutates: 1 };
+    let unit = Unit::one(State::default(), script.to_vec());
     runner.run(&unit, &mut Make { call })
 }
 

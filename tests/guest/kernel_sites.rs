@@ -197,7 +197,7 @@ fn point(cx: Cx<'_>) {
     let mut plan = plan.clone();
     plan.checker_options = Options::none().with("word", "many");
     let runner = start(cx, &plan);
-    let unit = Unit { state: State::default(), script: Vec::new(), mutates: 1 };
+    let unit = Unit::one(State::default(), Vec::new());
     let mut work = Unasked { asked: false };
     match runner.run(&unit, &mut work).early {
         Some(Early::Broken(why)) => {

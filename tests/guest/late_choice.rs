@@ -79,11 +79,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         let labels = || -> Vec<String> {
             let runner =
                 explode_runtime::unit::Runner::start(&registry, &plan, cx.backend).expect("it starts");
-            let unit = explode_runtime::explore::Unit {
-                state: explode_runtime::explore::State::default(),
-                script: Vec::new(),
-                mutates: 1,
-            };
+            let unit = explode_runtime::explore::Unit { mutates: 1, ..Default::default() };
             let ended = runner.run(&unit, &mut crate::kernel_choices::Make { call: "" });
             assert!(ended.early.is_none(), "{:?}", ended.early);
             ended.choices.iter().map(|choice| choice.label.to_string()).collect()

@@ -291,7 +291,7 @@ fn start<'a>(registry: &'a Registry, plan: &'a Plan, backend: &'a dyn Backend) -
 
 /// One mutate, by a script first, then by the step of this name.
 fn go(runner: &Runner<'_>, step: &str, script: &[Choice]) -> Ended {
-    let unit = Unit { state: State::default(), script: script.to_vec(), mutates: 1 };
+    let unit = Unit::one(State::default(), script.to_vec());
     runner.run(&unit, &mut Take { step })
 }
 

@@ -31,14 +31,7 @@ fn run(folder: &Path, args: &str, jobs: u32, code: i32) -> Left {
 fn left(folder: &Path, ran: &Ran) -> Left {
     let mut lines = ran.json();
     lines.retain(|line| line["type"] != "progress");
-    if let Some(summary) = lines.last_mut().and_then(Value::as_object_mut) {
-        summary.remove("seconds");
-        // Which checks stand for others depends on those that a worker has made; how many there are in all does not.
-        let count = |key: &str| summary[key].as_u64().unwrap();
-        assert_eq!(count("distinct"), count("checked") + count("equivalent") + count("pending"));
-        summary.remove("checked");
-        summary.remove("equivalent");
-    }
+    lines.iter_mut().filter(|line| line["type"] == "summary").for_each(remove_effort);
     let traces = folder.join("run/traces");
     let read = |name: String| {
         let text = std::fs::read(traces.join(&name)).unwrap();
@@ -46,6 +39,15 @@ fn left(folder: &Path, ran: &Ran) -> Left {
     };
     let traces = files(&traces).into_iter().map(read).collect();
     Left { lines, traces }
+}
+
+/// Removes time and effort from a summary: which checks stand for others depends on those that a worker has made before. How many
+/// there are in all does not.
+fn remove_effort(summary: &mut Value) {
+    let count = |key: &str| summary[key].as_u64().unwrap();
+    assert_eq!(count("distinct"), count("checked") + count("equivalent") + count("pending"));
+    let summary = summary.as_object_mut().unwrap();
+    ["seconds", "checked", "equivalent"].iter().for_each(|key| _ = summary.remove(*key));
 }
 
 /// The same arguments with 1, 2, 3 and 8 jobs.

@@ -10,7 +10,7 @@ use explode_runtime::check::Ask;
 use explode_runtime::choose::{Choice, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::devices::InProcess;
-use explode_runtime::explore::{Arrival, State, Unit};
+use explode_runtime::explore::{Arrival, Unit};
 use explode_runtime::judge::Pipeline;
 use explode_runtime::plan::{Plan, Registry, Target};
 use explode_runtime::stack::{Stack, StackSpec};
@@ -208,7 +208,7 @@ impl Ordered {
 /// The answers that are these steps, and the index of the last request for crash checks on this way.
 fn answers(registry: &Registry, twin: &Plan, steps: &[&str]) -> (Vec<Choice>, u64) {
     let runner = Runner::start(registry, twin, &InProcess).expect("simulated files start");
-    let unit = Unit { state: State::default(), script: Vec::new(), mutates: steps.len() as u32 };
+    let unit = Unit { mutates: steps.len() as u32, ..Unit::default() };
     let mut named = Named { left: steps.iter(), interval: 0 };
     let ended = runner.run(&unit, &mut named);
     assert!(ended.early.is_none() && named.left.next().is_none(), "{:?}", ended.early);

@@ -187,11 +187,7 @@ pub struct Policies(BTreeMap<String, Arc<MakeAnswers>>);
 
 impl Policies {
     /// Registers a policy: a unit whose policy is [`Policy::Registered`] with this name is answered by what `make` returns.
-    pub fn register(
-        &mut self,
-        name: &str,
-        make: impl Fn(&[u8]) -> Box<dyn Answers> + Send + Sync + 'static,
-    ) {
+    pub fn register(&mut self, name: &str, make: impl Fn(&[u8]) -> Box<dyn Answers> + Send + Sync + 'static) {
         self.0.insert(name.to_owned(), Arc::new(make));
     }
 

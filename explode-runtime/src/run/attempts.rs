@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 use super::hearing::Hearing;
 use super::start::start;
 use crate::base::RunError;
+use crate::dedup::Known;
 use crate::explore::Unit;
 use crate::run::confirm::Confirmation;
 use crate::trace::ErrorFound;
 use crate::verdict::{Death, Step};
-use crate::dedup::Known;
 use crate::worker::{Crew, Listener, Order, Outcome, Past, Snapshot, Started, UnitResult};
 
 /// A step whose deaths do not reproduce is given up after so many replays.
@@ -92,7 +92,11 @@ impl<'a> Attempts<'a> {
     ///
     /// # Errors
     /// The audience cannot write.
-    pub fn run(&mut self, unit: &Unit, hearing: &mut Hearing<'_, '_>) -> Result<Option<UnitResult>, RunError> {
+    pub fn run(
+        &mut self,
+        unit: &Unit,
+        hearing: &mut Hearing<'_, '_>,
+    ) -> Result<Option<UnitResult>, RunError> {
         let mut order = Order { sketches: self.sketches, ..Order::new(unit) };
         let mut deaths: BTreeMap<Step, Deaths> = BTreeMap::new();
         let mut in_all = 0;

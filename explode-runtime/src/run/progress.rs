@@ -49,7 +49,12 @@ impl<'a> Progressing<'a> {
     }
 
     /// Tells progress, if that is due; so many states wait, and the running unit has made so many checks.
-    pub fn tell(&mut self, waiting: usize, checked: u64, audience: &mut dyn Audience) -> Result<(), RunError> {
+    pub fn tell(
+        &mut self,
+        waiting: usize,
+        checked: u64,
+        audience: &mut dyn Audience,
+    ) -> Result<(), RunError> {
         if self.last_progress.elapsed() < PROGRESS {
             return Ok(());
         }

@@ -230,11 +230,7 @@ fn add(findings: &mut Findings<'_>, merged: &Merged) {
 }
 
 /// Repeats what an earlier process has written down of a unit, in place of running it.
-fn repeat(
-    run: &mut Progressing<'_>,
-    strategy: &mut dyn Strategy,
-    record: Record,
-) -> Result<(), UsageError> {
+fn repeat(run: &mut Progressing<'_>, strategy: &mut dyn Strategy, record: Record) -> Result<(), UsageError> {
     let unknown = || UsageError("the journal goes on where the run has nothing to do".to_owned());
     let unit = strategy.next().ok_or_else(unknown)?;
     let Record { unit: recorded, merged, findings, elapsed_ms } = record;

@@ -133,7 +133,12 @@ mod tests {
         let past = vec![Past { key: 3, crashes: 0, outcome }];
         vec![
             ToWorker::Know(Known::default()),
-            ToWorker::Run(Box::new(Order { past, wary: vec![Step::Start], stream_choices: true, ..Order::default() })),
+            ToWorker::Run(Box::new(Order {
+                past,
+                wary: vec![Step::Start],
+                stream_choices: true,
+                ..Order::default()
+            })),
             ToWorker::Stop,
         ]
     }

@@ -67,7 +67,9 @@ impl<'a> InThread<'a> {
     pub(super) fn unit(&mut self, order: &Order, listener: &mut dyn Listener) -> UnitResult {
         let Working { runner, memo } = self.working.as_mut().expect(STARTED);
         match self.registry.policies.answers(&order.unit.policy) {
-            Ok(answers) => Examiner::new(self.plan, runner.profile(), memo, order, answers, listener).run(runner),
+            Ok(answers) => {
+                Examiner::new(self.plan, runner.profile(), memo, order, answers, listener).run(runner)
+            }
             Err(error) => {
                 let mut result = UnitResult::default();
                 result.add_broken(error.to_string());

@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use super::*;
 use crate::base::{Bounds, Options, UsageError};
 use crate::explore::{Arrival, Reached, Unit};
-use crate::run::totals::Merged;
 use crate::plan::{Registry, Target};
 use crate::run::findings::FindingsChange;
+use crate::run::totals::Merged;
 use crate::stack::StackSpec;
 
 fn journal(units: u64) -> Vec<u8> {

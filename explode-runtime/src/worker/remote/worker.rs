@@ -8,9 +8,9 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::body::Body;
 use crate::verdict::{Death, Step};
+use crate::worker::Listener;
 use crate::worker::frame::{FrameReader, encode};
 use crate::worker::wire::{Said, ToWorker};
-use crate::worker::Listener;
 
 /// The supervisor looks around at least so often.
 const LOOK: Duration = Duration::from_millis(250);
