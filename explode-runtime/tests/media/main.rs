@@ -11,6 +11,7 @@ use explode_runtime::check::{Checker, CheckerDef, Cx};
 use explode_runtime::choose::Kind;
 use explode_runtime::crash::Epoch;
 use explode_runtime::plan::{Plan, Registry, Target};
+use explode_runtime::run::StrategyName;
 use explode_runtime::stack::{Layer, Stack, StackSpec};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 
@@ -68,6 +69,11 @@ fn run(kind: &str, faults: &str, most: u64) -> Said {
 }
 
 fn run_to(depth: u32, kind: &str, faults: &str, most: u64) -> Said {
+    run_by(&StrategyName::Exhaust, depth, kind, faults, most)
+}
+
+/// The same by a strategy; walks end at 12 states.
+fn run_by(strategy: &StrategyName, depth: u32, kind: &str, faults: &str, most: u64) -> Said {
     let checker =
         CheckerDef::new("test", "a checker for tests", |_: &Options| Ok(Box::new(Holds::default())));
     let registry = Registry {
@@ -97,7 +103,10 @@ fn run_to(depth: u32, kind: &str, faults: &str, most: u64) -> Said {
         seeded: false,
         expect: "clean".into(),
     };
-    common::run(&registry, &Plan::of(&registry, &target).unwrap())
+    let mut plan = Plan::of(&registry, &target).unwrap();
+    plan.settings.strategy = strategy.clone();
+    plan.settings.states = strategy.is_endless().then_some(12);
+    common::run(&registry, &plan)
 }
 
 /// States, operations, choices of two or more options, findings, and what was broken.
@@ -148,4 +157,20 @@ fn both_copies_unreadable_is_an_error_and_no_finding() {
     let said = run_to(3, "plain", "unreadable", 2);
     let [.., findings, broken] = counts(&said);
     assert_eq!([findings, broken], [0, 0]);
+}
+
+/// Walks draw where a block goes bad among the places that an earlier walk has met: the bug is found, and replays.
+#[test]
+fn walks_draw_what_goes_bad() {
+    let pct = StrategyName::Pct { d: 2, k: 10 };
+    for strategy in [StrategyName::Random, StrategyName::Weighted, pct] {
+        let said = run_by(&strategy, 3, "careless", "unreadable", 1);
+        let findings = said.findings();
+        assert_eq!(findings.len(), 1, "{strategy}: {:?}", said.messages);
+        assert_eq!((findings[0].signature.as_str(), findings[0].replayed), ("test/corrupt/held", true));
+        let bad =
+            said.traces[0].choices.iter().filter(|choice| choice.kind == Kind::IoFailure && choice.value > 0);
+        assert_eq!(bad.count(), 1, "{strategy}: within the budget");
+        assert_eq!(counts(&run_by(&strategy, 3, "careless", "none", 1))[3..], [0, 0], "{strategy}");
+    }
 }
