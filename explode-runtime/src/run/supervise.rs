@@ -17,6 +17,7 @@ use crate::dedup::{ByKey, Known, States};
 use crate::explore::{Finished, Strategy, StrategyName, Unit};
 use crate::plan::{Plan, Settings};
 use crate::report::{Message, Progress, Summary, rate};
+use crate::verdict::BrokenKind;
 use crate::worker::{Crew, StartError, Started, UnitEnd};
 
 /// What is kept of a run, so that another process can go on with it.
@@ -162,7 +163,8 @@ impl<'a> Supervisor<'a> {
             unkept = Some(error);
         }
         if let Some(error) = unkept {
-            run.findings.broken(&format!("the run can be resumed only in part, if at all: {error}"), 1);
+            let why = format!("the run can be resumed only in part, if at all: {error}");
+            run.findings.broken(&BrokenKind::Tool.of(why), 1);
             run.findings.report(audience, run.time)?;
         }
         run.findings.tell_counts(audience)?;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::{Count, as_json};
 use crate::dedup::ByKey;
 use crate::dedup::Keys;
+use crate::verdict::Broken;
 
 /// What the checks of a unit came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,7 +33,7 @@ pub struct Book {
     /// A mutate has seen a violation itself, at the end of the unit: the index of that error.
     pub violated_by_mutate: Option<u32>,
     /// What was broken at the end of the unit.
-    pub broken: Vec<String>,
+    pub broken: Vec<Broken>,
 }
 
 /// A request for crash checks.
@@ -52,7 +53,7 @@ pub struct Entry {
     /// The request that it belongs to, from 0.
     pub request: u32,
     /// Why it could not be made; none if it was fine.
-    pub broken: Option<String>,
+    pub broken: Option<Broken>,
     /// How many crashes during recovery deep the disks that follow were checked.
     pub below: u32,
     /// The checks of the disks that a crash during its recovery leaves, in order.
@@ -61,7 +62,7 @@ pub struct Entry {
     #[serde(with = "as_json")]
     pub left_out: Count,
     /// Why they could not be gone through to the end.
-    pub fault: Option<String>,
+    pub fault: Option<Broken>,
 }
 
 /// Where in a unit a check was met: the request, and the checks that led there by crashes during recovery, itself the last.

@@ -27,10 +27,7 @@ use crate::plan::Plan;
 use crate::stack::Stack;
 use crate::trace::{ErrorFound, Place, Way};
 use crate::unit::{Early, Runner, SoFar, Work};
-use crate::verdict::{Failure, Profile, Stage, Step, StepName, Violation};
-
-/// How a message begins that says that the choices of a state did not lead to it again.
-pub(crate) const OTHER_PATH: &str = "restoring a state took another path";
+use crate::verdict::{Broken, BrokenKind, Failure, Profile, Stage, Step, StepName, Violation};
 
 /// Runs a unit, makes its checks, and adds up what they came to.
 pub(super) struct Examiner<'a> {
@@ -101,14 +98,17 @@ impl<'a> Examiner<'a> {
                 self.write(|pen| pen.violated(index));
             }
             Some(Early::Broken(why)) => self.ended_broken(why),
-            Some(Early::Diverged(divergence)) => self
-                .ended_broken(format!("{OTHER_PATH}: {divergence}; the checked system is not deterministic")),
+            Some(Early::Diverged(divergence)) => {
+                self.ended_broken(BrokenKind::NotReproduced.of(format!(
+                    "restoring a state took another path: {divergence}; the checked system is not deterministic"
+                )));
+            }
         }
         let end = std::mem::take(&mut self.end);
         UnitEnd { choices: ended.choices, operations: ended.operations, events: ended.events, ..end }
     }
 
-    fn ended_broken(&mut self, why: String) {
+    fn ended_broken(&mut self, why: Broken) {
         self.write(|pen| pen.broken(&why));
         self.end.add_broken(why);
     }
@@ -231,10 +231,10 @@ impl Checking<'_, '_> {
         }
         if let Some(difference) = known.difference(&judged, deeper) {
             let (other, epoch) = (known.disk, check.crash.epoch);
-            self.examiner.end.add_broken(format!(
+            self.examiner.end.add_broken(BrokenKind::Component.of(format!(
                 "skipping checks is not sound here, use --no-skip: disk {disk} agrees with disk {other} on all that was read of \
                  it, epoch {epoch}: {difference}"
-            ));
+            )));
             self.examiner.skipping = None;
         }
         judged
@@ -322,7 +322,7 @@ impl JudgeHooks for Checking<'_, '_> {
     }
 
     fn descended(&mut self, _check: &Check<'_>, counts: Result<Counts, Fault>) {
-        let left_out = counts.map(|counts| Count(counts.left_out)).map_err(|fault| fault.to_string());
+        let left_out = counts.map(|counts| Count(counts.left_out)).map_err(Broken::from);
         self.examiner.write(|pen| pen.followed(&left_out));
         match left_out {
             Ok(left_out) => self.examiner.end.crash_crash_left_out += left_out.0,

@@ -96,11 +96,15 @@ mod tests {
     use super::*;
     use crate::choose::{Kind, Label, Point};
     use crate::dedup::Known;
-    use crate::verdict::{Stage, Step, StepName};
+    use crate::verdict::{Broken, BrokenKind, Stage, Step, StepName};
     use crate::worker::pen::Pen;
     use crate::worker::scouted::Grounds;
     use crate::worker::wire::OwnedPoint;
     use crate::worker::{Order, Past, Said, Scouted, Snapshot, Started, ToWorker, UnitEnd};
+
+    fn glass() -> Broken {
+        BrokenKind::Tool.of("glass")
+    }
 
     fn said() -> Vec<Said> {
         let label = Label { site: "here:1".to_owned(), stack: Some(1), object: Some("sda".to_owned()) };
@@ -108,7 +112,7 @@ mod tests {
         let point = Point { kind: Kind::Action, options: 2, names: &names, weights: &[1, 2], label };
         let mut end = UnitEnd { checked: 7, ..UnitEnd::default() };
         end.known.seen.0.extend([1, u128::MAX]);
-        end.add_broken("glass".to_owned());
+        end.add_broken(glass());
         vec![
             Said::Ready("0.1.0".to_owned()),
             Said::Started(Started { hides: vec!["much".to_owned()], ..Started::default() }),
@@ -144,7 +148,7 @@ mod tests {
             pen.end();
         }
         pen.request_ended(true);
-        pen.broken("glass");
+        pen.broken(&glass());
         Scouted { grounds: Grounds::Book(pen.into_book()), ..Scouted::default() }
     }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::as_json;
 use crate::choose::Choice;
 use crate::explore::{State, Unit, Wants};
-use crate::verdict::{Step, StepName, Violation};
+use crate::verdict::{Broken, Step, StepName, Violation};
 
 /// What a worker is to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,5 +66,5 @@ pub enum Outcome {
     /// It does so each time: an error of the checked system, in this step.
     Error(Violation, StepName),
     /// It does so now and then.
-    Broken(String),
+    Broken(Broken),
 }

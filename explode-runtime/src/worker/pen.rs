@@ -3,6 +3,7 @@
 use super::book::{Book, Entry, Request, Spot};
 use crate::base::Count;
 use crate::dedup::Keys;
+use crate::verdict::Broken;
 
 /// Writes a book.
 #[derive(Debug, Default)]
@@ -50,8 +51,8 @@ impl Pen {
     }
 
     /// The check could not be made.
-    pub fn check_broken(&mut self, why: &str) {
-        self.write(|open| open.entry.broken = Some(why.to_owned()));
+    pub fn check_broken(&mut self, why: &Broken) {
+        self.write(|open| open.entry.broken = Some(why.clone()));
     }
 
     /// It has shown a violation, of the kind of this error; the mutate itself has, if there is no check.
@@ -78,7 +79,7 @@ impl Pen {
     }
 
     /// All of them were gone through.
-    pub fn followed(&mut self, left_out: &Result<Count, String>) {
+    pub fn followed(&mut self, left_out: &Result<Count, Broken>) {
         self.write(|open| match left_out {
             Ok(left_out) => open.entry.left_out = left_out.clone(),
             Err(fault) => open.entry.fault = Some(fault.clone()),
@@ -108,8 +109,8 @@ impl Pen {
     }
 
     /// The unit has ended like this.
-    pub fn broken(&mut self, why: &str) {
-        self.book.broken.push(why.to_owned());
+    pub fn broken(&mut self, why: &Broken) {
+        self.book.broken.push(why.clone());
     }
 
     /// The book.

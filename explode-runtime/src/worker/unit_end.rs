@@ -7,6 +7,7 @@ use crate::base::{Count, as_json};
 use crate::choose::Choice;
 use crate::dedup::Known;
 use crate::trace::{ErrorFound, Way};
+use crate::verdict::Broken;
 
 /// What a unit came to, as far as it went.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +43,7 @@ pub struct UnitEnd {
     /// The first error of each signature, with how many there were.
     pub errors: Vec<(ErrorFound, u64)>,
     /// What was broken, with how often.
-    pub broken: Vec<(String, u64)>,
+    pub broken: Vec<(Broken, u64)>,
     /// The checks that it made.
     pub known: Known,
     /// Every event from the pristine disks on; empty unless they are kept.
@@ -52,7 +53,7 @@ pub struct UnitEnd {
 
 impl UnitEnd {
     /// One more failure of the tool or a component.
-    pub fn add_broken(&mut self, why: String) {
+    pub fn add_broken(&mut self, why: Broken) {
         match self.broken.iter_mut().find(|(known, _)| *known == why) {
             Some((_, times)) => *times += 1,
             None => self.broken.push((why, 1)),

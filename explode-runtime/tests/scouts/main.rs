@@ -129,7 +129,7 @@ fn run(registry: &Registry, plan: &Plan, count: usize, dies: Option<Dies>, done:
         match &mut message {
             Message::Progress(_) | Message::Run(_) => return,
             Message::Summary(summary) => summary.seconds = 0.0,
-            Message::Finding(_) | Message::Broken { .. } => {}
+            _ => {}
         }
         let text = serde_json::to_string(&message).unwrap();
         messages.push(text.replace(folder.path().to_str().unwrap(), ""));

@@ -120,7 +120,7 @@ impl Checker for Judge {
             0 => violation(Verdict::Lost, "excluded"),
             1 => violation(Verdict::Lost, "first"),
             2 => violation(Verdict::Corrupt, "second"),
-            3 => Err(Failure::Broken(format!("broken at {epoch}"))),
+            3 => Err(Failure::broken(format!("broken at {epoch}"))),
             _ => Ok(()),
         }
     }
