@@ -53,10 +53,10 @@ pub struct UnitEnd {
 
 impl UnitEnd {
     /// One more failure of the tool or a component.
-    pub fn add_broken(&mut self, why: Broken) {
-        match self.broken.iter_mut().find(|(known, _)| *known == why) {
+    pub fn add_broken(&mut self, broken: Broken) {
+        match self.broken.iter_mut().find(|(known, _)| *known == broken) {
             Some((_, times)) => *times += 1,
-            None => self.broken.push((why, 1)),
+            None => self.broken.push((broken, 1)),
         }
     }
 }
