@@ -40,6 +40,9 @@ impl Workers {
             }
             Mode::Mem => Ok(Workers::Processes(|| {})),
             Mode::Here => Ok(Workers::Processes(remove_left)),
+            other => {
+                Err(RunError::Missing(format!("this program has no workers for --in {}", other.as_str())))
+            }
         }
     }
 

@@ -34,7 +34,7 @@ impl Junit {
             Message::Finding(finding) if finding.replayed && !finding.by_design => {
                 self.findings.insert(finding.id.clone(), finding.clone());
             }
-            Message::Broken { message } => self.broken.push(message.clone()),
+            Message::Broken { kind, message, .. } => self.broken.push(kind.of(message).to_string()),
             Message::Summary(summary) => self.seconds = summary.seconds,
             _ => {}
         }

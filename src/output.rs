@@ -7,11 +7,14 @@ use explode_runtime::base::Exit;
 use explode_runtime::plan::Plan;
 use explode_runtime::report::{Paste, absolute, escaped};
 
+/// The head of an error on standard error.
+pub const ERROR: &str = "error: ";
+
 /// Says what went wrong, and returns the exit code that goes with it. Further lines are moved to the right: none of them looks like
 /// another error.
 #[expect(clippy::print_stderr, reason = "this is where errors are said")]
 pub fn fail(exit: Exit, error: impl std::fmt::Display) -> Exit {
-    eprintln!("error: {}", escaped(&error.to_string()).replace('\n', "\n  "));
+    eprintln!("{ERROR}{}", escaped(&error.to_string()).replace('\n', "\n  "));
     exit
 }
 

@@ -77,7 +77,7 @@ impl Running {
                 self.end();
                 human.message(message)
             }
-            Message::Finding(_) | Message::Broken { .. } => self.bar.suspend(|| human.message(message)),
+            _ => self.bar.suspend(|| human.message(message)),
         }
     }
 

@@ -104,7 +104,7 @@ fn place(mode: Option<Mode>) -> &'static str {
         Some(Mode::Vm) => "as root, in a guest",
         Some(Mode::Mem) => "on this machine, with all your rights",
         Some(Mode::Here) => "on this machine, as root",
-        None => "in a guest as root, or on this machine with all your rights",
+        _ => "in a guest as root, or on this machine with all your rights",
     }
 }
 

@@ -188,6 +188,11 @@ fn a_profile_decides_what_is_a_bug() {
     let line = "lying-sync: \"its syncs lie\" (the option lying-sync.excludes)";
     assert_eq!(cell("excluded", "synced")["why"], line);
     assert_eq!(cell("excluded", "sync")["why"], format!("not promised: {line}"));
+    assert_eq!(cell("excluded", "sync")["profile"], line);
+    assert_eq!(
+        (&cell("excluded", "sync")["broken"], &cell("excluded", "fsync")["profile"]),
+        (&json!([]), &Value::Null)
+    );
     let found = |system: &str, by_design: bool| {
         let findings = cell(system, "synced")["findings"].as_array().unwrap();
         let of = findings.iter().filter(|finding| finding["by_design"] == by_design);

@@ -200,13 +200,13 @@ impl Checker for Writes {
         cx.check_crashes_now(self, &[])?;
         match blocks(&disk, 2).as_str() {
             "a." => Ok(()),
-            found => Err(Failure::Broken(format!("the live disk holds {found}"))),
+            found => Err(Failure::broken(format!("the live disk holds {found}"))),
         }
     }
     fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let disk = stack.disk()?;
         if blocks(&disk, 2).ends_with('x') {
-            return Err(Failure::Broken("another crash disk's write is here".to_owned()));
+            return Err(Failure::broken("another crash disk's write is here"));
         }
         disk.write(8, &[b'x'; 512], Flags::FUA);
         Ok(())
@@ -248,7 +248,7 @@ fn a_restore_that_takes_another_path_names_the_place() {
     // Neither the first state nor its one known child could be restored; the run went on after each.
     assert_eq!(said.summary().broken, 2.into());
     let broken = said.messages.iter().find_map(|message| match message {
-        Message::Broken { message } => Some(message),
+        Message::Broken { message, .. } => Some(message),
         _ => None,
     });
     let message = broken.expect("it was told");

@@ -42,7 +42,7 @@ fn without_skipping(summary: &Summary) -> Summary {
 fn broken(said: &Said) -> Vec<&str> {
     let mut told = Vec::new();
     for message in &said.messages {
-        if let Message::Broken { message } = message {
+        if let Message::Broken { message, .. } = message {
             told.push(message.as_str());
         }
     }

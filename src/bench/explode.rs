@@ -94,7 +94,7 @@ impl JudgeHooks for Checking {
     fn judged(&mut self, _check: &Check<'_>, _image: &Image, outcome: Judged) -> (Judged, bool) {
         match &outcome.judgement {
             Judgement::Violated(_) => self.round.violations += 1,
-            Judgement::Broken(why) => self.broken = Some(why.clone()),
+            Judgement::Broken(why) => self.broken = Some(why.to_string()),
             // The hooks stop nothing.
             Judgement::Ok | Judgement::Repaired | Judgement::Stopped => {}
         }

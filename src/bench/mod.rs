@@ -56,7 +56,7 @@ pub fn bench(
             return Ok(measured.report(&plan, started.elapsed()));
         }
         match ended.early {
-            Some(Early::Broken(why)) => return Err(RunError::Broken(why)),
+            Some(Early::Broken(why)) => return Err(RunError::Broken(why.to_string())),
             Some(Early::Diverged(divergence)) => return Err(RunError::Broken(divergence.to_string())),
             Some(Early::Violated(..) | Early::Stopped) | None => {}
         }

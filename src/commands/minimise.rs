@@ -44,7 +44,7 @@ pub fn minimise(registry: &Registry, args: &MinimiseArgs) -> Exit {
     // Only what a fresh worker says counts.
     match crew::replay(&smaller.trace) {
         Ok(Replay::Reproduced { .. }) => {}
-        Ok(Replay::NotReproduced(why)) => return not_there(args, &trace, Verdict::Ok, &unproved(&why)),
+        Ok(Replay::NotReproduced(_, why)) => return not_there(args, &trace, Verdict::Ok, &unproved(&why)),
         Ok(Replay::Diverged(what)) => {
             return not_there(args, &trace, Verdict::Diverged, &unproved(&what.to_string()));
         }

@@ -41,7 +41,7 @@ pub fn replay(registry: &Registry, args: &ReplayArgs) -> Exit {
             }
             match outcome {
                 Replay::Reproduced { .. } => Exit::Findings,
-                Replay::NotReproduced(_) | Replay::Diverged(_) => Exit::Diverged,
+                Replay::NotReproduced(..) | Replay::Diverged(_) => Exit::Diverged,
             }
         }
     }
@@ -66,7 +66,7 @@ fn as_text(trace: &Trace, outcome: &Replay, all: bool) -> Vec<String> {
             }
             lines
         }
-        Replay::NotReproduced(why) => vec![
+        Replay::NotReproduced(_, why) => vec![
             status_line("NOT SEEN", "the recorded error did not show itself"),
             status_line("recorded", &recorded),
             status_line("now", &shown(why)),
@@ -93,13 +93,14 @@ fn as_json(trace: &Trace, args: &ReplayArgs, outcome: &Replay) -> serde_json::Va
             "message": violation.message,
             "replayed_by": if *by_search { "search" } else { "log" },
         }),
-        Replay::NotReproduced(why) => json!({ "verdict": Verdict::Ok, "message": why }),
+        Replay::NotReproduced(_, why) => json!({ "verdict": Verdict::Ok, "message": why }),
         Replay::Diverged(divergence) => {
             json!({ "verdict": Verdict::Diverged, "message": divergence.to_string() })
         }
     };
     if let (Some(line), serde_json::Value::Object(more)) = (line.as_object_mut(), more) {
         line.extend(more);
+        line.extend(outcome.not_seen().map(|reason| ("reason".to_owned(), json!(reason))));
     }
     line
 }

@@ -24,7 +24,10 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
     let begun = beginning(registry, args).and_then(|beginning| Ok((beginning, outputs(args)?)));
     let ((plan, keep, claim), [events, junit_file]) = match begun {
         Ok(begun) => begun,
-        Err(error) => return output::fail(error.exit(), error),
+        Err(error) => {
+            tell_refusal(&error, args.format);
+            return output::fail(error.exit(), error);
+        }
     };
     let mut human = Human::new(std::io::stdout(), output::colour(), &output::program());
     let mut running = (args.format == Format::Human).then(Running::on_terminal).flatten();
@@ -68,7 +71,10 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
     result.as_ref().err().into_iter().for_each(|error| junit.stopped(error.to_string()));
     let exit = match result {
         Ok(summary) => exit(&summary, args.require_complete),
-        Err(error) => stopped(&error, findings, secret.as_ref()),
+        Err(error) => {
+            tell_refusal(&error, args.format);
+            stopped(&error, findings, secret.as_ref())
+        }
     };
     let written =
         junit_file.map_or(Ok(()), |(path, output)| junit.write(output).map_err(|error| (path, error)));
@@ -143,6 +149,13 @@ fn resume_with(plan: &Plan, folder: &Path, format: Format) {
             let _ = output::try_line(&format!("             resume    {command}"));
         }
         Format::Jsonl => output::note(&format!("resume with: {command}")),
+    }
+}
+
+/// Programs read why a run is refused from its only line. People read it on standard error.
+fn tell_refusal(error: &RunError, format: Format) {
+    if let (Some(message), Format::Jsonl) = (Message::refused(error), format) {
+        output::line(&serde_json::to_string(&message).expect("a message is plain data"));
     }
 }
 

@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 use explode_runtime::base::{Exit, durable_write, read_plain_at_most};
 use explode_runtime::plan::Registry;
 use explode_runtime::report::{Finding, Summary};
-use explode_runtime::verdict::{NOT_PROMISED, Verdict};
+use explode_runtime::verdict::{BrokenKind, Verdict};
 use serde::{Deserialize, Serialize};
 
-use super::child::{self, Heard, Limits};
+use super::child::{self, Heard, Limits, Unable};
 use super::grid::{CELL_FILE, Column, Grid, Row};
 use super::{Asked, slow};
+use crate::output;
 
 /// How a cell is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -83,6 +84,10 @@ pub struct Cell {
     pub outcome: Outcome,
     /// Why it is by design, not supported, broken, blind or not run.
     pub why: Option<String>,
+    /// The line of the profile that excludes all that is asked for, if there is one. A file without this key is of an earlier
+    /// version: its cell is asked again.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub profile: Option<String>,
     /// What was found and replayed, by design or not.
     pub findings: Vec<Finding>,
     /// What the tool, a component or the machine could not do on the way.
@@ -114,6 +119,7 @@ impl Cell {
             check: column.name.clone(),
             outcome,
             why: Some(why.into()),
+            profile: None,
             findings: Vec::new(),
             broken: Vec::new(),
             summary: None,
@@ -138,8 +144,7 @@ impl Cell {
 
     /// Is what it asks for promised, as far as is known? If not, the profile says so.
     pub fn is_promised(&self) -> bool {
-        let why = self.why.as_deref().filter(|_| self.outcome == Outcome::NotSupported);
-        !why.is_some_and(|why| why.starts_with(NOT_PROMISED))
+        self.profile.is_none()
     }
 
     /// The bugs, without what is by design.
@@ -205,22 +210,19 @@ fn judge(row: &Row, column: &Column, heard: Heard, budget: Duration) -> Cell {
     let checked = summary.as_ref().is_some_and(|summary| !summary.checked.is_zero());
     let crashed_twice = summary.as_ref().is_some_and(|summary| !summary.crash_crash_disks.is_zero());
     let bug = replayed.iter().any(|finding| !finding.by_design);
-    let last = |text: &str| {
-        let line = text.lines().last().unwrap_or("it said nothing");
-        ["error: ", "unsupported: "]
-            .iter()
-            .fold(line, |line, word| line.strip_prefix(word).unwrap_or(line))
-            .to_owned()
+    let unsupported = |unable: &Unable| unable.kind == BrokenKind::Unsupported;
+    let profile = broken.iter().find_map(|unable| unable.profile.clone());
+    let first = || match broken.first() {
+        Some(unable) => unable.message.clone(),
+        None => last_line(&said),
     };
     let (outcome, why) = match code {
         _ if bug => (Outcome::Bug, None),
         _ if interrupted => (Outcome::NotRun, Some("interrupted".to_owned())),
         _ if hung => (Outcome::Broken, Some(format!("it did not end within its {budget:?}, and was killed"))),
         // Only once it is tried does it show that the system does not have it: directories of HFS cannot be fsynced.
-        _ if !broken.is_empty() && broken.iter().all(|why| why.starts_with("unsupported: ")) => {
-            (Outcome::NotSupported, Some(last(&broken[0])))
-        }
-        Some(code) if code == Exit::Unsupported as i32 => (Outcome::NotSupported, Some(last(&said))),
+        _ if !broken.is_empty() && broken.iter().all(unsupported) => (Outcome::NotSupported, Some(first())),
+        Some(code) if code == Exit::Unsupported as i32 => (Outcome::NotSupported, Some(first())),
         Some(code) if code == Exit::Clean as i32 => match other.first() {
             Some(one) => (Outcome::Broken, Some(format!("{} was found, and did not replay", one.signature))),
             None if !replayed.is_empty() => (Outcome::ByDesign, Some(excluded(&replayed).join("; "))),
@@ -230,9 +232,26 @@ fn judge(row: &Row, column: &Column, heard: Heard, budget: Duration) -> Cell {
             None if checked => (Outcome::Pass, None),
             None => (Outcome::NotRun, Some(format!("no disk was checked within {budget:?}"))),
         },
-        _ => (Outcome::Broken, Some(broken.first().cloned().unwrap_or_else(|| last(&said)))),
+        _ => (Outcome::Broken, Some(first())),
     };
-    Cell { outcome, why, findings: replayed, broken, summary, ..Cell::without(row, column, outcome, "") }
+    // A run that was refused has broken nothing.
+    let refused = code == Some(Exit::Unsupported as i32);
+    let broken = broken.into_iter().filter(|_| !refused).map(|unable| unable.message).collect();
+    Cell {
+        outcome,
+        why,
+        profile,
+        findings: replayed,
+        broken,
+        summary,
+        ..Cell::without(row, column, outcome, "")
+    }
+}
+
+/// The last line of what a process has said on standard error, without the head that errors have there.
+fn last_line(said: &str) -> String {
+    let line = said.lines().last().unwrap_or("it said nothing");
+    line.strip_prefix(output::ERROR).unwrap_or(line).to_owned()
 }
 
 /// The lines of a profile that exclude what was found, each once.
@@ -283,7 +302,7 @@ fn see(cell: &mut Cell, deaf: Option<Heard>, budget: Duration) {
             )
         }
         _ => {
-            let said = deaf.broken.first().cloned().unwrap_or(deaf.said);
+            let said = deaf.broken.first().map_or(&deaf.said, |unable| &unable.message);
             (Outcome::Broken, Some(format!("on disks that do not flush: {said}")))
         }
     };
@@ -296,7 +315,7 @@ mod tests {
 
     use super::*;
 
-    fn judged(broken: &[&str]) -> Cell {
+    fn judged(broken: &[(BrokenKind, &str)]) -> Cell {
         let row = Row { name: "hfs".to_owned(), driver: String::new(), stack: StackSpec::default() };
         let column = Column {
             name: "fsync".to_owned(),
@@ -309,18 +328,24 @@ mod tests {
             doubts: Vec::new(),
             way: true,
         };
-        let broken = broken.iter().map(|why| (*why).to_owned()).collect();
+        let unable = |(kind, why): &(BrokenKind, &str)| {
+            let message = (*why).to_owned();
+            Unable { kind: *kind, message, profile: None }
+        };
+        let broken = broken.iter().map(unable).collect();
         let heard = Heard { broken, code: Some(Exit::Broken as i32), ..Heard::default() };
         judge(&row, &column, heard, Duration::from_secs(1))
     }
 
     #[test]
     fn what_turns_out_to_be_unsupported_is_not_broken() {
-        let without = "unsupported: way 'fsync' after creat /a: EINVAL: Invalid argument";
+        let why = "way 'fsync' after creat /a: EINVAL: Invalid argument";
+        let without = (BrokenKind::Unsupported, why);
         let cell = judged(&[without, without]);
-        let why = Some("way 'fsync' after creat /a: EINVAL: Invalid argument");
-        assert_eq!((cell.outcome, cell.why.as_deref()), (Outcome::NotSupported, why));
-        assert_eq!(judged(&[without, "mount failed"]).outcome, Outcome::Broken);
+        assert_eq!((cell.outcome, cell.why.as_deref()), (Outcome::NotSupported, Some(why)));
+        // The kind decides, not the words.
+        let failed = (BrokenKind::Component, "unsupported: mount failed");
+        assert_eq!(judged(&[without, failed]).outcome, Outcome::Broken);
     }
 
     /// What is by design says nothing of what is promised: a check that finds nothing else on disks that do not flush is blind.

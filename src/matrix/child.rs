@@ -10,6 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use explode_runtime::report::{Finding, Message, Summary};
+use explode_runtime::trace::NotSeen;
+use explode_runtime::verdict::BrokenKind;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::Deserialize;
@@ -41,7 +43,7 @@ const SAID: usize = 4000;
 #[derive(Default)]
 pub struct Heard {
     pub findings: Vec<Finding>,
-    pub broken: Vec<String>,
+    pub broken: Vec<Unable>,
     pub summary: Option<Summary>,
     /// Its exit code; none if it was killed.
     pub code: Option<i32>,
@@ -55,11 +57,22 @@ pub struct Heard {
     pub interrupted: bool,
 }
 
+/// Something that could not be done.
+#[derive(Clone, Debug)]
+pub struct Unable {
+    pub kind: BrokenKind,
+    pub message: String,
+    /// The line of the profile that excludes it, if that is why.
+    pub profile: Option<String>,
+}
+
 /// What a replay says.
 #[derive(Deserialize)]
 pub struct Replayed {
     pub reproduced: bool,
     pub message: String,
+    /// Why it is not reproduced.
+    pub reason: Option<NotSeen>,
 }
 
 /// Runs a stack file; the run folder is `out`, which is absent.
@@ -141,7 +154,9 @@ impl Heard {
                 self.findings.retain(|found| found.id != finding.id);
                 self.findings.push(finding);
             }
-            Ok(Message::Broken { message }) => self.broken.push(message),
+            Ok(Message::Broken { kind, message, profile }) => {
+                self.broken.push(Unable { kind, message, profile });
+            }
             Ok(Message::Summary(summary)) => self.summary = Some(summary),
             Ok(_) => {}
             Err(_) => self.replay = serde_json::from_str(line).ok().or(self.replay.take()),

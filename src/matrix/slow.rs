@@ -7,10 +7,10 @@ use explode_runtime::base::UsageError;
 use explode_runtime::plan::Registry;
 use explode_runtime::report::Finding;
 use explode_runtime::stack::{AsShell, Plain};
-use explode_runtime::trace::{Trace, came_to_an_end};
-use explode_runtime::verdict::{StepName, Verdict};
+use explode_runtime::trace::{NotSeen, Trace};
+use explode_runtime::verdict::{BrokenKind, StepName, Verdict};
 
-use super::child::{self, Heard, Limits};
+use super::child::{self, Heard, Limits, Unable};
 use super::grid::Row;
 use crate::output;
 
@@ -41,17 +41,17 @@ pub fn sift(registry: &Registry, row: &Row, mut heard: Heard, limits: Limits<'_>
             child::replay(path, Limits { budget: longer, deadline: longer, until: None, ..limits })?
         };
         heard.interrupted |= again.interrupted;
-        match (again.replay, died) {
-            (Some(replay), _) if replay.reproduced => {
+        match again.replay {
+            Some(replay) if replay.reproduced => {
                 finding.message =
                     format!("{said}; tried again with a deadline of {long} s: {}", replay.message);
                 heard.findings.push(finding);
             }
-            (Some(replay), Some(step)) if replay.message == came_to_an_end(step) => slow.push(format!(
+            Some(replay) if replay.reason == Some(NotSeen::CameToAnEnd) => slow.push(format!(
                 "slow: {said}; tried again with a deadline of {long} s it came to an end, which is no bug; give it longer in a matrix \
                  with --deadline {long}s"
             )),
-            (replay, _) => {
+            replay => {
                 let why = replay.map_or(again.said, |replay| replay.message);
                 slow.push(format!(
                     "{said}; whether it hangs or is only slow is not known, tried again with a deadline of {long} s it came to neither: {}; \
@@ -62,6 +62,8 @@ pub fn sift(registry: &Registry, row: &Row, mut heard: Heard, limits: Limits<'_>
             }
         }
     }
+    let slow =
+        slow.into_iter().map(|message| Unable { kind: BrokenKind::NotReproduced, message, profile: None });
     heard.broken.splice(0..0, slow);
     Ok(heard)
 }

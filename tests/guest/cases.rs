@@ -101,7 +101,7 @@ impl Cx<'_> {
         let mut findings = Vec::new();
         let mut sink = |message: &Message| match message {
             Message::Finding(finding) => findings.push(finding.clone()),
-            Message::Broken { message } => panic!("broken: {message}"),
+            Message::Broken { message, .. } => panic!("broken: {message}"),
             _ => {}
         };
         let mut confirm = |path: &Path| {

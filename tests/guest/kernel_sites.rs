@@ -201,7 +201,10 @@ fn point(cx: Cx<'_>) {
     let mut work = Unasked { asked: false };
     match runner.run(&unit, &mut work).early {
         Some(Early::Broken(why)) => {
-            assert!(why.starts_with("a module chooses one of 65537 options in choosy_write"), "{why}");
+            assert!(
+                why.message.starts_with("a module chooses one of 65537 options in choosy_write"),
+                "{why:?}"
+            );
         }
         other => panic!("{other:?}"),
     }

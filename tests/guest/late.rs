@@ -159,7 +159,7 @@ impl Checker for Hasty {
     fn check(&self, stack: &Stack, _epoch: Epoch, args: &[String]) -> Result<(), Failure> {
         let mut bytes = [0; 4096];
         let read = File::open(node(stack)?).and_then(|disk| disk.read_exact_at(&mut bytes, AT));
-        read.map_err(|error| Failure::Broken(error.to_string()))?;
+        read.map_err(Failure::broken)?;
         if args.is_empty() || bytes == [BYTE; 4096] {
             return Ok(());
         }
@@ -171,6 +171,6 @@ impl Checker for Hasty {
 fn node(stack: &Stack) -> Result<std::path::PathBuf, Failure> {
     match stack.top() {
         Surface::Block(node) => Ok(node),
-        other => Err(Failure::Broken(format!("no block device: {other:?}"))),
+        other => Err(Failure::broken(format!("no block device: {other:?}"))),
     }
 }

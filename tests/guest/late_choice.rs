@@ -130,7 +130,7 @@ impl Checker for InOrder {
     fn mutate(&mut self, cx: &mut Steps<'_>) -> Result<(), Failure> {
         let node = node(cx.stack())?;
         let disk = OpenOptions::new().write(true).custom_flags(O_DIRECT).open(&node);
-        let disk = disk.map_err(|error| Failure::Broken(error.to_string()))?;
+        let disk = disk.map_err(Failure::broken)?;
         let page = Box::new(Page([BYTE; 4096]));
         let mut queue = Queue::new().expect("there is room for two");
         AT.iter().for_each(|at| queue.write(&disk, &page, *at).expect("it is submitted"));
@@ -145,14 +145,14 @@ impl Checker for InOrder {
     }
 
     fn check(&self, stack: &Stack, _epoch: Epoch, args: &[String]) -> Result<(), Failure> {
-        let node = File::open(node(stack)?).map_err(|error| Failure::Broken(error.to_string()))?;
+        let node = File::open(node(stack)?).map_err(Failure::broken)?;
         let is_there = |at: &u64| -> io::Result<bool> {
             let mut bytes = [0; 4096];
             node.read_exact_at(&mut bytes, *at)?;
             Ok(bytes == [BYTE; 4096])
         };
         for at in AT {
-            let there = is_there(&at).map_err(|error| Failure::Broken(error.to_string()))?;
+            let there = is_there(&at).map_err(Failure::broken)?;
             if !args.is_empty() && !there {
                 return Err(Violation::new(
                     Verdict::Lost,
@@ -170,7 +170,7 @@ impl Checker for InOrder {
 fn node(stack: &Stack) -> Result<PathBuf, Failure> {
     match stack.top() {
         Surface::Block(node) => Ok(Path::new(&node).to_owned()),
-        other => Err(Failure::Broken(format!("no block device: {other:?}"))),
+        other => Err(Failure::broken(format!("no block device: {other:?}"))),
     }
 }
 

@@ -291,12 +291,12 @@ struct Calls {
 }
 
 fn root(stack: &Stack) -> Result<PathBuf, Failure> {
-    stack.paths().path.ok_or_else(|| Failure::Broken("no path".to_owned()))
+    stack.paths().path.ok_or_else(|| Failure::broken("no path"))
 }
 
 fn look(root: &Path) -> Result<Tree, Failure> {
     let mut found = Tree::new();
-    tree(root, root, &mut found).map_err(|error| Failure::Broken(format!("{}: {error}", root.display())))?;
+    tree(root, root, &mut found).map_err(|error| Failure::broken(format!("{}: {error}", root.display())))?;
     Ok(found)
 }
 
@@ -313,7 +313,7 @@ impl Checker for Calls {
                     }
                 }
                 Err(_) if LACKS.get().contains(name) => {}
-                result => return Err(Failure::Broken(format!("{name}: {result:?}"))),
+                result => return Err(Failure::broken(format!("{name}: {result:?}"))),
             }
         }
         drop(hands);

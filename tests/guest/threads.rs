@@ -357,7 +357,7 @@ fn found_out(backend: &dyn Backend) {
     ] {
         let said = match go(&runner, step, &[]).early {
             None => None,
-            Some(Early::Broken(why)) => Some(why),
+            Some(Early::Broken(why)) => Some(why.message),
             other => panic!("{step}: {other:?}"),
         };
         assert_eq!(said, expected, "{step}");

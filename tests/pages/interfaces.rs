@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use explode::bench::{Restore, Tracing};
+use explode::runtime::verdict::BrokenKind;
+use serde::Serialize;
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
@@ -25,6 +27,11 @@ fn lines() -> Vec<Value> {
         format!("if test -e {{path}}/broken; then exit 7; fi; ! mkdir {} 2>/dev/null", once.display());
     let steps = ["sleep 1.2", "touch {path}/broken"];
     lines.extend(run_commands(folder.path(), "commands", &check, &steps, "").expect(4).json());
+    // One that is refused.
+    let excluded = "--set lying-sync.excludes=synced-by-sync --set fs-ways.way=sync";
+    let refused = run(3, &format!("fs-ways --stack lying-sync {excluded} --out refused"));
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    lines.extend(refused);
     // One that has no symbolic links.
     lines.extend(run(0, "fs-ways --stack toyfs --set fs-ways.calls=symlink --depth 1 --out without"));
     lines
@@ -46,6 +53,26 @@ fn lines_of_run_have_the_keys_of_the_page() {
         keys.insert("type".to_owned());
         assert_eq!(keys, keys_of(of_type(&lines, &kind)), "{kind}");
     }
+    let broken = of_type(&lines, "broken");
+    let kind = |of: &dyn Fn(&Value) -> bool| {
+        broken.iter().find(|line| of(line)).unwrap()["kind"].as_str().unwrap().to_owned()
+    };
+    let begins = |line: &Value, with: &str| line["message"].as_str().unwrap().starts_with(with);
+    assert_eq!(kind(&|line| begins(line, "a finding did not reproduce: ")), "not-reproduced");
+    assert_eq!(kind(&|line| begins(line, "`if test -e")), "component");
+    assert_eq!(kind(&|line| line.get("profile").is_some()), "unsupported");
+}
+
+#[test]
+fn the_page_has_every_kind_of_what_is_broken() {
+    let rows = table(PAGE, "| `kind` of what is broken | what it means |");
+    let documented: BTreeSet<String> = rows.iter().flat_map(|row| names(row[0])).collect();
+    assert_eq!(documented, BrokenKind::ALL.iter().map(word).collect());
+}
+
+/// Its word in JSON.
+pub fn word(value: impl Serialize) -> String {
+    serde_json::to_value(value).unwrap().as_str().unwrap().to_owned()
 }
 
 /// What the page has under this head.

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use explode::runtime::trace::Trace;
+use explode::runtime::trace::{NotSeen, Trace};
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
 use crate::common::{explode_in, file, files};
+use crate::interfaces::word;
 use crate::{keys_of, names, run_commands, table};
 
 const PAGE: &str = include_str!("../../docs/trace-format.md");
@@ -133,10 +134,19 @@ fn lines_of_replay_have_the_keys_of_the_page() {
             .json();
         assert_eq!((lines.len(), &lines[0]["type"]), (1, &json!("replay")));
         assert!(verdict.is_empty() || lines[0]["verdict"] == verdict, "{lines:?}");
-        keys_of(&lines)
+        (keys_of(&lines), lines[0]["reason"].clone())
     };
-    assert_eq!(replay(1, "", "", Value::Null), documented);
+    assert_eq!(replay(1, "", "", Value::Null), (documented.clone(), Value::Null));
     let more = &documented - &BTreeSet::from(["replayed_by".to_owned()]);
-    assert_eq!(replay(5, "ok", "/crash_disk/id", json!("f".repeat(32))), more);
-    assert_eq!(replay(5, "diverged", "/choices/0/options", json!(7)), more);
+    let more = &more | &names("`reason`");
+    let no_disk = (more.clone(), json!("no-disk"));
+    assert_eq!(replay(5, "ok", "/crash_disk/id", json!("f".repeat(32))), no_disk);
+    assert_eq!(replay(5, "diverged", "/choices/0/options", json!(7)), (more, json!("diverged")));
+}
+
+#[test]
+fn the_page_has_every_reason_of_a_replay() {
+    let rows = table(PAGE, "| `reason` | why the error did not show itself |");
+    let documented: BTreeSet<String> = rows.iter().flat_map(|row| names(row[0])).collect();
+    assert_eq!(documented, NotSeen::ALL.iter().map(word).collect());
 }

@@ -68,8 +68,9 @@ fn diverges(trace: &Value, expected: &[&str]) {
     );
     assert!(human.out.ends_with(CAUSES), "{human:#?}");
     let line = replayed.json(5);
-    assert_eq!(keys(&line), words("type trace signature reproduced verdict message"));
+    assert_eq!(keys(&line), words("type trace signature reproduced verdict message reason"));
     assert_eq!((&line["type"], &line["verdict"]), (&json!("replay"), &json!("diverged")));
+    assert_eq!(line["reason"], "diverged");
     for word in expected {
         assert!(human.out.contains(word), "'{word}' is not in {human:#?}");
         assert!(line["message"].as_str().unwrap().contains(word), "'{word}' is not in {line}");
@@ -148,8 +149,9 @@ fn a_repaired_system_does_not_reproduce() {
         trace["stack"][1]["options"]["synchronous"] = json!("extra");
         let replayed = Replayed::of(&trace);
         let line = replayed.json(5);
-        assert_eq!(keys(&line), words("type trace signature reproduced verdict message"));
+        assert_eq!(keys(&line), words("type trace signature reproduced verdict message reason"));
         assert_eq!(line["verdict"], "ok");
+        assert!(["no-disk", "nothing-wrong"].contains(&line["reason"].as_str().unwrap()), "{line}");
         let human = replayed.human().expect(5);
         let message = trace["message"].as_str().unwrap().replace('\n', "\n             ");
         let recorded = format!("    recorded {}: {message}\n", trace["verdict"].as_str().unwrap());

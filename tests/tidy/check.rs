@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::circles::{Circle, circles, crates_of, files_of};
 use crate::exceptions::{compare_circles, compare_uses, text};
+use crate::messages;
 use crate::rooms::{list_problems, upward_uses};
 use crate::uses::uses;
 use crate::workspace::{Files, Workspace};
@@ -29,6 +30,7 @@ impl Findings {
         let workspace = Workspace::new(files);
         let uses = uses(&workspace);
         let mut problems = list_problems(files, &workspace);
+        problems.extend(messages::problems(files, &workspace));
         for circle in circles(&crates_of(&workspace)) {
             problems.push(format!("a circle of crates:\n    {}", circle.way.join("\n    ")));
         }

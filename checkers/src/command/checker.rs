@@ -11,7 +11,7 @@ use explode_runtime::choose::{Kind, Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::events::What;
 use explode_runtime::stack::{Paths, Stack, is_of_commands};
-use explode_runtime::verdict::{Demand, Failure, Verdict, Violation};
+use explode_runtime::verdict::{BrokenKind, Demand, Failure, Verdict, Violation};
 
 /// The name in the registry.
 pub const NAME: &str = "commands";
@@ -80,7 +80,7 @@ impl CommandChecker {
                         log.note(What::Shell(text));
                     }
                     if ended.not_run() {
-                        return Err(Failure::Broken(ended.told(&command)));
+                        return Err(Failure::broken(ended.told(&command)));
                     }
                     let failed = ended.code() != Some(0);
                     if failed && *must {
@@ -141,8 +141,9 @@ impl Checker for CommandChecker {
     }
 
     fn check(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure> {
-        let failed =
-            |error: std::io::Error| Failure::Broken(format!("EXPLODE_DONE cannot be written: {error}"));
+        let failed = |error: std::io::Error| {
+            Failure::from(BrokenKind::Tool.of(format!("EXPLODE_DONE cannot be written: {error}")))
+        };
         let mut done = tempfile::NamedTempFile::new().map_err(failed)?;
         done.write_all(self.done.as_bytes()).map_err(failed)?;
         let args = args.join(" ");
@@ -157,7 +158,7 @@ impl Checker for CommandChecker {
             (Some(0), _) => Ok(()),
             (Some(1), "") => Err(self.violation("check", ended.told(&check)).into()),
             (Some(1), line) => Err(self.violation(&promise(line), line.to_owned()).into()),
-            _ => Err(Failure::Broken(ended.told(&check))),
+            _ => Err(Failure::broken(ended.told(&check))),
         }
     }
 

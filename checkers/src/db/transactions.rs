@@ -102,7 +102,7 @@ impl Checker for Transactions {
         let args = [format!("step{}", self.steps)];
         let now = self.history.last().expect("init has put the first contents there").clone();
         let before = self.history.len() - 1;
-        let run = |sql: &str| database.execute_batch(sql).map_err(|error| Failure::Broken(error.to_string()));
+        let run = |sql: &str| database.execute_batch(sql).map_err(Failure::broken);
         let copied = self.allowed.copied_after;
         self.allowed = Allowed { before, after: before, copied_before: copied, copied_after: copied };
         cx.check_crashes_start(&args);
@@ -135,7 +135,7 @@ impl Checker for Transactions {
         let database = stack.engine::<Database>()?;
         let unreadable = |error: Error| {
             if error.is_from_below() {
-                return Failure::Broken(chain(&error));
+                return Failure::broken(chain(&error));
             }
             let message = format!("the database cannot be read: {}", chain(&error));
             Violation::new(Verdict::Corrupt, INTACT, message).into()
@@ -237,9 +237,9 @@ impl Transactions {
 fn checkpoint(database: &Database) -> Result<(), Failure> {
     let row = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
     let rows = database.query("PRAGMA wal_checkpoint(RESTART)", [], row);
-    match rows.map_err(|error| Failure::Broken(chain(&error)))?[..] {
+    match rows.map_err(|error| Failure::broken(chain(&error)))?[..] {
         [(0, frames, copied)] if frames == copied => Ok(()),
-        ref other => Err(Failure::Broken(format!("a checkpoint ended with {other:?}"))),
+        ref other => Err(Failure::broken(format!("a checkpoint ended with {other:?}"))),
     }
 }
 

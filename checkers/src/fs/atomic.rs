@@ -291,7 +291,7 @@ impl Checker for Atomic {
         cx.check_crashes_start(&[]);
         self.trees = vec![before];
         let calls = &mut Calls { files: files.as_ref(), trees: &mut self.trees };
-        step.take(calls, self.steps).map_err(|errno| Failure::Broken(format!("{}: {errno}", step.name())))?;
+        step.take(calls, self.steps).map_err(|errno| Failure::broken(format!("{}: {errno}", step.name())))?;
         cx.check_crashes_end(self, &[])
     }
 
@@ -299,7 +299,7 @@ impl Checker for Atomic {
         let mut found = Tree::new();
         match read(stack.files()?.as_ref(), "", &mut found) {
             Ok(()) => Ok(self.judge(&without_reserved(found), epoch)?),
-            Err(errno @ (Errno::EIO | Errno::ENOMEM)) => Err(Failure::Broken(format!("reading: {errno}"))),
+            Err(errno @ (Errno::EIO | Errno::ENOMEM)) => Err(Failure::broken(format!("reading: {errno}"))),
             Err(errno) => {
                 let message = format!("the tree cannot be read: {errno}");
                 Err(Violation::new(Verdict::Corrupt, INTACT, message).into())

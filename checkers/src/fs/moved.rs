@@ -219,7 +219,7 @@ fn kind(files: &dyn Files, path: &str) -> Result<Option<Kind>, Failure> {
 fn unreadable(path: &str, promise: &'static str, errno: Errno) -> Failure {
     match errno {
         Errno::ENOMEM | Errno::EMFILE | Errno::ENFILE | Errno::EINTR | Errno::EBADF => {
-            Failure::Broken(format!("{path}: {errno}"))
+            Failure::broken(format!("{path}: {errno}"))
         }
         errno => wrong(Verdict::Corrupt, promise, format!("{path} cannot be read: {errno}")),
     }
@@ -288,7 +288,7 @@ fn judge_contents(files: &dyn Files, path: &str) -> Result<(), Failure> {
 impl Checker for Moved {
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let files = cx.stack().files()?;
-        let broken = |step: &str, errno: Errno| Failure::Broken(format!("{step}: {errno}"));
+        let broken = |step: &str, errno: Errno| Failure::broken(format!("{step}: {errno}"));
         if self.now.is_empty() {
             self.begin(files.as_ref()).map_err(|errno| broken("making what is moved", errno))?;
         }

@@ -182,7 +182,7 @@ fn judge(files: &dyn Files, allowed: &[Version]) -> Result<(), Failure> {
     let replaced = allowed.len() > 1;
     let unreadable = |errno| match errno {
         Errno::ENOMEM | Errno::EMFILE | Errno::ENFILE | Errno::EINTR | Errno::EBADF => {
-            Failure::Broken(format!("{FILE}: {errno}"))
+            Failure::broken(format!("{FILE}: {errno}"))
         }
         errno => {
             let promise = if replaced { "readable" } else { "flushed-contents" };
@@ -232,7 +232,7 @@ fn judge(files: &dyn Files, allowed: &[Version]) -> Result<(), Failure> {
 impl Checker for Replaced {
     fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
         let files = cx.stack().files()?;
-        let broken = |step: &str, errno: Errno| Failure::Broken(format!("{step}: {errno}"));
+        let broken = |step: &str, errno: Errno| Failure::broken(format!("{step}: {errno}"));
         if self.now.is_empty() {
             self.begin(files.as_ref()).map_err(|errno| broken("making the file", errno))?;
         }

@@ -169,7 +169,7 @@ impl Checker for Commits {
     fn check(&self, stack: &Stack, epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let found = stack.engine::<Store>()?.0.contents().map_err(|error| match error {
             EngineError::Corrupt(what) => Violation::new(Verdict::Corrupt, INTACT, what).into(),
-            below => Failure::Broken(below.to_string()),
+            below => Failure::broken(below),
         })?;
         Ok(self.judge(&found, epoch)?)
     }

@@ -131,7 +131,7 @@ fn read_all(disk: &RamDisk, most_lost: usize, versions: &[Versions]) -> Result<V
     let lost: Vec<usize> = (0..found.len()).filter(|block| found[*block].is_none()).collect();
     match lost.first() {
         None => Ok(found.into_iter().flatten().collect()),
-        Some(_) if lost.len() <= most_lost => Err(Failure::Broken(format!("blocks {lost:?} are lost"))),
+        Some(_) if lost.len() <= most_lost => Err(Failure::broken(format!("blocks {lost:?} are lost"))),
         Some(block) => {
             let message = format!("block {block} cannot be read");
             Err(Violation::new(Verdict::Lost, READABLE, message).into())

@@ -74,7 +74,7 @@ fn run(registry: &Registry, plan: &Plan) -> Ran {
             findings.entry(signature.to_owned()).or_insert_with(|| finding.message.clone());
         }
         Message::Run(info) => left_out.clone_from(&info.leaves_out),
-        Message::Broken { message } => panic!("broken: {message}"),
+        Message::Broken { message, .. } => panic!("broken: {message}"),
         _ => {}
     };
     let out = folder.path().join("run");

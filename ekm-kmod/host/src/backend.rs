@@ -88,6 +88,12 @@ impl Backends for AllBackends {
         Ok(match mode {
             Mode::Mem => Rc::new(InProcess),
             Mode::Vm | Mode::Here => Rc::new(Kernel::open(mode)?),
+            other => {
+                return Err(RunError::Missing(format!(
+                    "this program has no backend for --in {}",
+                    other.as_str()
+                )));
+            }
         })
     }
 }

@@ -8,6 +8,7 @@ use super::plain::is_not_plain;
 
 /// A run that could not go on; what it had found stays in its folder.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RunError {
     /// Wrong names or options.
     #[error(transparent)]
@@ -15,6 +16,12 @@ pub enum RunError {
     /// A requirement is missing; the text says which, and what to do.
     #[error("{0}")]
     Missing(String),
+    /// The checker does not go with the stack; the text says why.
+    #[error("unsupported: {0}")]
+    Unsupported(String),
+    /// A profile excludes all promises that the checker is about; the text is its line.
+    #[error("unsupported: not promised: {0}")]
+    NotPromised(String),
     /// The tool or a component failed.
     #[error("{0}")]
     Broken(String),
@@ -64,7 +71,7 @@ impl RunError {
     pub fn exit(&self) -> Exit {
         match self {
             RunError::Usage(_) => Exit::Usage,
-            RunError::Missing(_) => Exit::Unsupported,
+            RunError::Missing(_) | RunError::Unsupported(_) | RunError::NotPromised(_) => Exit::Unsupported,
             RunError::Folder { error, .. } if is_not_plain(error) => Exit::Usage,
             RunError::Diverged(_) => Exit::Diverged,
             RunError::Broken(_) | RunError::Folder { .. } => Exit::Broken,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Where a run takes place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Mode {
     /// In process, on simulated disks and files.
     #[default]

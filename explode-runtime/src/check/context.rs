@@ -146,9 +146,7 @@ impl<'a> Cx<'a> {
     /// Pass it on: this state is not explored further. Without a start the checker is broken.
     pub fn check_crashes_end(&mut self, checker: &dyn DiskCheck, args: &[String]) -> Result<(), Failure> {
         let Some(begin) = self.begun.take() else {
-            return Err(Failure::Broken(
-                "check_crashes_end without check_crashes_start before it".to_owned(),
-            ));
+            return Err(Failure::broken("check_crashes_end without check_crashes_start before it"));
         };
         self.ask(checker, When::Between, (&begin, args), None)
     }

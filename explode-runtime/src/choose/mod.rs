@@ -19,6 +19,7 @@ pub use policy::{Answers, MakeAnswers, Policies, Policy};
 /// What is being chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Kind {
     /// What to do next, in a checker.
     #[default]

@@ -5,12 +5,14 @@ use std::fmt::Display;
 use crate::explain::CAUSES;
 use crate::report::{Finding, detail_line, status_line};
 
-/// The report on a store that is not deterministic: `what` was seen, the finding if there is one.
+/// What was seen of a store that is not deterministic, with the usual causes.
+pub(super) fn with_causes(what: &str) -> String {
+    format!("{what}\nusual causes: {CAUSES}")
+}
+
+/// The report on a store that is not deterministic: `what` was seen, with the usual causes; the finding if there is one.
 pub(super) fn diverged(what: &str, finding: Option<&Finding>) -> String {
     let mut lines = vec![status_line("DIVERGED", &format!("the store is not deterministic: {what}"))];
-    if !what.contains(CAUSES) {
-        lines.push(status_line("", &format!("usual causes: {CAUSES}")));
-    }
     lines.extend(finding.into_iter().flat_map(found));
     lines.join("\n")
 }

@@ -101,7 +101,7 @@ impl<S: 'static, M: Clone + Debug + PartialEq + 'static> Checker for Model<S, M>
         cx.check_crashes_start(&[]);
         let mut step = Step { cx, lazy: false };
         (self.parts.step)(&mut store.borrow_mut(), &mut state, &mut step)
-            .map_err(|error| Failure::Broken(format!("step {}: {error}", self.history.len())))?;
+            .map_err(|error| Failure::broken(format!("step {}: {error}", self.history.len())))?;
         let lazy = step.lazy;
         self.history.push(state);
         self.before = self.durable;

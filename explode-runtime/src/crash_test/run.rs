@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::complete::incomplete;
-use super::diverged::{diverged, without_story};
+use super::diverged::{diverged, with_causes, without_story};
 use super::replay::{REPLAY, command, folder, path, read, write};
 use super::{Parts, engine, model};
 use crate::base::{Options, RunError};
@@ -19,7 +19,8 @@ use crate::report::{Finding, Message, Summary, escaped};
 use crate::run::{Audience, Confirmation, Supervisor};
 use crate::stack::{StackSpec, simfiles};
 use crate::trace::{Replay, Trace};
-use crate::worker::{OTHER_PATH, Remote};
+use crate::verdict::BrokenKind;
+use crate::worker::Remote;
 
 /// What minimising a finding may take, and telling its story: each test of a step that hangs takes its deadline.
 const BOUNDS: Bounds = Bounds { budget: Some(Duration::from_secs(60)), tests: 2000 };
@@ -116,8 +117,8 @@ impl CrashTest {
             return Err(self.not_replayed(&finding));
         }
         match broken.first() {
-            Some(what) if what.starts_with(OTHER_PATH) => Err(diverged(what, None)),
-            Some(what) => Err(format!("the crash test could not be made: {what}")),
+            Some((BrokenKind::NotReproduced, what)) => Err(diverged(&with_causes(what), None)),
+            Some((_, what)) => Err(format!("the crash test could not be made: {what}")),
             None => self.judge(summary),
         }
     }
@@ -154,7 +155,9 @@ impl CrashTest {
                 let story = self.story(&trace, &path).map_err(|error| failed(&error))?;
                 return Err(format!("reproduced {}\n{story}", trace.signature));
             }
-            Replay::NotReproduced(why) => note(&failed(&format!("not reproduced: {why}; the test goes on"))),
+            Replay::NotReproduced(_, why) => {
+                note(&failed(&format!("not reproduced: {why}; the test goes on")))
+            }
             Replay::Diverged(what) => {
                 note(&failed(&format!("it goes another way: {what}; the test goes on")))
             }
@@ -224,7 +227,7 @@ struct Heard {
     finding: Option<Finding>,
     /// One that its replay did not show again.
     unreplayed: Option<Finding>,
-    broken: Vec<String>,
+    broken: Vec<(BrokenKind, String)>,
 }
 
 struct Listening<'a> {
@@ -249,7 +252,7 @@ impl Audience for Listening<'_> {
                 self.heard.finding.get_or_insert_with(|| finding.clone());
                 self.interrupt.store(true, Ordering::Relaxed);
             }
-            Message::Broken { message } => self.heard.broken.push(message.clone()),
+            Message::Broken { kind, message, .. } => self.heard.broken.push((*kind, message.clone())),
             _ => {}
         }
         Ok(())
@@ -265,7 +268,7 @@ impl Audience for Listening<'_> {
         let trace = read(trace).map_err(|error| RunError::Broken(error.to_string()));
         match trace.and_then(|trace| self.test.replay(&trace)) {
             Ok(Replay::Reproduced { .. }) => Confirmation::Reproduced,
-            Ok(Replay::NotReproduced(why)) => Confirmation::Not(why),
+            Ok(Replay::NotReproduced(_, why)) => Confirmation::Not(why),
             Ok(Replay::Diverged(what)) => Confirmation::Not(what.to_string()),
             Err(error) => Confirmation::Not(error.to_string()),
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use explode_ramdisk::{Event, Read};
 
-use crate::verdict::{StepName, Violation};
+use crate::verdict::{Broken, StepName, Violation};
 
 /// A check that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum Judgement {
     /// A promise is broken.
     Violated(Violation),
     /// The check could not be made.
-    Broken(String),
+    Broken(Broken),
     /// It was told to end before it was made.
     Stopped,
 }

@@ -13,7 +13,7 @@ use crate::crash::Epoch;
 use crate::devices::{Backend, HostId, Side};
 use crate::plan::{Plan, Registry};
 use crate::stack::{Recovery, Stack};
-use crate::verdict::{Failure, Stage};
+use crate::verdict::{BrokenKind, Failure, Stage};
 
 /// Judges crash disks: the last two stages.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +64,7 @@ impl Judge<'_> {
             }
             let mut stack =
                 Stack::build(stack, &self.registry.components, devices, settings.rules, settings.seed)
-                    .map_err(|error| Failure::Broken(error.to_string()))?;
+                    .map_err(|error| Failure::from(BrokenKind::Tool.of(error)))?;
             let mut announce = |watch: &mut dyn Watch, stage| {
                 stopped = !watch.before(stage);
                 if stopped { Err(Failure::Stop) } else { Ok(()) }
@@ -89,8 +89,13 @@ impl Judge<'_> {
             Ok(Err(Failure::Broken(_))) if damaged => Judgement::Ok,
             Ok(Err(Failure::Broken(why))) => Judgement::Broken(why),
             Ok(Err(Failure::Stop)) if stopped => Judgement::Stopped,
-            Ok(Err(Failure::Stop)) => Judgement::Broken("the check stopped without a word".to_owned()),
-            Err(panic) => Judgement::Broken(format!("panicked: {}", panic_words(panic.as_ref()))),
+            Ok(Err(Failure::Stop)) => {
+                Judgement::Broken(BrokenKind::Component.of("the check stopped without a word"))
+            }
+            Err(panic) => {
+                let why = format!("panicked: {}", panic_words(panic.as_ref()));
+                Judgement::Broken(BrokenKind::Component.of(why))
+            }
         };
         Judged { judgement, recovery: Arc::new(recovered), reads, died: None }
     }

@@ -52,7 +52,10 @@ impl<W: Write> Human<W> {
             }
             Message::Progress(_) => {}
             Message::Finding(finding) => self.finding(finding)?,
-            Message::Broken { message } => self.line("BROKEN", Colour::Yellow, &brief(message).text)?,
+            Message::Broken { kind, message, .. } => {
+                let text = kind.of(message).to_string();
+                self.line("BROKEN", Colour::Yellow, &brief(&text).text)?;
+            }
             Message::Summary(summary) => self.summary(summary)?,
         }
         self.out.flush()

@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{Count, Mode, Options};
+use crate::base::{Count, Mode, Options, RunError};
 use crate::crash::Epoch;
 use crate::plan::Settings;
 use crate::stack::StackSpec;
-use crate::verdict::Verdict;
+use crate::verdict::{Broken, BrokenKind, Verdict};
 
 /// One message of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Message {
     /// What is going to be run; the first message.
     Run(RunInfo),
@@ -20,13 +21,36 @@ pub enum Message {
     Progress(Progress),
     /// A finding, or something that is by design.
     Finding(Finding),
-    /// Something that the tool or a component could not do; told once, counted in the summary.
+    /// Something that could not be done; told once, counted in the summary. The only message of a run that is refused.
     Broken {
+        /// Who or what stands in the way.
+        kind: BrokenKind,
         /// What.
         message: String,
+        /// The profile's line and its source, if it excludes all that the checker is about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        profile: Option<String>,
     },
     /// What it came to; the last message.
     Summary(Summary),
+}
+
+impl Message {
+    /// Returns the message about a run that is refused, if it is for something that the stack or the machine does not have.
+    pub fn refused(error: &RunError) -> Option<Message> {
+        let (message, profile) = match error {
+            RunError::Missing(message) | RunError::Unsupported(message) => (message.clone(), None),
+            RunError::NotPromised(line) => (format!("not promised: {line}"), Some(line.clone())),
+            _ => return None,
+        };
+        Some(Message::Broken { kind: BrokenKind::Unsupported, message, profile })
+    }
+}
+
+impl From<Broken> for Message {
+    fn from(Broken { kind, message }: Broken) -> Message {
+        Message::Broken { kind, message, profile: None }
+    }
 }
 
 /// What is going to be run: everything that decides it.

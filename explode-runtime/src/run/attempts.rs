@@ -15,7 +15,7 @@ use crate::dedup::Known;
 use crate::explore::Unit;
 use crate::run::confirm::Confirmation;
 use crate::trace::ErrorFound;
-use crate::verdict::{Death, Step};
+use crate::verdict::{BrokenKind, Death, Step};
 use crate::worker::{Crew, Listener, Order, Outcome, Past, Snapshot, Started, UnitResult};
 
 /// A step whose deaths do not reproduce is given up after so many replays.
@@ -122,7 +122,7 @@ impl<'a> Attempts<'a> {
             let then = self.died(unit, &mut order, &mut deaths, &death, snapshot, hearing)?;
             if in_all == DEATHS {
                 let why = format!("the run ends: {DEATHS} workers have died of one unit, the last {death}");
-                hearing.run.findings.broken(&why, 1);
+                hearing.run.findings.broken(&BrokenKind::Worker.of(why), 1);
                 confirmed(deaths).for_each(|error| hearing.run.findings.found(error, 1));
                 return Ok(None);
             }
@@ -139,7 +139,7 @@ impl<'a> Attempts<'a> {
             } else {
                 "when the unit was repeated, it did not"
             };
-            let why = format!("a worker died {last}; {then}");
+            let why = BrokenKind::Worker.of(format!("a worker died {last}; {then}"));
             hearing.run.findings.broken(&why, 1);
         }
         for error in confirmed(deaths) {
@@ -161,7 +161,8 @@ impl<'a> Attempts<'a> {
         hearing: &mut Hearing<'_, '_>,
     ) -> Result<Then, RunError> {
         if death.from_outside {
-            hearing.run.findings.broken(&format!("a worker died {death}; the unit is repeated"), 1);
+            let why = BrokenKind::Worker.of(format!("a worker died {death}; the unit is repeated"));
+            hearing.run.findings.broken(&why, 1);
             return Ok(Then::Repeat);
         }
         let step = death.step;
@@ -179,7 +180,8 @@ impl<'a> Attempts<'a> {
             // Nothing of the checked system's ran.
             here.settled = true;
             let mut end = snapshot.result;
-            end.add_broken(format!("a worker died {death}, twice; the unit is given up"));
+            let why = format!("a worker died {death}, twice; the unit is given up");
+            end.add_broken(BrokenKind::Worker.of(why));
             return Ok(Then::End(Box::new(end)));
         };
         let mut error = ErrorFound {
@@ -202,11 +204,12 @@ impl<'a> Attempts<'a> {
                 here.times = 0;
                 here.replays += 1;
                 let why = format!("a worker died {death}, twice; a replay did not: {what}");
-                hearing.run.findings.broken(&why, 1);
+                hearing.run.findings.broken(&BrokenKind::Worker.of(why), 1);
                 if here.replays < REPLAYS {
                     return Ok(Then::Repeat);
                 }
-                Outcome::Broken(format!("a worker died {death}, again and again, but in no replay; given up"))
+                let why = format!("a worker died {death}, again and again, but in no replay; given up");
+                Outcome::Broken(BrokenKind::Worker.of(why))
             }
         };
         here.settled = true;
@@ -233,7 +236,8 @@ impl<'a> Attempts<'a> {
                 .to_owned(),
             Err(error) => error.to_string(),
         };
-        hearing.run.findings.broken(&format!("the run ends, for there is no new worker: {why}"), 1);
+        let why = BrokenKind::Worker.of(format!("the run ends, for there is no new worker: {why}"));
+        hearing.run.findings.broken(&why, 1);
         false
     }
 }

@@ -12,6 +12,7 @@ use crate::plan::{Origin, Plan};
 use crate::report::{Finding, Message};
 use crate::run::confirm::Confirmation;
 use crate::trace::{ErrorFound, Trace};
+use crate::verdict::{Broken, BrokenKind};
 
 /// Bugs by signature, and what was broken.
 pub(super) struct Findings<'a> {
@@ -22,9 +23,9 @@ pub(super) struct Findings<'a> {
     fresh: Vec<(String, ErrorFound)>,
     /// Signatures of errors that end a worker, and did so in a replay.
     confirmed: BTreeSet<String>,
-    /// What was broken, and what of it was not told yet.
+    /// The messages of what was broken, and what of it was not told yet.
     broken: BTreeSet<String>,
-    fresh_broken: Vec<String>,
+    fresh_broken: Vec<Broken>,
     /// How often anything was broken.
     pub times_broken: u64,
     /// What has changed since the last [`FindingsChange`].
@@ -104,11 +105,11 @@ impl<'a> Findings<'a> {
     }
 
     /// Counts something that the tool or a component could not do, so many times.
-    pub fn broken(&mut self, why: &str, times: u64) {
+    pub fn broken(&mut self, why: &Broken, times: u64) {
         self.times_broken += times;
-        if self.broken.insert(why.to_owned()) {
-            self.fresh_broken.push(why.to_owned());
-            self.new_broken.push(why.to_owned());
+        if self.broken.insert(why.message.clone()) {
+            self.fresh_broken.push(why.clone());
+            self.new_broken.push(why.message.clone());
         }
     }
 
@@ -170,7 +171,8 @@ impl<'a> Findings<'a> {
             };
             any_late |= late;
             if let Some(what) = not_replayed.as_ref().filter(|_| !late) {
-                self.broken(&format!("a finding did not reproduce: {signature}: {what}"), 1);
+                let why = format!("a finding did not reproduce: {signature}: {what}");
+                self.broken(&BrokenKind::NotReproduced.of(why), 1);
             }
             let bug = self.bugs.get_mut(&signature).expect("a fresh error has its bug");
             bug.waiting = false;
@@ -194,8 +196,8 @@ impl<'a> Findings<'a> {
             bug.told = Some((finding.clone(), bug.count));
             audience.tell(&Message::Finding(finding))?;
         }
-        for message in std::mem::take(&mut self.fresh_broken) {
-            audience.tell(&Message::Broken { message })?;
+        for broken in std::mem::take(&mut self.fresh_broken) {
+            audience.tell(&broken.into())?;
         }
         Ok(Told { any, late: any_late })
     }

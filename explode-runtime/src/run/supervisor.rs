@@ -19,7 +19,7 @@ use crate::dedup::Checks;
 use crate::explore::{Finished, Strategy, StrategyName, Unit};
 use crate::plan::Plan;
 use crate::report::{Message, Summary};
-use crate::verdict::Step;
+use crate::verdict::{BrokenKind, Step};
 use crate::worker::{Crew, Listener, UnitResult};
 
 /// What is kept of a run, so that another process can go on with it.
@@ -172,7 +172,8 @@ impl<'a> Supervisor<'a> {
             unkept = Some(error);
         }
         if let Some(error) = unkept {
-            run.findings.broken(&format!("the run can be resumed only in part, if at all: {error}"), 1);
+            let why = format!("the run can be resumed only in part, if at all: {error}");
+            run.findings.broken(&BrokenKind::Tool.of(why), 1);
             run.findings.report(audience, run.time)?;
         }
         run.findings.tell_counts(audience)?;

@@ -13,6 +13,7 @@ use crate::dedup::{ByKey, Checks, Keys, Known, States, noted_as};
 use crate::explore::{Arrival, Reached, Unit};
 use crate::report::Summary;
 use crate::trace::ErrorFound;
+use crate::verdict::Broken;
 use crate::worker::{Segment, UnitResult};
 
 /// What a run has come to.
@@ -52,7 +53,7 @@ pub(super) struct Merged {
     pub errors: Vec<(ErrorFound, u64)>,
     /// What was broken, with how often.
     #[serde(skip)]
-    pub broken: Vec<(String, u64)>,
+    pub broken: Vec<(Broken, u64)>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

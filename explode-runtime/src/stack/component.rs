@@ -24,6 +24,7 @@ pub enum Recovery {
 
 /// What a component offers to the layer above it and to the checker.
 #[derive(Clone)]
+#[non_exhaustive]
 pub enum Surface {
     /// What its first child offers.
     Child,

@@ -164,7 +164,7 @@ impl Stack {
         let failed = |verdict: Verdict, fault: Fault| match fault.blame {
             Blame::System => Violation::new(verdict, verdict.as_str(), fault.to_string()).into(),
             Blame::Promise(promise) => Violation::new(verdict, promise, fault.to_string()).into(),
-            Blame::Tool => Failure::Broken(format!("{verdict}: {fault}")),
+            Blame::Tool => Failure::Broken(fault.of(verdict.as_str()).into()),
         };
         let mut found = Recovery::Clean;
         for level in 0..self.levels.len() {

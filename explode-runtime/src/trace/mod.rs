@@ -6,6 +6,6 @@ mod tag;
 mod witness;
 
 pub use format::{CrashDiskRecord, Trace, TraceError};
-pub use outcome::{Replay, came_to_an_end};
+pub use outcome::{NotSeen, Replay};
 pub use tag::{Secret, Tagged};
 pub use witness::{ErrorFound, Place, Way};

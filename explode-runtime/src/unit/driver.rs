@@ -17,7 +17,7 @@ use crate::faults::media;
 use crate::judge::Pipeline;
 use crate::stack::Stack;
 use crate::trace::Place;
-use crate::verdict::{Failure, Step};
+use crate::verdict::{Broken, Failure, Step};
 
 /// A unit that runs, as its mutates see it.
 pub(super) struct UnitDriver<'a, 'r> {
@@ -34,7 +34,7 @@ pub(super) struct UnitDriver<'a, 'r> {
     /// The first contradiction of the log: from there on the write set is wrong, and no disk of it is looked at.
     contradiction: Option<Fault>,
     /// What crash checks could not do. It is never excused.
-    unchecked: Option<String>,
+    unchecked: Option<Broken>,
 }
 
 impl<'a, 'r> UnitDriver<'a, 'r> {
@@ -79,13 +79,13 @@ impl<'a, 'r> UnitDriver<'a, 'r> {
         for source in &mut self.sources {
             source
                 .before_mutate(stack, &mut asking, &mut self.pipeline)
-                .map_err(|fault| Early::Broken(fault.to_string()))?;
+                .map_err(|fault| Early::Broken(fault.into()))?;
         }
         self.kernel_turn(stack, true);
         let result = catch_unwind(AssertUnwindSafe(|| checker.mutate(&mut Cx::new(stack, self))));
         self.kernel_turn(stack, false);
         let result = result.unwrap_or_else(|panic| {
-            Err(Failure::Broken(format!("mutate panicked: {}", panic_words(panic.as_ref()))))
+            Err(Failure::broken(format!("mutate panicked: {}", panic_words(panic.as_ref()))))
         });
         self.ended(result)
     }
@@ -93,7 +93,7 @@ impl<'a, 'r> UnitDriver<'a, 'r> {
     /// What a mutate that returned this means for the unit.
     fn ended(&mut self, result: Result<(), Failure>) -> Result<(), Early> {
         if let Some(trouble) = self.sources.iter().find_map(|source| source.trouble()) {
-            return Err(Early::Broken(trouble.to_string()));
+            return Err(Early::Broken(trouble.clone().into()));
         }
         // Whoever runs the unit looks at the divergence first.
         if self.chooser.diverged().is_some() {
@@ -103,7 +103,7 @@ impl<'a, 'r> UnitDriver<'a, 'r> {
             return Err(Early::Broken(why));
         }
         if let Some(fault) = self.contradiction.take() {
-            return Err(Early::Broken(fault.to_string()));
+            return Err(Early::Broken(fault.into()));
         }
         match result {
             Ok(()) => Ok(()),

@@ -4,7 +4,7 @@ use explode_ramdisk::Event;
 
 use crate::choose::{Choice, Divergence};
 use crate::trace::Place;
-use crate::verdict::Violation;
+use crate::verdict::{Broken, Violation};
 
 /// How a unit ended.
 #[derive(Debug)]
@@ -29,5 +29,5 @@ pub enum Early {
     /// It did not go the way of its script.
     Diverged(Box<Divergence>),
     /// The checker, a component or the tool failed.
-    Broken(String),
+    Broken(Broken),
 }

@@ -12,7 +12,7 @@ use crate::devices::{Backend, HostId, Side};
 use crate::plan::{Origin, Plan, Registry};
 use crate::stack::Stack;
 use crate::unit::chops::Chops;
-use crate::verdict::{NOT_PROMISED, Profile};
+use crate::verdict::Profile;
 
 impl<'a> Runner<'a> {
     /// The first start: makes the system, puts it to rest, and keeps its disks.
@@ -41,13 +41,13 @@ impl<'a> Runner<'a> {
         let checker = registry.checker_of(plan)?.make(&plan.checker_options)?;
         stack.look_for_files();
         let begins_with_files = stack.starts_populated();
-        let facts = checker.facts(&stack).and_then(|facts| {
+        let facts = checker.facts(&stack).map_err(unsupported).and_then(|facts| {
             not_promised(profile.as_ref(), &facts)?;
-            not_empty(registry, plan, &stack, &facts)?;
+            not_empty(registry, plan, &stack, &facts).map_err(unsupported)?;
             Ok(facts)
         });
         stack.stop().map_err(broken)?;
-        let facts = facts.map_err(|what| RunError::Missing(format!("unsupported: {what}")))?;
+        let facts = facts?;
         let not_skipping = not_skipping(plan, &stack, &facts);
         let versions = versions(&stack, backend);
         let pristine = stack.devices().image().map_err(broken)?;
@@ -106,10 +106,13 @@ fn may_crash_softly(stack: &Stack) -> Result<(), UsageError> {
 const SHOWN: usize = 3;
 
 /// Returns an error if the profile excludes all promises that the checker is about.
-fn not_promised(profile: Option<&Profile>, facts: &CheckerFacts) -> Result<(), Unsupported> {
-    let excluded = profile.and_then(|profile| Some((profile, profile.excludes_all(&facts.about)?)));
-    excluded
-        .map_or(Ok(()), |(profile, line)| Err(Unsupported(format!("{NOT_PROMISED}: {}", profile.cite(line)))))
+fn not_promised(profile: Option<&Profile>, facts: &CheckerFacts) -> Result<(), RunError> {
+    let excluded = profile.and_then(|profile| Some(profile.cite(profile.excludes_all(&facts.about)?)));
+    excluded.map_or(Ok(()), |line| Err(RunError::NotPromised(line)))
+}
+
+fn unsupported(what: Unsupported) -> RunError {
+    RunError::Unsupported(what.0)
 }
 
 /// Returns an error if the checker must start from an empty file system and this one is not empty.

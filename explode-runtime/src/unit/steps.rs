@@ -8,13 +8,13 @@ use super::ended::{Early, Ended};
 use super::runner::Runner;
 use super::start::build;
 use super::work::Work;
-use crate::base::RunError;
+use crate::base::Fault;
 use crate::check::Checker;
 use crate::choose::Chooser;
 use crate::explore::Unit;
 use crate::judge::Pipeline;
 use crate::stack::Stack;
-use crate::verdict::Step;
+use crate::verdict::{BrokenKind, Step};
 
 impl Runner<'_> {
     /// Runs a unit. The mutates of its state are replayed without checks; `work` does the checks of the others.
@@ -45,8 +45,13 @@ struct Way<'a, 'r> {
     driver: UnitDriver<'a, 'r>,
 }
 
-fn broken(error: impl std::fmt::Display) -> Early {
-    Early::Broken(error.to_string())
+fn broken(fault: Fault) -> Early {
+    Early::Broken(fault.into())
+}
+
+/// What was made before cannot be made again.
+fn not_made(error: impl std::fmt::Display) -> Early {
+    Early::Broken(BrokenKind::Tool.of(error))
 }
 
 impl Way<'_, '_> {
@@ -116,8 +121,8 @@ impl Way<'_, '_> {
             return Ok((stack, checker));
         }
         let stack = self.start_on(pristine.clone(), Some(Step::Start))?;
-        let def = registry.checker_of(plan).map_err(broken)?;
-        let mut checker = def.make(&plan.checker_options).map_err(broken)?;
+        let def = registry.checker_of(plan).map_err(not_made)?;
+        let mut checker = def.make(&plan.checker_options).map_err(not_made)?;
         if self.runner.reads_log {
             self.driver.pipeline.keep_for_checker();
         }
@@ -159,7 +164,7 @@ impl Way<'_, '_> {
         });
         let image = rest.and_then(|()| self.driver.pipeline.follow(stack.devices()));
         let image = image.and_then(|()| stack.devices().image());
-        let image = image.map_err(|fault| broken(format!("a chop failed: {fault}")))?;
+        let image = image.map_err(|fault| broken(fault.of("a chop failed")))?;
         // There is one set of devices for the system that is being driven.
         drop(stack);
         self.driver.pipeline.chop(image.clone());
@@ -170,7 +175,7 @@ impl Way<'_, '_> {
     fn start_on(&mut self, image: Image, step: Option<Step>) -> Result<Stack, Early> {
         let Runner { registry, plan, backend, begins_with_files, leaves_out, .. } = self.runner;
         let recording = if plan.settings.soft { Recording::Operations } else { Recording::On };
-        let mut stack = build(registry, plan, *backend, image, recording).map_err(broken)?;
+        let mut stack = build(registry, plan, *backend, image, recording).map_err(not_made)?;
         stack.set_starts_populated(*begins_with_files);
         stack.set_unsupported_calls(leaves_out);
         if let Some(step) = step {
@@ -178,7 +183,7 @@ impl Way<'_, '_> {
         }
         let started = stack.start().and_then(|()| backend.settle(&stack.threads()));
         let started = started.and_then(|()| self.driver.started(&stack));
-        started.map_err(|fault| broken(RunError::Broken(fault.to_string())))?;
+        started.map_err(broken)?;
         Ok(stack)
     }
 }

@@ -33,9 +33,6 @@ pub struct Promise {
     pub source: &'static str,
 }
 
-/// How a run is refused whose promises are all excluded: these words, and then the line.
-pub const NOT_PROMISED: &str = "not promised";
-
 impl Profile {
     /// The line that says that breaking this promise is by design.
     pub fn excludes(&self, promise: &str) -> Option<&Promise> {

@@ -54,6 +54,7 @@ pub enum Stage {
 /// The kind of a step, as traces and signatures name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum StepName {
     /// A start of the stack on the pristine disks.
     Start,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// What became of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Verdict {
     /// All promises kept.
     Ok,

@@ -27,10 +27,7 @@ use crate::plan::Plan;
 use crate::stack::Stack;
 use crate::trace::{ErrorFound, Place, Way};
 use crate::unit::{Early, Runner, SoFar, Work};
-use crate::verdict::{Failure, Profile, Stage, Step, StepName, Violation};
-
-/// How a message begins that says that the choices of a state did not lead to it again.
-pub(crate) const OTHER_PATH: &str = "restoring a state took another path";
+use crate::verdict::{Broken, BrokenKind, Failure, Profile, Stage, Step, StepName, Violation};
 
 /// Runs a unit, makes its checks, and notes what they come to.
 pub(super) struct Examiner<'a> {
@@ -119,7 +116,8 @@ impl<'a> Examiner<'a> {
             Some(Early::Broken(why)) => self.segment.add_broken(why),
             Some(Early::Diverged(divergence)) => {
                 let what = "the checked system is not deterministic";
-                self.segment.add_broken(format!("{OTHER_PATH}: {divergence}; {what}"));
+                let why = format!("restoring a state took another path: {divergence}; {what}");
+                self.segment.add_broken(BrokenKind::NotReproduced.of(why));
             }
         }
         let ahead = ended.operations > self.operations();
@@ -247,10 +245,10 @@ impl Checking<'_, '_> {
         }
         if let Some(difference) = known.difference(&judged, deeper) {
             let (other, epoch) = (known.disk, check.crash.epoch);
-            self.examiner.segment.add_broken(format!(
+            self.examiner.segment.add_broken(BrokenKind::Component.of(format!(
                 "skipping checks is not sound here, use --no-skip: disk {disk} agrees with disk {other} on all that was read of \
                  it, epoch {epoch}: {difference}"
-            ));
+            )));
             self.examiner.skipping = None;
         }
         judged
@@ -345,7 +343,7 @@ impl JudgeHooks for Checking<'_, '_> {
     fn descended(&mut self, _check: &Check<'_>, counts: Result<Counts, Fault>) {
         match (counts, self.open.last_mut()) {
             (Ok(counts), Some(open)) => open.entry.left_out = Count(counts.left_out),
-            (Err(fault), _) => self.examiner.segment.add_broken(fault.to_string()),
+            (Err(fault), _) => self.examiner.segment.add_broken(Broken::from(fault)),
             (Ok(_), None) => {}
         }
     }

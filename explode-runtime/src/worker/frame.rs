@@ -96,8 +96,12 @@ mod tests {
     use super::*;
     use crate::choose::{Choice, Kind, Label};
     use crate::dedup::{Keys, Known};
-    use crate::verdict::{Stage, Step, StepName};
+    use crate::verdict::{Broken, BrokenKind, Stage, Step, StepName};
     use crate::worker::{LeftOut, Order, Past, Said, Segment, Snapshot, Started, ToWorker, UnitResult};
+
+    fn glass() -> Broken {
+        BrokenKind::Tool.of("glass")
+    }
 
     fn said() -> Vec<Said> {
         let label = Label { site: "here:1".to_owned(), stack: Some(1), object: Some("sda".to_owned()) };
@@ -116,7 +120,7 @@ mod tests {
             ..Segment::default()
         };
         let mut result = UnitResult { segments: vec![segment], ..UnitResult::default() };
-        result.add_broken("glass".to_owned());
+        result.add_broken(glass());
         vec![
             Said::Ready("0.1.0".to_owned()),
             Said::Started(Started { hides: vec!["much".to_owned()], ..Started::default() }),

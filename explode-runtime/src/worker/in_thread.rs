@@ -11,7 +11,7 @@ use crate::dedup::Known;
 use crate::devices::Backend;
 use crate::plan::{Plan, Registry};
 use crate::unit::Runner;
-use crate::verdict::Death;
+use crate::verdict::{BrokenKind, Death};
 use crate::worker::probe::{Probe, Probed};
 use crate::worker::probe::{Talk, run_probe};
 
@@ -72,7 +72,7 @@ impl<'a> InThread<'a> {
             }
             Err(error) => {
                 let mut result = UnitResult::default();
-                result.add_broken(error.to_string());
+                result.add_broken(BrokenKind::Tool.of(error.to_string()));
                 result
             }
         }

@@ -26,7 +26,6 @@ mod wire;
 
 pub use crew::{Crew, StartError};
 pub use evidence::{Block, Disks, Evidence};
-pub(crate) use examine::OTHER_PATH;
 pub use frame::{FrameReader, encode};
 pub use in_thread::InThread;
 pub use listener::{Listener, Started};

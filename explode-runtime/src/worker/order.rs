@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::explore::Unit;
-use crate::verdict::{Step, StepName, Violation};
+use crate::verdict::{Broken, Step, StepName, Violation};
 
 /// What a worker is to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,5 +46,5 @@ pub enum Outcome {
     /// It does so each time: an error of the checked system, in this step.
     Error(Violation, StepName),
     /// It does so now and then.
-    Broken(String),
+    Broken(Broken),
 }

@@ -16,7 +16,7 @@ use crate::judge::{
 };
 use crate::plan::Registry;
 use crate::stack::Stack;
-use crate::trace::{CrashDiskRecord, Replay, Trace, came_to_an_end};
+use crate::trace::{CrashDiskRecord, NotSeen, Replay, Trace};
 use crate::unit::{Early, Runner, SoFar, Work};
 use crate::verdict::{Failure, Stage, Step, Violation};
 
@@ -47,7 +47,7 @@ pub(crate) fn replay_heard(
     }
     match &ended.early {
         Some(Early::Diverged(divergence)) => return Ok(Replay::Diverged((**divergence).clone())),
-        Some(Early::Broken(why)) => return Err(RunError::Broken(why.clone())),
+        Some(Early::Broken(why)) => return Err(RunError::Broken(why.to_string())),
         _ => {}
     }
     let index = ended.choices.len();
@@ -55,29 +55,35 @@ pub(crate) fn replay_heard(
         return Ok(Replay::Diverged(Divergence::unasked(index, recorded.clone())));
     }
     if let Some(step) = trace.died {
-        return Ok(Replay::NotReproduced(came_to_an_end(step)));
+        return Ok(not_seen(NotSeen::CameToAnEnd, format!("step {step} came to an end")));
     }
     Ok(match (ended.early, found, looked) {
         (Some(Early::Violated(violation, _)), _, _) => match trace.epoch {
             None if violation.signature(&trace.checker) == trace.signature => {
                 Replay::Reproduced { violation, by_search: false }
             }
-            _ => Replay::NotReproduced(format!("mutate itself found: {}", violation.message)),
+            _ => not_seen(NotSeen::OtherViolation, format!("mutate itself found: {}", violation.message)),
         },
         (_, Some(violation), _) => Replay::Reproduced { violation, by_search },
-        (_, None, _) if trace.epoch.is_none() => not_reproduced("mutate found nothing wrong"),
-        (_, None, None) => not_reproduced("the request for crash checks that found it was not made"),
-        (_, None, Some(0)) => {
-            not_reproduced("no crash can leave the recorded disk in the recorded epoch, with these arguments")
+        (_, None, _) if trace.epoch.is_none() => {
+            not_seen(NotSeen::NothingWrong, "mutate found nothing wrong")
         }
+        (_, None, None) => {
+            not_seen(NotSeen::NoRequest, "the request for crash checks that found it was not made")
+        }
+        (_, None, Some(0)) => not_seen(
+            NotSeen::NoDisk,
+            "no crash can leave the recorded disk in the recorded epoch, with these arguments",
+        ),
         (_, None, Some(looked)) => {
-            Replay::NotReproduced(format!("{looked} crash disks looked at, none failed that way"))
+            let why = format!("{looked} crash disks looked at, none failed that way");
+            not_seen(NotSeen::NothingWrong, why)
         }
     })
 }
 
-fn not_reproduced(why: &str) -> Replay {
-    Replay::NotReproduced(why.to_owned())
+fn not_seen(reason: NotSeen, why: impl Into<String>) -> Replay {
+    Replay::NotReproduced(reason, why.into())
 }
 
 impl CrashDiskRecord {

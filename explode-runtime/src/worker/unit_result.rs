@@ -9,6 +9,7 @@ use crate::choose::Choice;
 use crate::dedup::Keys;
 use crate::explore::Arrival;
 use crate::trace::{ErrorFound, Way};
+use crate::verdict::Broken;
 
 /// What a unit came to, as far as it went.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,7 +61,7 @@ pub struct Segment {
     /// Errors that were seen without a check, by their index.
     pub seen: Vec<u32>,
     /// What was broken, with how often.
-    pub broken: Vec<(String, u64)>,
+    pub broken: Vec<(Broken, u64)>,
     /// The state that it ends with.
     pub arrival: Option<Arrival>,
 }
@@ -77,7 +78,7 @@ pub struct LeftOut {
 
 impl UnitResult {
     /// One more failure of the tool or a component.
-    pub fn add_broken(&mut self, why: String) {
+    pub fn add_broken(&mut self, why: Broken) {
         self.last().add_broken(why);
     }
 
@@ -115,7 +116,7 @@ impl UnitResult {
 
 impl Segment {
     /// One more failure of the tool or a component.
-    pub fn add_broken(&mut self, why: String) {
+    pub fn add_broken(&mut self, why: Broken) {
         match self.broken.iter_mut().find(|(known, _)| *known == why) {
             Some((_, times)) => *times += 1,
             None => self.broken.push((why, 1)),

@@ -62,6 +62,10 @@ pub enum Failed {
     Usage(String),
     /// A requirement is missing.
     Missing(String),
+    /// The checker does not go with the stack.
+    Unsupported(String),
+    /// A profile excludes all promises that the checker is about, by this line.
+    NotPromised(String),
     /// The tool or a component failed.
     Broken(String),
 }
@@ -71,6 +75,8 @@ impl From<RunError> for Failed {
         match error {
             RunError::Usage(UsageError(text)) => Failed::Usage(text),
             RunError::Missing(text) => Failed::Missing(text),
+            RunError::Unsupported(text) => Failed::Unsupported(text),
+            RunError::NotPromised(line) => Failed::NotPromised(line),
             other => Failed::Broken(other.to_string()),
         }
     }
@@ -81,6 +87,8 @@ impl From<Failed> for RunError {
         match failed {
             Failed::Usage(text) => UsageError(text).into(),
             Failed::Missing(text) => RunError::Missing(text),
+            Failed::Unsupported(text) => RunError::Unsupported(text),
+            Failed::NotPromised(line) => RunError::NotPromised(line),
             Failed::Broken(text) => RunError::Broken(text),
         }
     }

@@ -30,7 +30,7 @@ impl Holds {
     fn judge(&self, mirror: &Mirror, legal: impl Fn(usize) -> Vec<u8>) -> Result<(), Failure> {
         for block in 0..BLOCKS {
             let Ok(found) = mirror.read(block) else {
-                return Err(Failure::Broken("neither copy can be read".to_owned()));
+                return Err(Failure::broken("neither copy can be read"));
             };
             if !legal(block as usize).iter().any(|letter| found == vec![*letter; BLOCK - 8]) {
                 let message = format!("block {block} begins with {:?}", &found[..4]);

@@ -193,7 +193,7 @@ impl Checker for Toss {
         match self.nature.wander(&disk, 20, false) % 12 {
             0 => Err(Violation::new(Verdict::Corrupt, "heads", "heads").into()),
             1 => Err(Violation::new(Verdict::Lost, "tails", "tails").into()),
-            2 => Err(Failure::Broken("it stands on its edge".to_owned())),
+            2 => Err(Failure::broken("it stands on its edge")),
             _ => Ok(()),
         }
     }

@@ -2,6 +2,7 @@
 
 mod circles;
 mod lists;
+mod messages;
 mod silent;
 mod upward;
 

@@ -179,7 +179,7 @@ impl Call {
         match ended {
             Ended::Done(_) => match self.make(model) {
                 Ended::Done(_) => Ok(None),
-                Ended::Failed(what, errno) => Err(Failure::Broken(format!("the model: {what}: {errno}"))),
+                Ended::Failed(what, errno) => Err(Failure::broken(format!("the model: {what}: {errno}"))),
             },
             Ended::Failed("write /file", _) => follow_part(files, model),
             Ended::Failed("truncate /file", _) => follow_cut(files, model),

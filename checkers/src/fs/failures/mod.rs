@@ -79,7 +79,7 @@ pub(super) fn words() -> Vec<String> {
 impl Failures {
     /// Is a file system like the model?
     fn compare(&self, files: &dyn Files, disk: &str) -> Result<(), Failure> {
-        let model = Tree::of(&self.model).map_err(|error| Failure::Broken(format!("the model: {error}")))?;
+        let model = Tree::of(&self.model).map_err(|error| Failure::broken(format!("the model: {error}")))?;
         let difference = match Tree::of(files) {
             Ok(found) => found.difference(&model),
             Err(error) => Some(error),
@@ -119,7 +119,7 @@ impl Checker for Failures {
             if call == Call::Link && *errno == Errno::EPERM {
                 return Ok(());
             }
-            return Err(Failure::Broken(format!(
+            return Err(Failure::broken(format!(
                 "{what}: {errno}, and no function of the kernel had failed"
             )));
         }
@@ -148,7 +148,7 @@ impl Checker for Failures {
                 self.unsure = true;
                 Ok(())
             }
-            Err(errno) => Err(Failure::Broken(format!("sync: {errno}"))),
+            Err(errno) => Err(Failure::broken(format!("sync: {errno}"))),
         }
     }
 

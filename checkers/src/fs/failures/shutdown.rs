@@ -45,7 +45,7 @@ impl Down {
     pub fn after(call: Call, ended: &Ended, model: &dyn Files) -> Result<Down, Failure> {
         let changes = call.changes();
         let tree = || -> Result<Tree, Failure> {
-            let mut tree = Tree::of(model).map_err(|error| Failure::Broken(format!("the model: {error}")))?;
+            let mut tree = Tree::of(model).map_err(|error| Failure::broken(format!("the model: {error}")))?;
             changes.iter().for_each(|path| tree.forget_contents(path));
             Ok(tree)
         };
@@ -54,7 +54,7 @@ impl Down {
             match call.make(model) {
                 Ended::Done(_) => allowed.push(tree()?),
                 Ended::Failed(what, errno) => {
-                    return Err(Failure::Broken(format!("the model: {what}: {errno}")));
+                    return Err(Failure::broken(format!("the model: {what}: {errno}")));
                 }
             }
         }

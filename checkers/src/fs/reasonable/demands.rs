@@ -53,7 +53,7 @@ pub fn judge(files: &dyn Files, fs: &Abstract, history: &History, calls: Groups)
                 let message = format!("{path} {}", violation.message);
                 Violation { message, ..violation }
             })?),
-            Err(errno) if is_the_machines(errno) => Err(Failure::Broken(format!("{path}: {errno}"))),
+            Err(errno) if is_the_machines(errno) => Err(Failure::broken(format!("{path}: {errno}"))),
             Err(errno) => {
                 let text = format!("{path} has attributes that cannot be read: {errno}");
                 Err(Violation::new(Verdict::Corrupt, attributes::FLUSHED, text).into())

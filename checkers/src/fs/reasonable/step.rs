@@ -48,7 +48,7 @@ impl Step {
     /// # Errors
     /// A call that fails; a sync that fails has promised nothing, and the way goes on.
     pub fn take(&self, checker: &mut Reasonable, files: &dyn Files) -> Result<(), Failure> {
-        let failed = |errno: Errno| Failure::Broken(format!("{}: {errno}", self.name()));
+        let failed = |errno: Errno| Failure::broken(format!("{}: {errno}", self.name()));
         match self {
             Step::Call(call) => {
                 checker.writes += u32::from(call.writes());

@@ -82,7 +82,7 @@ impl Tree {
 fn unread(path: &str, errno: Errno) -> Unread {
     match errno {
         Errno::ENOMEM | Errno::EMFILE | Errno::ENFILE | Errno::EINTR | Errno::EBADF => {
-            Unread::Broken(Failure::Broken(format!("{path}: {errno}")))
+            Unread::Broken(Failure::broken(format!("{path}: {errno}")))
         }
         _ => Unread::Damaged(format!("{path} cannot be read: {errno}")),
     }

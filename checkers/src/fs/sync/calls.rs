@@ -124,5 +124,5 @@ impl Calls<'_> {
 }
 
 fn done<T>(what: &str, path: &str, result: FilesResult<T>) -> Result<T, Failure> {
-    result.map_err(|errno| Failure::Broken(format!("{what} {path}: {errno}")))
+    result.map_err(|errno| Failure::broken(format!("{what} {path}: {errno}")))
 }

@@ -75,7 +75,7 @@ impl Promise {
         let found = files.stat(path).map(|stat| stat.kind);
         match (&self.what, found) {
             (_, Err(errno)) if is_the_machines(errno) => {
-                Err(Failure::Broken(format!("stat {path}: {errno}")))
+                Err(Failure::broken(format!("stat {path}: {errno}")))
             }
             (What::Directory(_), Ok(Kind::Directory)) => Ok(()),
             (What::File(_, contents), Ok(Kind::File)) => contents.judge(files, path),
@@ -115,14 +115,14 @@ fn judge_target(promise: &str, files: &dyn Files, path: &str, target: &str) -> R
         Ok(found) if found == target => Ok(()),
         Ok(found) if found.is_empty() => Err(lost(promise, path, "holds nothing")),
         Ok(found) => Err(corrupt(promise, path, &format!("holds '{found}', not '{target}'"))),
-        Err(errno) if is_the_machines(errno) => Err(Failure::Broken(format!("readlink {path}: {errno}"))),
+        Err(errno) if is_the_machines(errno) => Err(Failure::broken(format!("readlink {path}: {errno}"))),
         Err(errno) => Err(corrupt(promise, path, &format!("cannot be read: {errno}"))),
     }
 }
 
 fn judge_attributes(promise: &str, files: &dyn Files, path: &str, wanted: &Seen) -> Result<(), Failure> {
     let found = Seen::like(wanted, files, path).map_err(|errno| match errno {
-        errno if is_the_machines(errno) => Failure::Broken(format!("the attributes of {path}: {errno}")),
+        errno if is_the_machines(errno) => Failure::broken(format!("the attributes of {path}: {errno}")),
         errno => corrupt(promise, path, &format!("has attributes that cannot be read: {errno}")),
     })?;
     let difference = wanted.difference(&found);
@@ -168,7 +168,7 @@ impl Contents {
 
     fn judge(&self, files: &dyn Files, path: &str) -> Result<(), Failure> {
         let unreadable = |errno| match errno {
-            errno if is_the_machines(errno) => Failure::Broken(format!("read {path}: {errno}")),
+            errno if is_the_machines(errno) => Failure::broken(format!("read {path}: {errno}")),
             errno => corrupt(self.promise, path, &format!("cannot be read: {errno}")),
         };
         let fd = files.open(path, OpenFlags::EXISTING).map_err(unreadable)?;

@@ -174,7 +174,7 @@ impl Checker for Ways {
             Ok(()) => call.apply(&mut self.fs, &bytes),
             // Not every file system has links.
             Err(errno) if call.is_refused(errno) => return Ok(()),
-            Err(errno) => return Err(Failure::Broken(format!("{}: {errno}", call.name()))),
+            Err(errno) => return Err(Failure::broken(format!("{}: {errno}", call.name()))),
         }
         cx.undisturbed(|_| is_as_expected(files.as_ref(), &self.fs, call, self.limits.calls))?;
         self.way.force(files.as_ref(), &self.fs, call)?;

@@ -2,7 +2,7 @@
 
 use explode_ramdisk::files::{Ability, Files, OpenFlags, Result as FilesResult, Synced};
 use explode_runtime::check::Unsupported;
-use explode_runtime::verdict::Failure;
+use explode_runtime::verdict::{BrokenKind, Failure};
 use nix::errno::Errno;
 
 use crate::fs::sync::Call as By;
@@ -160,12 +160,11 @@ impl Way {
         };
         forced.map_err(|errno| {
             let (call, way) = (call.name(), self.name());
-            Failure::Broken(match errno {
-                Errno::EINVAL | Errno::EOPNOTSUPP | Errno::ENOSYS => {
-                    format!("unsupported: way '{way}' after {call}: {errno}")
-                }
-                _ => format!("way '{way}' after {call}: {errno}"),
-            })
+            let kind = match errno {
+                Errno::EINVAL | Errno::EOPNOTSUPP | Errno::ENOSYS => BrokenKind::Unsupported,
+                _ => BrokenKind::Component,
+            };
+            kind.of(format!("way '{way}' after {call}: {errno}")).into()
         })
     }
 }

@@ -19,7 +19,7 @@ pub struct Mounted {
     open: RefCell<BTreeMap<Fd, String>>,
 }
 
-/// The errno for an error of fatfs; `EUCLEAN` if the volume is damaged.
+/// The errno for an error of fatfs; `EUCLEAN` if the volume is damaged. fatfs tells some errors apart in words only.
 pub fn errno(error: &io::Error) -> Errno {
     let says = |what| error.to_string().contains(what);
     match error.kind() {

@@ -141,7 +141,7 @@ fn looks(judgement: Judgement) -> Looks {
     match judgement {
         Judgement::Ok | Judgement::Repaired => Looks::Sound,
         Judgement::Violated(violation) => Looks::Violated(violation),
-        Judgement::Broken(why) => Looks::Broken(why),
+        Judgement::Broken(why) => Looks::Broken(why.to_string()),
         Judgement::Stopped => Looks::Broken("the check was told to end".to_owned()),
     }
 }

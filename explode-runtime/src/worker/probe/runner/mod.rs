@@ -52,7 +52,7 @@ pub(crate) fn probe(runner: &Runner<'_>, order: &Probe, talk: &mut dyn Talk) -> 
     } else {
         match (ended.early, left) {
             (Some(Early::Diverged(divergence)), _) => End::Diverged(divergence.to_string()),
-            (Some(Early::Broken(why)), _) => End::Broken(why),
+            (Some(Early::Broken(why)), _) => End::Broken(why.to_string()),
             (_, Some(divergence)) => End::Diverged(divergence.to_string()),
             (Some(Early::Violated(violation, _)), _) => End::Violated(violation),
             _ if prober.stood => End::Stood,
