@@ -20,6 +20,10 @@ pub struct Cli {
 pub enum Command {
     /// Explore a target and check every crash disk on the way.
     Run(Box<RunArgs>),
+    /// Run a job of `explode run --plan`: DIR/jobs/ID, whose result goes to DIR/results/ID.
+    Work(WorkArgs),
+    /// Merge the results of jobs, and write the next jobs; when none is left the run is over.
+    Merge(MergeArgs),
     /// Run a trace again: does the finding show itself once more?
     Replay(ReplayArgs),
     /// Tell what a trace shows: what was done, what the crash kept and lost, which write was critical.
@@ -179,12 +183,41 @@ pub struct RunArgs {
     /// Write what came of the run to this file, as JUnit's XML.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
+    /// Write the first jobs of the run to this folder, absent or empty, and stop: `explode work` runs them, `explode merge` goes on.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["resume", "out", "events", "junit", "budget", "require_complete"])]
+    pub plan: Option<PathBuf>,
     /// Go on with the run in this folder, with its target and its options; only --jobs, --format, --require-complete and --trust may be given.
     #[arg(long, value_name = "DIR", conflicts_with_all = DECIDED)]
     pub resume: Option<PathBuf>,
     /// Run the shell commands that the folder carries, although it has no tag of your key: read them first.
     #[arg(long, requires = "resume", conflicts_with = "target")]
     pub trust: bool,
+    /// How to say it.
+    #[arg(long, value_enum, default_value = "human")]
+    pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub struct WorkArgs {
+    /// The job, DIR/jobs/ID; or - for one on standard input, whose result goes to standard output.
+    #[arg(value_name = "JOB")]
+    pub job: PathBuf,
+    /// Run the shell commands that the job carries: read them first.
+    #[arg(long)]
+    pub trust: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// The folder of `explode run --plan`; then other folders with results of its jobs.
+    #[arg(value_name = "DIR", required = true)]
+    pub folders: Vec<PathBuf>,
+    /// Run the shell commands that the folder carries: read them first.
+    #[arg(long)]
+    pub trust: bool,
+    /// Exit with 6 if the space was not covered.
+    #[arg(long)]
+    pub require_complete: bool,
     /// How to say it.
     #[arg(long, value_enum, default_value = "human")]
     pub format: Format,

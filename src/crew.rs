@@ -1,6 +1,6 @@
 //! Starts the workers of runs and replays: child processes, or guests.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use explode_components::fs::kernel;
 use explode_kernel::remove_left;
@@ -9,10 +9,10 @@ use explode_runtime::explain::minimise::Minimised;
 use explode_runtime::explain::{Bounds, Story};
 use explode_runtime::plan::Plan;
 use explode_runtime::report::Summary;
-use explode_runtime::run::{Audience, Helpers, Keep, Supervisor};
+use explode_runtime::run::{Audience, Helpers, JobFile, JobFolder, Keep, Results, Supervisor};
 use explode_runtime::script::{Case, Refused};
 use explode_runtime::trace::{Replay, Trace};
-use explode_runtime::worker::{Crew, Remote, Spawn};
+use explode_runtime::worker::{Crew, Remote, Spawn, StartError, Started};
 use explode_vm::GuestSpec;
 
 use crate::guest::host;
@@ -85,6 +85,51 @@ pub fn run(
     if jobs > 1 {
         supervisor.helpers = Some(Helpers { count: jobs as usize - 1, with_crew: &with_crew, lost: &lost });
     }
+    supervisor.run()
+}
+
+/// Starts the stack of a plan once: what each job of the run begins with.
+///
+/// # Errors
+/// It does not start.
+pub fn first_start(plan: &Plan, workers: &Workers) -> Result<Started, RunError> {
+    let mut spawn = workers.spawn(&never);
+    let mut crew = Remote::new(plan, &mut *spawn);
+    match crew.start(false) {
+        Err(StartError::Died(_)) => Ok(crew.start(false)?),
+        started => Ok(started?),
+    }
+}
+
+/// Runs a job. Returns the file of its result.
+///
+/// # Errors
+/// As [`JobFile::run`].
+pub fn work(job: &JobFile, workers: &Workers, interrupt: &AtomicBool) -> Result<Vec<u8>, RunError> {
+    let mut spawn = workers.spawn(&never);
+    let mut crew = Remote::new(job.plan(), &mut *spawn);
+    job.run(&mut crew, &|| interrupt.load(Ordering::Relaxed))
+}
+
+/// Merges results; units of which a worker has died are run here.
+///
+/// # Errors
+/// Those of the run.
+pub fn merge(
+    folder: &JobFolder,
+    results: &mut Results,
+    workers: &Workers,
+    audience: &mut dyn Audience,
+    keep: Keep,
+    interrupt: &AtomicBool,
+) -> Result<Summary, RunError> {
+    let plan = folder.plan();
+    let mut spawn = workers.spawn(&never);
+    let mut crew = Remote::new(plan, &mut *spawn);
+    let mut supervisor = Supervisor::new(plan, &mut crew, audience);
+    supervisor.keep = keep;
+    supervisor.interrupt = Some(interrupt);
+    supervisor.elsewhere = Some((results, folder.started().clone()));
     supervisor.run()
 }
 

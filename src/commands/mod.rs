@@ -4,6 +4,7 @@ mod bench;
 mod crash_disks;
 mod device;
 mod doctor;
+mod jobs;
 mod list;
 mod matrix;
 mod minimise;
@@ -27,6 +28,8 @@ use device::rules;
 pub fn dispatch(registry: &Registry, command: &Command) -> Exit {
     match command {
         Command::Run(args) => run::run(registry, args),
+        Command::Work(args) => jobs::work(registry, args),
+        Command::Merge(args) => jobs::merge(registry, args),
         Command::Bench(args) => bench::bench(registry, args),
         Command::Replay(args) => replay::replay(registry, args),
         Command::Show(args) if args.form == As::Text => show::show(registry, args),

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
 use explode_runtime::base::{Exit, Mode, Output, RunError, UsageError};
@@ -21,82 +21,119 @@ use crate::{crew, interrupt, output, programs, stack_file, trust};
 
 /// Runs a target.
 pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
-    let begun = beginning(registry, args).and_then(|beginning| Ok((beginning, outputs(args)?)));
-    let ((plan, keep, claim), [events, junit_file]) = match begun {
-        Ok(begun) => begun,
-        Err(error) => {
-            tell_refusal(&error, args.format);
-            return output::fail(error.exit(), error);
-        }
-    };
-    let mut human = Human::new(std::io::stdout(), output::colour(), &output::program());
-    let mut running = (args.format == Format::Human).then(Running::on_terminal).flatten();
-    let mut say = |message: &Message| match args.format {
-        Format::Jsonl => output::try_line(&serde_json::to_string(message).expect("a message is plain data")),
-        Format::Human => match &mut running {
-            Some(running) => running.tell(message, &mut human),
-            None => human.message(message),
-        },
-    };
-    let mut findings = false;
-    let mut unsaid: Option<io::Error> = None;
-    let mut junit = Junit::new(&plan);
-    let mut sink = |message: &Message| {
-        junit.hear(message);
-        findings |= matches!(message, Message::Finding(found) if found.replayed && !found.by_design);
-        // Without a reader, or with no room for what it reads, the run goes on: its folder has everything.
-        if unsaid.is_none() {
-            unsaid = say(message).err();
-        }
-    };
-    let commands = plan.commands();
-    let secret = trust::secret(&commands);
-    let untagged = secret.is_none() && !commands.is_empty();
-    let mut replay = |trace: &Path| confirm(trace, untagged);
-    let mut audience = match claim {
-        Some(claim) => Local::resuming(claim, &mut replay, &mut sink),
-        None => Local::new(args.out.as_deref(), &mut replay, &mut sink),
-    };
-    secret.iter().for_each(|secret| audience.tag_with(secret, &plan));
-    events.into_iter().for_each(|(path, output)| audience.write_events(path, output));
-    // While something is built, Ctrl-C ends this process and the build by the signal; from then on it ends the run in good order.
-    interrupt::by_default();
-    let result = Workers::prepare(&plan)
-        .and_then(|workers| crew::run(&plan, &workers, args.jobs, &mut audience, keep, interrupt::watch()));
-    let finished = audience.finish_events();
-    let result = result.and_then(|summary| finished.map(|()| summary));
-    let folder = audience.path().map(Path::to_owned);
-    running.iter().for_each(Running::end);
-    unsaid.iter().for_each(output::unsaid);
-    result.as_ref().err().into_iter().for_each(|error| junit.stopped(error.to_string()));
-    let exit = match result {
-        Ok(summary) => exit(&summary, args.require_complete),
-        Err(error) => {
-            tell_refusal(&error, args.format);
-            stopped(&error, findings, secret.as_ref())
-        }
-    };
-    let written =
-        junit_file.map_or(Ok(()), |(path, output)| junit.write(output).map_err(|error| (path, error)));
-    if let Err((path, error)) = &written {
-        output::fail(
-            Exit::Broken,
-            format!("cannot write {}: {error}; name another file with --junit", path.display()),
-        );
+    if let Some(folder) = &args.plan {
+        return super::jobs::plan(registry, args, folder);
     }
+    let begun = beginning(registry, args).and_then(|beginning| Ok((beginning, outputs(args)?)));
+    let ((plan, keep, claim), [events, junit]) = match begun {
+        Ok(begun) => begun,
+        Err(error) => return refused(&error, args.format),
+    };
+    let (format, require_complete) = (args.format, args.require_complete);
+    let out = args.out.as_deref();
+    let exploring = Exploring { plan: &plan, claim, out, events, junit, format, require_complete };
+    let (exit, folder) = exploring.by(|audience| {
+        let workers = Workers::prepare(&plan)?;
+        crew::run(&plan, &workers, args.jobs, audience, keep, interrupt::watch())
+    });
     if let Some(folder) = folder.filter(|_| interrupt::is_requested()) {
         resume_with(&plan, &folder, args.format);
     }
-    let unsaid = unsaid.is_some_and(|error| !output::is_unread(&error));
-    if (unsaid || written.is_err()) && matches!(exit, Exit::Clean | Exit::Incomplete) {
-        Exit::Broken
-    } else {
-        exit
+    exit
+}
+
+/// Says why nothing was run.
+pub(super) fn refused(error: &RunError, format: Format) -> Exit {
+    tell_refusal(error, format);
+    output::fail(error.exit(), error)
+}
+
+/// A plan that is about to be explored, and where it is told.
+pub(super) struct Exploring<'a> {
+    pub plan: &'a Plan,
+    /// The run folder, if it is there.
+    pub claim: Option<Claim>,
+    /// The run folder, if it is not.
+    pub out: Option<&'a Path>,
+    pub events: Named<'a>,
+    pub junit: Named<'a>,
+    pub format: Format,
+    pub require_complete: bool,
+}
+
+impl Exploring<'_> {
+    /// Explores it, and tells all messages. Returns what this process ends with, and the run folder.
+    pub fn by(
+        self,
+        explore: impl FnOnce(&mut Local<'_>) -> Result<Summary, RunError>,
+    ) -> (Exit, Option<PathBuf>) {
+        let Exploring { plan, claim, out, events, junit: junit_file, format, require_complete } = self;
+        let mut human = Human::new(std::io::stdout(), output::colour(), &output::program());
+        let mut running = (format == Format::Human).then(Running::on_terminal).flatten();
+        let mut say = |message: &Message| match format {
+            Format::Jsonl => {
+                output::try_line(&serde_json::to_string(message).expect("a message is plain data"))
+            }
+            Format::Human => match &mut running {
+                Some(running) => running.tell(message, &mut human),
+                None => human.message(message),
+            },
+        };
+        let mut findings = false;
+        let mut unsaid: Option<io::Error> = None;
+        let mut junit = Junit::new(plan);
+        let mut sink = |message: &Message| {
+            junit.hear(message);
+            findings |= matches!(message, Message::Finding(found) if found.replayed && !found.by_design);
+            // Without a reader, or with no room for what it reads, the run goes on: its folder has everything.
+            if unsaid.is_none() {
+                unsaid = say(message).err();
+            }
+        };
+        let commands = plan.commands();
+        let secret = trust::secret(&commands);
+        let untagged = secret.is_none() && !commands.is_empty();
+        let mut replay = |trace: &Path| confirm(trace, untagged);
+        let mut audience = match claim {
+            Some(claim) => Local::resuming(claim, &mut replay, &mut sink),
+            None => Local::new(out, &mut replay, &mut sink),
+        };
+        secret.iter().for_each(|secret| audience.tag_with(secret, plan));
+        events.into_iter().for_each(|(path, output)| audience.write_events(path, output));
+        // While something is built, Ctrl-C ends this process and the build by the signal; from then on it ends the run in good order.
+        interrupt::by_default();
+        let result = explore(&mut audience);
+        let finished = audience.finish_events();
+        let result = result.and_then(|summary| finished.map(|()| summary));
+        let folder = audience.path().map(Path::to_owned);
+        running.iter().for_each(Running::end);
+        unsaid.iter().for_each(output::unsaid);
+        result.as_ref().err().into_iter().for_each(|error| junit.stopped(error.to_string()));
+        let exit = match result {
+            Ok(summary) => exit(&summary, require_complete),
+            Err(error) => {
+                tell_refusal(&error, format);
+                stopped(&error, findings, secret.as_ref())
+            }
+        };
+        let written =
+            junit_file.map_or(Ok(()), |(path, output)| junit.write(output).map_err(|error| (path, error)));
+        if let Err((path, error)) = &written {
+            output::fail(
+                Exit::Broken,
+                format!("cannot write {}: {error}; name another file with --junit", path.display()),
+            );
+        }
+        let unsaid = unsaid.is_some_and(|error| !output::is_unread(&error));
+        let wrong = unsaid || written.is_err();
+        let exit =
+            if wrong && matches!(exit, Exit::Clean | Exit::Incomplete) { Exit::Broken } else { exit };
+        (exit, folder)
     }
 }
 
 /// The files of `--events` and `--junit`.
-type Named<'a> = Option<(&'a Path, Output)>;
+pub(super) type Named<'a> = Option<(&'a Path, Output)>;
 
 fn outputs(args: &RunArgs) -> Result<[Named<'_>; 2], UsageError> {
     let prefix = match &args.strategy {
@@ -189,7 +226,7 @@ fn exit(summary: &Summary, require_complete: bool) -> Exit {
     }
 }
 
-fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError> {
+pub(super) fn plan(registry: &Registry, args: &RunArgs) -> Result<Plan, RunError> {
     let target = args.target.as_deref().unwrap_or_default();
     let mut plan = super::plan::plan(registry, target, &args.stack)?;
     let settings = &mut plan.settings;

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod files;
 mod guests;
 
 use std::collections::BTreeMap;

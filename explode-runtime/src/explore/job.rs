@@ -1,10 +1,12 @@
 //! Jobs: parts of an exploration that workers run by themselves.
 
+use serde::{Deserialize, Serialize};
+
 use super::Unit;
 use crate::choose::Choice;
 
 /// Units that follow each other in one state: the first, and if so wanted all combinations that begin as its script does.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
     /// The first unit.
     pub unit: Unit,

@@ -55,9 +55,15 @@ enum Then {
 }
 
 impl<'a> Attempts<'a> {
-    /// The crew has a worker, which has started like this.
-    pub fn new(crew: &'a mut dyn Crew, started: Started, keep_events: bool, sketches: bool) -> Attempts<'a> {
-        Attempts { crew, started, keep_events, sketches, alive: true, last_counts: false }
+    /// Workers start like this; one `is_there`, or is started when it is wanted.
+    pub fn new(
+        crew: &'a mut dyn Crew,
+        started: Started,
+        is_there: bool,
+        keep_events: bool,
+        sketches: bool,
+    ) -> Attempts<'a> {
+        Attempts { crew, started, keep_events, sketches, alive: is_there, last_counts: false }
     }
 
     /// Something is about to be replayed by another worker.

@@ -3,9 +3,11 @@
 mod attempts;
 mod confirm;
 mod dispatch;
+mod elsewhere;
 mod explore;
 mod findings;
 mod folder;
+mod frame;
 mod hearing;
 mod journal;
 mod keeping;
@@ -21,6 +23,7 @@ pub use crate::explore::StrategyName;
 
 pub use confirm::{Confirm, Confirmation};
 pub use dispatch::{Helpers, WithCrew};
+pub use elsewhere::{JobFile, JobFolder, Results, write_result};
 pub use explore::{explore, explore_by};
 pub use folder::{Claim, RunFolder, check_owner, fresh_folder, is_tagged};
 pub use journal::{History, JournalError};

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::attempts::Attempts;
 use super::dispatch::{Helpers, Store, Taken};
+use super::elsewhere::{Ran, Results};
 use super::findings::Findings;
 use super::hearing::Hearing;
 use super::journal::{History, Journal, Record};
@@ -20,7 +21,7 @@ use crate::explore::{Finished, Strategy, StrategyName, Unit};
 use crate::plan::Plan;
 use crate::report::{Message, Summary};
 use crate::verdict::{BrokenKind, Step};
-use crate::worker::{Crew, Listener, UnitResult};
+use crate::worker::{Crew, Listener, Started, UnitResult};
 
 /// What is kept of a run, so that another process can go on with it.
 #[derive(Debug, Default)]
@@ -47,6 +48,8 @@ pub struct Supervisor<'a> {
     pub interrupt: Option<&'a AtomicBool>,
     /// More workers.
     pub helpers: Option<Helpers<'a>>,
+    /// Units are run elsewhere: their results, and how the stack has started there. The run ends where a result is missing.
+    pub elsewhere: Option<(&'a mut Results, Started)>,
 }
 
 impl<'a> Supervisor<'a> {
@@ -60,6 +63,7 @@ impl<'a> Supervisor<'a> {
             keep: Keep::Nothing,
             interrupt: None,
             helpers: None,
+            elsewhere: None,
         }
     }
 
@@ -84,8 +88,11 @@ impl<'a> Supervisor<'a> {
         keep_events: bool,
         store: Option<&Store>,
     ) -> Result<Summary, RunError> {
-        let Supervisor { plan, crew, audience, keep, interrupt, .. } = self;
-        let mut started = start(crew, &Checks::default(), keep_events)?;
+        let Supervisor { plan, crew, audience, keep, interrupt, elsewhere, .. } = self;
+        let (mut results, mut started) = match elsewhere {
+            Some((results, started)) => (Some(results), started),
+            None => (None, start(crew, &Checks::default(), keep_events)?),
+        };
         if let Keep::Resume(history) = &keep {
             history.fits(&started.origin)?;
         }
@@ -95,10 +102,13 @@ impl<'a> Supervisor<'a> {
             Keep::Nothing => None,
             Keep::Journal => Some(Journal::of(&folder, plan, &started.origin)),
             Keep::Resume(history) => {
-                let go_on = |record| repeat(&mut run, strategy.as_mut(), record);
+                let go_on = |record: Record| {
+                    results.iter_mut().for_each(|results| results.merged(record.unit));
+                    repeat(&mut run, strategy.as_mut(), record)
+                };
                 let journal = history.go_on(&folder, go_on)?;
                 let checks = run.totals.checks();
-                if tell(crew, checks).is_err() {
+                if results.is_none() && tell(crew, checks).is_err() {
                     started = start(crew, checks, keep_events)?;
                 }
                 Some(journal)
@@ -109,19 +119,29 @@ impl<'a> Supervisor<'a> {
         }
         audience.tell(&Message::Run(run_info(plan, &started, &folder)))?;
         let mut unkept = None;
-        let mut attempts = Attempts::new(crew, started, keep_events, strategy.wants_sketches());
+        let is_there = results.is_none();
+        let mut attempts = Attempts::new(crew, started, is_there, keep_events, strategy.wants_sketches());
         while let Some(unit) = strategy.next() {
             if run.bound_reached() {
                 run.stopped = true;
                 break;
             }
             let waiting = strategy.waiting();
-            let ran = match store {
-                Some(store) => {
+            let ran = match (store, &mut results) {
+                (Some(store), _) => {
                     let mut others = Others { store, strategy: strategy.as_ref(), attempts: &mut attempts };
                     others.take(&unit, &mut run, audience)?
                 }
-                None => None,
+                (None, Some(results)) => match results.take(&unit) {
+                    Ran::Result(result) => Some(*result),
+                    Ran::Here => None,
+                    Ran::NotYet => {
+                        results.wait_for(|most| strategy.ahead(most));
+                        run.stopped = true;
+                        break;
+                    }
+                },
+                (None, None) => None,
             };
             let by_others = ran.is_some();
             let result = match ran {
@@ -159,17 +179,20 @@ impl<'a> Supervisor<'a> {
                 run.stopped = true;
                 break;
             }
+            results.iter_mut().for_each(|results| results.merged(unit.id()));
             if let Some(kept) = &mut journal {
                 let record = Record::new(&unit, merged, run.findings.change(), run.elapsed_ms());
                 if let Err(error) = kept.append(&record, told.any) {
                     // What is found is worth more: the run goes on without a journal.
                     unkept = Some(error);
                     journal = None;
+                    results.iter_mut().for_each(|results| results.keep_files());
                 }
             }
         }
         if let Some(Err(error)) = journal.as_mut().map(Journal::sync) {
             unkept = Some(error);
+            results.iter_mut().for_each(|results| results.keep_files());
         }
         if let Some(error) = unkept {
             let why = format!("the run can be resumed only in part, if at all: {error}");

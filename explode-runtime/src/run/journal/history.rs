@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::frame::unframe;
+use crate::run::frame::unframe;
 use super::record::{Header, Record};
 use super::{Journal, MAGIC, MAGIC_WORDS, NEEDED};
 use crate::base::{RunError, UsageError, open_plain};

@@ -4,7 +4,7 @@
 //! little-endian, and that in postcard's form. The first record says which run it is, each other one is a unit that has ended.
 //! A record that is torn or damaged ends the journal: it and what follows are cut off, and their units are run again.
 
-mod frame;
+
 mod history;
 mod record;
 #[cfg(test)]
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use crate::base::{RunError, durable_write, open_plain};
 use crate::plan::{Origin, Plan};
 use crate::run::names::JOURNAL;
-use frame::frame;
+use super::frame::frame;
 pub use history::{History, JournalError};
 use record::Header;
 pub(super) use record::Record;

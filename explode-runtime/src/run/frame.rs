@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 const HEAD_BYTES: usize = 12;
 
 /// A record as it is written.
-pub(super) fn frame(record: &impl Serialize) -> Vec<u8> {
+pub(in crate::run) fn frame(record: &impl Serialize) -> Vec<u8> {
     let mut frame = postcard::to_extend(record, vec![0; HEAD_BYTES]).expect("a record is plain data");
     let (head, body) = frame.split_at_mut(HEAD_BYTES);
     head[..4].copy_from_slice(&u32::try_from(body.len()).expect("a unit is less than 4 GiB").to_le_bytes());
@@ -17,7 +17,7 @@ pub(super) fn frame(record: &impl Serialize) -> Vec<u8> {
 }
 
 /// The first record, and what follows it; none if it is not whole and sound.
-pub(super) fn unframe<T: DeserializeOwned>(bytes: &[u8]) -> Option<(T, &[u8])> {
+pub(in crate::run) fn unframe<T: DeserializeOwned>(bytes: &[u8]) -> Option<(T, &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let (hash, rest) = rest.split_first_chunk::<8>()?;
     let (body, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;

@@ -1,0 +1,181 @@
+//! `explode run --plan`, `explode work`, `explode merge`: a run whose units are run by other processes, on this machine or elsewhere.
+
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use explode_runtime::base::{Exit, RunError, UsageError};
+use explode_runtime::explore::Job;
+use explode_runtime::plan::{Plan, Registry};
+use explode_runtime::run::{Claim, History, JobFile, JobFolder, JournalError, Keep, Results, StrategyName, write_result};
+use serde_json::json;
+
+use super::run::{Exploring, refused};
+use crate::cli::{Format, MergeArgs, RunArgs, WorkArgs};
+use crate::crew::{self, Workers};
+use crate::trust::{self, Carrier};
+use crate::{interrupt, output, programs};
+
+/// Writes the first jobs of a run.
+pub fn plan(registry: &Registry, args: &RunArgs, folder: &Path) -> Exit {
+    let planned = || -> Result<Vec<PathBuf>, RunError> {
+        let plan = super::run::plan(registry, args)?;
+        if matches!(plan.settings.strategy, StrategyName::Own(_)) {
+            let text = "--plan: a strategy of a program's own cannot be run elsewhere; use another";
+            return Err(UsageError(text.to_owned()).into());
+        }
+        programs::check(&plan)?;
+        interrupt::by_default();
+        let started = crew::first_start(&plan, &Workers::prepare(&plan)?)?;
+        let folder = JobFolder::create(folder, &plan, started)?;
+        let mut strategy = plan.strategy()?;
+        strategy.next();
+        let jobs: Vec<Job> = strategy.ahead(usize::MAX);
+        folder.write_jobs(&jobs)
+    };
+    match planned() {
+        Ok(jobs) => {
+            tell_jobs(&jobs, folder, args.format);
+            Exit::Clean
+        }
+        Err(error) => refused(&error, args.format),
+    }
+}
+
+/// Runs a job.
+pub fn work(registry: &Registry, args: &WorkArgs) -> Exit {
+    match worked(registry, args) {
+        Ok(()) => Exit::Clean,
+        Err(error) => output::fail(error.exit(), error),
+    }
+}
+
+fn worked(registry: &Registry, args: &WorkArgs) -> Result<(), RunError> {
+    let is_stdin = args.job == Path::new("-");
+    let mut bytes = Vec::new();
+    let read = if is_stdin {
+        io::stdin().lock().read_to_end(&mut bytes).map(|_| ())
+    } else {
+        fs::read(&args.job).map(|read| bytes = read)
+    };
+    let name = args.job.display().to_string();
+    read.map_err(|error| {
+        UsageError(format!("{name}: {error}; name a job of explode run --plan, DIR/jobs/ID"))
+    })?;
+    let job = JobFile::parse(&bytes, &name)?;
+    let plan = job.plan();
+    plan.check(registry)?;
+    check_trust("job", &args.job, plan, args.trust)?;
+    programs::check(plan)?;
+    let result = job.result_of(&args.job);
+    if !is_stdin && job.is_done(&result) {
+        output::note(&format!("{} is there already", result.display()));
+        return Ok(());
+    }
+    interrupt::by_default();
+    let bytes = crew::work(&job, &Workers::prepare(plan)?, interrupt::watch())?;
+    if !is_stdin {
+        return write_result(&result, &bytes);
+    }
+    let mut out = io::stdout().lock();
+    let written = out.write_all(&bytes).and_then(|()| out.flush());
+    written.map_err(|error| RunError::Broken(format!("the result cannot be written: {error}")))
+}
+
+/// Merges results.
+pub fn merge(registry: &Registry, args: &MergeArgs) -> Exit {
+    match begun(registry, args) {
+        Ok(merge) => merge.go(args),
+        Err(error) => refused(&error, args.format),
+    }
+}
+
+/// What is merged.
+struct Merge {
+    folder: JobFolder,
+    results: Results,
+    keep: Keep,
+    claim: Option<Claim>,
+}
+
+fn begun(registry: &Registry, args: &MergeArgs) -> Result<Merge, RunError> {
+    let (first, others) = args.folders.split_first().expect("one is required");
+    let folder = JobFolder::open(first)?;
+    folder.plan().check(registry)?;
+    check_trust("run", first, folder.plan(), args.trust)?;
+    programs::check(folder.plan())?;
+    let results = folder.read_results(others)?;
+    let run = folder.run();
+    let (keep, claim) = match History::read(&run) {
+        Ok(history) => (Keep::Resume(Box::new(history)), Some(Claim::of(&run)?)),
+        // A merge that was cut off before it had a journal: all results are there.
+        Err(JournalError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
+            if run.exists() {
+                fs::remove_dir_all(&run)
+                    .map_err(|error| RunError::unwritable(&run, error, "remove it, and merge again"))?;
+            }
+            (Keep::Journal, None)
+        }
+        Err(error) => return Err(UsageError(error.to_string()).into()),
+    };
+    Ok(Merge { folder, results, keep, claim })
+}
+
+impl Merge {
+    fn go(self, args: &MergeArgs) -> Exit {
+        let Merge { folder, mut results, keep, claim } = self;
+        let (run, plan) = (folder.run(), folder.plan().clone());
+        let exploring = Exploring {
+            plan: &plan,
+            claim,
+            out: Some(&run),
+            events: None,
+            junit: None,
+            format: args.format,
+            require_complete: false,
+        };
+        let mut complete = false;
+        let (exit, _) = exploring.by(|audience| {
+            let workers = Workers::prepare(&plan)?;
+            let summary =
+                crew::merge(&folder, &mut results, &workers, audience, keep, interrupt::watch())?;
+            complete = summary.complete;
+            Ok(summary)
+        });
+        if !matches!(exit, Exit::Clean | Exit::Findings) {
+            return exit;
+        }
+        let written = results.remove_merged().and_then(|()| folder.write_jobs(&results.wanted));
+        match written {
+            Err(error) => refused(&error, args.format),
+            Ok(jobs) if !jobs.is_empty() => {
+                tell_jobs(&jobs, &args.folders[0], args.format);
+                exit
+            }
+            Ok(_) if args.require_complete && !complete && exit == Exit::Clean => Exit::Incomplete,
+            Ok(_) => exit,
+        }
+    }
+}
+
+/// The last lines: the jobs that are to be run, and the commands that go on.
+fn tell_jobs(jobs: &[PathBuf], folder: &Path, format: Format) {
+    match format {
+        Format::Human => {
+            let (paste, folder) = (output::paste(), folder.display().to_string());
+            let count = jobs.len();
+            let (which, jobs) = if count == 1 { ("job", "it") } else { ("jobs", "each of them") };
+            output::line(&format!("{count} {which} to run in {folder}/jobs: run {jobs} with explode work, then"));
+            output::line(&paste.command("merge", &folder));
+        }
+        Format::Jsonl => {
+            let jobs: Vec<String> = jobs.iter().map(|job| job.display().to_string()).collect();
+            output::line(&json!({ "type": "jobs", "jobs": jobs }).to_string());
+        }
+    }
+}
+
+fn check_trust(what: &str, path: &Path, plan: &Plan, trusted: bool) -> Result<(), UsageError> {
+    let carrier = Carrier { what, path, commands: plan.commands(), mode: Some(plan.mode) };
+    trust::check(&carrier, false, |_| false, trusted)
+}

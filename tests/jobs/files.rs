@@ -1,0 +1,159 @@
+//! Jobs as files: `explode run --plan`, `explode work`, `explode merge`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::tempdir;
+
+use crate::common::{Ran, explode_in, files, program};
+use crate::remove_effort;
+
+/// What a run has come to: its summary but for effort, how often each finding was seen, its traces.
+#[derive(Debug, PartialEq)]
+struct End {
+    summary: Value,
+    findings: BTreeMap<String, Value>,
+    traces: BTreeMap<String, Vec<u8>>,
+}
+
+/// That of a run folder, by its last lines.
+fn end(run: &Path) -> End {
+    let text = fs::read_to_string(run.join("run.jsonl")).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut summary = lines.last().unwrap().clone();
+    assert_eq!(summary["type"], "summary");
+    remove_effort(&mut summary);
+    let found = lines.iter().filter(|line| line["type"] == "finding");
+    let findings = found.map(|line| (line["id"].to_string(), line["count"].clone())).collect();
+    let trace = |name: String| (name.clone(), fs::read(run.join("traces").join(&name)).unwrap());
+    let traces = files(&run.join("traces")).into_iter().map(trace).collect();
+    End { summary, findings, traces }
+}
+
+fn merge(folder: &Path, dirs: &str) -> Ran {
+    explode_in(folder, ["merge"].into_iter().chain(dirs.split(' ')).chain(["--format", "jsonl"]))
+}
+
+/// The jobs that are to be run, by the last line of what was said.
+fn jobs(ran: &Ran) -> Vec<PathBuf> {
+    let lines = ran.json();
+    let line = lines.last().filter(|line| line["type"] == "jobs");
+    let jobs = line.map_or_else(Vec::new, |line| line["jobs"].as_array().unwrap().clone());
+    jobs.iter().map(|job| PathBuf::from(job.as_str().unwrap())).collect()
+}
+
+/// Runs all jobs of a round, three at a time and the last one first.
+fn work(folder: &Path, jobs: &[PathBuf]) {
+    for three in jobs.rchunks(3).rev() {
+        let start = |job: &PathBuf| Command::new(program()).current_dir(folder).arg("work").arg(job).spawn();
+        let workers: Vec<_> = three.iter().rev().map(|job| start(job).unwrap()).collect();
+        for mut worker in workers {
+            assert!(worker.wait().unwrap().success());
+        }
+    }
+}
+
+/// The loop comes to what one process comes to.
+fn same(args: &str, code: i32, mut meanwhile: impl FnMut(u32, &Path, &[PathBuf])) {
+    let folder = tempdir().unwrap();
+    let path = folder.path();
+    let words = |more: &str| -> Vec<String> {
+        ["run"].into_iter().chain(args.split(' ')).chain(more.split(' ')).map(str::to_owned).collect()
+    };
+    explode_in(path, words("--out whole --format jsonl").iter().map(String::as_str)).expect(code);
+    let planned = explode_in(path, words("--plan dir --format jsonl").iter().map(String::as_str)).expect(0);
+    let mut waiting = jobs(&planned);
+    let mut rounds = 0;
+    while !waiting.is_empty() {
+        meanwhile(rounds, path, &waiting);
+        work(path, &waiting);
+        let merged = merge(path, "dir");
+        assert!([0, 1].contains(&merged.code), "{}", merged.err);
+        waiting = jobs(&merged);
+        rounds += 1;
+    }
+    assert!(rounds > 1, "one round is no loop");
+    assert_eq!(end(&path.join("dir/run")), end(&path.join("whole")), "{args}");
+    assert!(files(&path.join("dir/results")).is_empty(), "what is merged is in the journal");
+    // Once more changes nothing.
+    merge(path, "dir").expect(code);
+    assert_eq!(end(&path.join("dir/run")), end(&path.join("whole")), "{args}");
+}
+
+#[test]
+fn a_run_by_jobs_comes_to_the_same() {
+    same("sqlite-off-wal --depth 3", 1, |_, _, _| {});
+    same("fs-basic --states 60", 0, |_, _, _| {});
+    same("fs-basic --strategy random --seed 7 --states 60", 0, |_, _, _| {});
+}
+
+/// A worker that is killed, a result that comes twice, a merge in between that finds nothing new.
+#[test]
+fn accidents_change_nothing() {
+    let mut kept = Vec::new();
+    same("sqlite-off-wal --depth 3", 1, |round, folder, waiting| {
+        let job = waiting.last().unwrap();
+        let mut command = Command::new(program());
+        let mut killed = command.current_dir(folder).arg("work").arg(job).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(30));
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+        let result = folder.join("dir/results").join(job.file_name().unwrap());
+        work(folder, &[job.clone()]);
+        let bytes = fs::read(&result).unwrap();
+        // By another name, too; and those of the round before once more.
+        fs::write(folder.join(format!("dir/results/again-{round}")), &bytes).unwrap();
+        kept.iter().for_each(|(name, bytes)| fs::write(folder.join("dir/results").join(name), bytes).unwrap());
+        kept = vec![(format!("late-{round}"), bytes)];
+        let merged = merge(folder, "dir");
+        assert!([0, 1].contains(&merged.code), "{}", merged.err);
+    });
+}
+
+/// A job comes on standard input, its result is in another folder.
+#[test]
+fn a_job_is_run_anywhere() {
+    let folder = tempdir().unwrap();
+    let path = folder.path();
+    let planned = ["run", "fs-basic", "--states", "30", "--plan", "dir", "--format", "jsonl"];
+    let job = jobs(&explode_in(path, planned).expect(0)).remove(0);
+    fs::create_dir_all(path.join("other/results")).unwrap();
+    let run = |out: &str| {
+        let out = fs::File::create(path.join(out)).unwrap();
+        let job = fs::File::open(path.join(&job)).unwrap();
+        let mut command = Command::new(program());
+        assert!(command.args(["work", "-"]).stdin(job).stdout(out).status().unwrap().success());
+    };
+    run("other/results/here");
+    let merged = merge(path, "dir other").expect(0);
+    assert!(!jobs(&merged).is_empty(), "there are more states");
+    // A job that is done is not run again.
+    let done = explode_in(path, ["work", job.to_str().unwrap()]);
+    assert_eq!(done.code, 2, "the job is merged, and gone: {}", done.err);
+}
+
+#[test]
+fn results_of_other_runs_and_damaged_files_are_refused() {
+    let folder = tempdir().unwrap();
+    let path = folder.path();
+    for (name, seed) in [("dir", "1"), ("other", "2")] {
+        let args = ["run", "fs-basic", "--states", "30", "--seed", seed, "--plan", name, "--format", "jsonl"];
+        work(path, &jobs(&explode_in(path, args).expect(0)));
+    }
+    merge(path, "dir other").refused(&["other/results/", "of another run, or of other options", "remove it"]);
+    let result = files(&path.join("dir/results")).remove(0);
+    let result = path.join("dir/results").join(result);
+    let bytes = fs::read(&result).unwrap();
+    fs::write(&result, &bytes[..bytes.len() - 1]).unwrap();
+    merge(path, "dir").refused(&["not a result, or damaged", "run its job again"]);
+    fs::write(&result, &bytes).unwrap();
+    merge(path, "dir").expect(0);
+    explode_in(path, ["run", "fs-basic", "--plan", "dir"]).refused(&["dir is not empty"]);
+    explode_in(path, ["work", "dir/plan"]).refused(&["dir/plan", "plan the run anew"]);
+    explode_in(path, ["work", "nothing"]).refused(&["nothing", "DIR/jobs/ID"]);
+    merge(path, "nothing").refused(&["nothing/plan", "explode run --plan"]);
+}
