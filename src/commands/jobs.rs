@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use explode_runtime::base::{Exit, RunError, UsageError};
 use explode_runtime::explore::Job;
 use explode_runtime::plan::{Plan, Registry};
-use explode_runtime::run::{Claim, History, JobFile, JobFolder, JournalError, Keep, Results, StrategyName, write_result};
+use explode_runtime::run::{
+    Claim, History, JobFile, JobFolder, JournalError, Keep, Results, StrategyName, write_result,
+};
 use serde_json::json;
 
 use super::run::{Exploring, refused};
@@ -137,8 +139,7 @@ impl Merge {
         let mut complete = false;
         let (exit, _) = exploring.by(|audience| {
             let workers = Workers::prepare(&plan)?;
-            let summary =
-                crew::merge(&folder, &mut results, &workers, audience, keep, interrupt::watch())?;
+            let summary = crew::merge(&folder, &mut results, &workers, audience, keep, interrupt::watch())?;
             complete = summary.complete;
             Ok(summary)
         });
@@ -165,7 +166,9 @@ fn tell_jobs(jobs: &[PathBuf], folder: &Path, format: Format) {
             let (paste, folder) = (output::paste(), folder.display().to_string());
             let count = jobs.len();
             let (which, jobs) = if count == 1 { ("job", "it") } else { ("jobs", "each of them") };
-            output::line(&format!("{count} {which} to run in {folder}/jobs: run {jobs} with explode work, then"));
+            output::line(&format!(
+                "{count} {which} to run in {folder}/jobs: run {jobs} with explode work, then"
+            ));
             output::line(&paste.command("merge", &folder));
         }
         Format::Jsonl => {

@@ -126,8 +126,7 @@ impl Exploring<'_> {
         }
         let unsaid = unsaid.is_some_and(|error| !output::is_unread(&error));
         let wrong = unsaid || written.is_err();
-        let exit =
-            if wrong && matches!(exit, Exit::Clean | Exit::Incomplete) { Exit::Broken } else { exit };
+        let exit = if wrong && matches!(exit, Exit::Clean | Exit::Incomplete) { Exit::Broken } else { exit };
         (exit, folder)
     }
 }

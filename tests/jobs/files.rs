@@ -98,7 +98,8 @@ fn accidents_change_nothing() {
     same("sqlite-off-wal --depth 3", 1, |round, folder, waiting| {
         let job = waiting.last().unwrap();
         let mut command = Command::new(program());
-        let mut killed = command.current_dir(folder).arg("work").arg(job).stderr(Stdio::null()).spawn().unwrap();
+        let mut killed =
+            command.current_dir(folder).arg("work").arg(job).stderr(Stdio::null()).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(30));
         killed.kill().unwrap();
         killed.wait().unwrap();
@@ -107,7 +108,8 @@ fn accidents_change_nothing() {
         let bytes = fs::read(&result).unwrap();
         // By another name, too; and those of the round before once more.
         fs::write(folder.join(format!("dir/results/again-{round}")), &bytes).unwrap();
-        kept.iter().for_each(|(name, bytes)| fs::write(folder.join("dir/results").join(name), bytes).unwrap());
+        kept.iter()
+            .for_each(|(name, bytes)| fs::write(folder.join("dir/results").join(name), bytes).unwrap());
         kept = vec![(format!("late-{round}"), bytes)];
         let merged = merge(folder, "dir");
         assert!([0, 1].contains(&merged.code), "{}", merged.err);

@@ -364,7 +364,8 @@ fn header<'a>(bytes: &'a [u8], magic: &[u8], name: &str) -> Result<(Header, &'a 
 }
 
 fn parse_result(bytes: &[u8], run: u128, name: &str) -> Result<JobResult, RunError> {
-    let damaged = || UsageError(format!("{name}: not a result, or damaged; remove it, and run its job again"));
+    let damaged =
+        || UsageError(format!("{name}: not a result, or damaged; remove it, and run its job again"));
     let rest = bytes.strip_prefix(RESULT).ok_or_else(damaged)?;
     let (of, rest) = unframe::<u128>(rest).ok_or_else(damaged)?;
     if of != run {

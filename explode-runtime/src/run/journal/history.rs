@@ -5,12 +5,12 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::run::frame::unframe;
 use super::record::{Header, Record};
 use super::{Journal, MAGIC, MAGIC_WORDS, NEEDED};
 use crate::base::{RunError, UsageError, open_plain};
 use crate::plan::{Origin, Plan};
 use crate::run::folder::RESUMED;
+use crate::run::frame::unframe;
 use crate::run::names::JOURNAL;
 
 /// The journal of a run that an earlier process has begun.

@@ -4,7 +4,6 @@
 //! little-endian, and that in postcard's form. The first record says which run it is, each other one is a unit that has ended.
 //! A record that is torn or damaged ends the journal: it and what follows are cut off, and their units are run again.
 
-
 mod history;
 mod record;
 #[cfg(test)]
@@ -15,10 +14,10 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::frame::frame;
 use crate::base::{RunError, durable_write, open_plain};
 use crate::plan::{Origin, Plan};
 use crate::run::names::JOURNAL;
-use super::frame::frame;
 pub use history::{History, JournalError};
 use record::Header;
 pub(super) use record::Record;

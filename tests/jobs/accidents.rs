@@ -1,0 +1,87 @@
+//! Workers that are slowed down and killed at random: what a run finds and counts stays the same.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use explode_runtime::choose::Draws;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tempfile::tempdir;
+
+use crate::common::processes::Mark;
+use crate::common::{Ran, program};
+use crate::{Left, left, run};
+
+/// The processes of the workers of a run: each of its children that serves.
+fn workers(run: i32, mark: &Mark<'_>) -> Vec<Pid> {
+    let is_worker = |process: &i32| {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        let parent = stat.rsplit_once(") ").and_then(|(_, after)| after.split(' ').nth(1)?.parse().ok());
+        let words = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        parent == Some(run) && words.split(|byte| *byte == 0).nth(1) == Some(b"worker")
+    };
+    let processes = mark.processes().into_iter().map(|(process, _)| process);
+    processes.filter(is_worker).map(Pid::from_raw).collect()
+}
+
+/// Stops and kills workers until the run has ended. Returns how many were killed.
+fn disturb(child: &mut Child, mark: &Mark<'_>, seed: u64) -> u32 {
+    let mut random = Draws::new(seed, 0);
+    let (mut killed, mut stopped) = (0, Vec::new());
+    while child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(20 + random.below(60)));
+        // It may have ended by itself meanwhile.
+        stopped.drain(..).for_each(|worker| _ = kill(worker, Signal::SIGCONT));
+        let workers = workers(child.id() as i32, mark);
+        for worker in workers {
+            match random.below(4) {
+                0 if killed < 12 => killed += u32::from(kill(worker, Signal::SIGKILL).is_ok()),
+                1 if kill(worker, Signal::SIGSTOP).is_ok() => stopped.push(worker),
+                _ => {}
+            }
+        }
+    }
+    killed
+}
+
+/// All but what is said of workers that have died.
+fn without_deaths(mut left: Left) -> Left {
+    left.lines.retain(|line| line["type"] != "broken");
+    left.lines.iter_mut().filter(|line| line["type"] == "summary").for_each(|line| _ = line["broken"].take());
+    left
+}
+
+fn same(args: &str) {
+    let folder = tempdir().unwrap();
+    let whole = without_deaths(run(folder.path(), &format!("{args} --out run"), 1, 1));
+    let mut killed = 0;
+    for jobs in [1, 2, 3, 8] {
+        let folder = tempdir().unwrap();
+        let mark = Mark::of(folder.path());
+        let jobs = jobs.to_string();
+        let mut command = Command::new(program());
+        command.current_dir(folder.path()).arg("run").args(args.split(' '));
+        command.args(["--out", "run", "--format", "jsonl", "--jobs", &jobs]);
+        let said = fs::File::create(folder.path().join("said")).unwrap();
+        let mut child = mark.put(&mut command).stdout(said).stderr(Stdio::null()).spawn().unwrap();
+        killed += disturb(&mut child, &mark, 7 + u64::from(killed));
+        let code = child.wait().unwrap().code().unwrap();
+        let out = fs::read_to_string(folder.path().join("said")).unwrap();
+        let ran = Ran { code, out, err: String::new() };
+        assert_eq!(without_deaths(self::left(Path::new(folder.path()), &ran)), whole, "{args}: {jobs} jobs");
+        mark.nothing_left();
+    }
+    assert!(killed > 4, "{killed} workers were killed");
+}
+
+#[test]
+fn workers_that_are_slow_or_die_change_nothing() {
+    same("sqlite-off --depth 2 --limit 2000 --samples 400");
+}
+
+#[test]
+fn walks_are_the_same_with_workers_that_die() {
+    same("sqlite-off-wal --depth 3 --strategy random --seed 5 --states 60");
+}
