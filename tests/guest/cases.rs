@@ -33,6 +33,7 @@ pub fn all(port: &str) {
     crate::late::all(cx, &mut report);
     crate::threads::all(cx, &mut report);
     crate::late_choice::all(cx, &mut report);
+    crate::walks::all(cx, &mut report);
     counts(cx, &mut report);
     crate::skipping::all(cx, &mut report);
     crate::strict::all(cx, &mut report);

@@ -1,22 +1,27 @@
 //! Random walks: each begins at the pristine disks, nothing is saved or restored (EX-17). They never end by themselves.
 //!
 //! A walk answers by its [policy](crate::choose::Policy), and nothing fails in it. Then, if it has met points at which something could
-//! have failed, or another thread could have run, a walk follows that goes the same way up to one of them, drawn among all that were
-//! met, takes a drawn fault there, and goes on by a policy of its own. If the stack allows more than one fault, that walk has such
-//! points left, and is followed in the same way. So each fault is drawn within the stack's budget, and at a place that is there.
+//! have failed, or another thread could have run, up to four walks follow: each goes the same way up to one of these points, drawn
+//! among all that were met, takes a drawn fault there, and goes on by a policy of its own. No walk takes the same way to the same fault
+//! as one before. If the stack allows more than one fault, such a walk has points left, and is followed in the same way. So each fault
+//! is drawn within the stack's budget, and at a place that is there.
 //!
 //! Walks come in rounds of 1, 2, 4, up to 16: the walks of a round depend on nothing that is found in it, so that workers can run
 //! them at the same time.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use super::{Finished, Job, State, Strategy, Unit};
-use crate::choose::{Choice, Draws, Kind, Policy};
+use crate::choose::{Choice, Draws, Kind, Policy, choices_hash};
 
 /// The largest round.
 const ROUND: usize = 16;
 /// So many faults are in one walk at most, where the stack has no budget of its own: points that a checker asks.
 const MOST_FAULTS: u32 = 4;
+/// So many walks with a fault follow a walk.
+const FOLLOWING: usize = 4;
+/// So often a fault is drawn that no walk has taken before.
+const DRAWS: usize = 8 * FOLLOWING;
 /// Walks with faults have numbers from here on, so that those without are the same whether there are faults or not.
 const WITH_FAULT: u64 = 1 << 63;
 
@@ -30,6 +35,8 @@ pub struct Walks {
     round: VecDeque<(Unit, u32)>,
     /// Those with a fault that follow in the next round.
     following: VecDeque<(Unit, u32)>,
+    /// The ways to the faults that were drawn, by their hashes.
+    drawn: HashSet<u64>,
     size: usize,
     plain: u64,
     with_fault: u64,
@@ -61,7 +68,7 @@ impl Walks {
 
     fn by(seed: u64, depth: u32, by: By) -> Walks {
         let (round, following) = (VecDeque::new(), VecDeque::new());
-        Walks { seed, depth, by, round, following, size: 1, plain: 0, with_fault: 0 }
+        Walks { seed, depth, by, round, following, drawn: HashSet::new(), size: 1, plain: 0, with_fault: 0 }
     }
 
     fn policy(&self, walk: u64) -> Policy {
@@ -105,6 +112,21 @@ impl Walks {
         let mutates = unit.state.depth + unit.mutates - depth;
         Some(Unit { state, script, mutates, policy: self.policy(walk) })
     }
+
+    /// The walks that follow one which has so many faults already.
+    fn follow(&mut self, finished: &Finished<'_>, faults: u32) {
+        let most = self.following.len() + FOLLOWING;
+        for _ in 0..DRAWS {
+            if self.following.len() == most {
+                break;
+            }
+            let Some(unit) = self.with_fault(finished) else { break };
+            let way: Vec<Choice> = unit.state.choices.iter().chain(&unit.script).cloned().collect();
+            if self.drawn.insert(choices_hash(&way) as u64) {
+                self.following.push_back((unit, faults + 1));
+            }
+        }
+    }
 }
 
 /// A fault in place of one of the choices from `begin` on: first its kind is drawn, then its label, then one of the choices with that
@@ -146,10 +168,8 @@ impl Strategy for Walks {
 
     fn observe(&mut self, finished: &Finished<'_>) {
         let Some((_, faults)) = self.round.pop_front() else { return };
-        if faults < MOST_FAULTS
-            && let Some(unit) = self.with_fault(finished)
-        {
-            self.following.push_back((unit, faults + 1));
+        if faults < MOST_FAULTS {
+            self.follow(finished, faults);
         }
     }
 

@@ -1,0 +1,105 @@
+//! Random walks on a kernel: each kind of choice is drawn, within the stack's budget, and replays (`docs/strategies.md`).
+
+use std::collections::BTreeMap;
+
+use explode_runtime::choose::{Answers, Kind, Point, Policies};
+use explode_runtime::explore::{Arrival, Finished, Reached, State, Strategy as _, Unit, Walks};
+use explode_runtime::judge::Pipeline;
+use explode_runtime::run::StrategyName;
+use explode_runtime::stack::Stack;
+use explode_runtime::unit::{Early, Ended, Runner, SoFar, Work};
+use explode_runtime::verdict::Failure;
+
+use crate::cases::Cx;
+use crate::report::Report;
+
+/// So many walks are made.
+const WALKS: u32 = 120;
+
+/// Every case.
+pub fn all(cx: Cx<'_>, report: &mut Report) {
+    report.case("walks draw each kind of choice that they meet, and each walk replays", |_| each_kind(cx));
+    report.case("walks of fs-failures-ext4 find what exhaust finds", |_| same_findings(cx));
+}
+
+/// Functions that fail, a commit between two calls, writes that end late.
+fn each_kind(cx: Cx<'_>) {
+    let mut plan = cx.plan("fs-failures-ext4");
+    let [disk, system] = &mut plan.stack.0[..] else { panic!("{:?}", plan.stack) };
+    disk.options = disk.options.clone().with("completes", "choice");
+    system.options = system.options.clone().with("fail", "all").with("between", "commit");
+    let runner = Runner::start(cx.registry, &plan, cx.backend).expect("the stack starts");
+    let mut walks = Walks::uniform(3, 1);
+    let (mut met, mut drawn) = (BTreeMap::new(), BTreeMap::new());
+    for _ in 0..WALKS {
+        let unit = walks.next().expect("walks never end");
+        let ended = go(&runner, &unit);
+        let faults: Vec<_> =
+            ended.choices.iter().filter(|choice| choice.kind.is_fault() && choice.rank() > 0).collect();
+        // A function or a write, and a thread.
+        assert!(faults.len() <= 2, "{faults:#?}");
+        if !faults.is_empty() {
+            let again = go(&runner, &Unit::one(State::default(), ended.choices.clone()));
+            assert_eq!(again.choices, ended.choices);
+        }
+        for choice in ended.choices.iter().filter(|choice| choice.kind.is_fault()) {
+            *met.entry(choice.kind.to_string()).or_insert(0) += 1;
+        }
+        faults.iter().for_each(|choice| *drawn.entry(choice.kind.to_string()).or_insert(0) += 1);
+        let (choices, reached) = (&ended.choices, Reached::New);
+        walks.observe(&Finished { unit: &unit, choices, arrivals: &[], reached });
+    }
+    let kinds = |times: &BTreeMap<String, u32>| times.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(kinds(&drawn), kinds(&met), "drawn {drawn:?}, met {met:?}");
+    let expected = [Kind::CopyFailure, Kind::LateCompletion, Kind::PageFailure, Kind::SlabFailure, Kind::Thread];
+    assert!(expected.iter().all(|kind| drawn.contains_key(&kind.to_string())), "{drawn:?}");
+}
+
+fn go(runner: &Runner<'_>, unit: &Unit) -> Ended {
+    let answers = Policies::default().answers(&unit.policy).expect("the engine has it");
+    let ended = runner.run(unit, &mut Walk(answers));
+    assert!(!matches!(ended.early, Some(Early::Diverged(_) | Early::Broken(_))), "{:?}", ended.early);
+    ended
+}
+
+/// Answers by a policy, and looks at no disk.
+struct Walk(Box<dyn Answers>);
+
+impl Work for Walk {
+    fn fallback(&mut self, point: &Point<'_>) -> u32 {
+        self.0.answer(point)
+    }
+
+    fn crashes(
+        &mut self,
+        pipeline: &mut Pipeline<'_>,
+        stack: &Stack,
+        ask: &explode_runtime::check::Ask<'_>,
+        _so_far: &SoFar<'_>,
+    ) -> Result<(), Failure> {
+        Ok(pipeline.skip(stack.devices(), ask.when)?)
+    }
+
+    fn reached(&mut self, _arrival: Arrival, _signature: Option<&[u8]>, _more: bool) -> bool {
+        true
+    }
+}
+
+fn same_findings(cx: Cx<'_>) {
+    let found = |strategy: StrategyName, states: Option<u64>| {
+        let mut plan = cx.plan("fs-failures-ext4");
+        (plan.settings.strategy, plan.settings.states) = (strategy, states);
+        let (_, findings) = cx.explore(&plan);
+        let mut signatures: Vec<String> = findings.into_iter().map(|found| found.signature).collect();
+        signatures.sort();
+        signatures.dedup();
+        signatures
+    };
+    let expected =
+        ["fs-failures/corrupt/failed-create-has-no-effect", "fs-failures/corrupt/fsync-has-its-effect-on-disk"];
+    assert_eq!(found(StrategyName::Random, Some(STATES)), expected);
+    assert_eq!(found(StrategyName::Exhaust, None), expected);
+}
+
+/// By then walks have found both, with this seed.
+const STATES: u64 = 40;
