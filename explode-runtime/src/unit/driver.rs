@@ -115,7 +115,8 @@ impl<'a, 'r> UnitDriver<'a, 'r> {
         }
     }
 
-    fn has_gone_bad(&self) -> bool {
+    /// Has a block gone bad, or a function of the kernel failed?
+    pub fn has_gone_bad(&self) -> bool {
         let made = self.chooser.made();
         media::faults(made).next().is_some() || failed(made).next().is_some()
     }
