@@ -111,6 +111,23 @@ pub trait Chop {
     fn chop(&self, stack: &Stack) -> Result<Box<dyn Checker>, Fault>;
 }
 
+/// A whole checker, as the part of it that looks at crash disks.
+pub struct Whole<'a>(pub &'a dyn Checker);
+
+impl DiskCheck for Whole<'_> {
+    fn check_disk(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure> {
+        self.0.check(stack, epoch, args)
+    }
+
+    fn disk_check_key(&self) -> Option<Vec<u8>> {
+        self.0.check_key()
+    }
+
+    fn disk_demands(&self, epoch: Epoch, args: &[String], violation: &Violation) -> Option<Vec<Demand>> {
+        self.0.abilities().demands?.demands(epoch, args, violation)
+    }
+}
+
 impl<C: Checker> DiskCheck for C {
     fn check_disk(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure> {
         self.check(stack, epoch, args)
