@@ -209,6 +209,11 @@ impl Stack {
         self.desk.hear(on);
     }
 
+    /// By this the checker asks for crash checks on behalf of the programs that it runs.
+    pub fn asks(&self) -> Asks {
+        Asks::new(&self.desk, "a program of the checker")
+    }
+
     /// Has a component asked for crash checks since the mutate began?
     pub(crate) fn has_asked(&self) -> bool {
         self.desk.has_asked()
