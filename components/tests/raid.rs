@@ -5,7 +5,7 @@ use std::path::Path;
 use explode_components::broken::raid::{mirror, parity};
 use explode_ramdisk::{Flags, Image, Payload, RamDisk, ReadFault, Recording, Storage};
 use explode_runtime::base::Options;
-use explode_runtime::stack::{Below, Component, ComponentDef, Paths, Surface};
+use explode_runtime::stack::{Asks, Below, Component, ComponentDef, Paths, Surface};
 use explode_runtime::writeset::Rules;
 use nix::errno::Errno;
 
@@ -40,6 +40,7 @@ impl Array {
             place: Path::new("/nonexistent"),
             rules: Rules::default(),
             seed: 0,
+            asks: Asks::default(),
         };
         step(self.component.as_mut(), &below)
     }

@@ -6,7 +6,7 @@ use explode_components::broken::toyfs;
 use explode_ramdisk::files::{Fd, Files, Granule, OpenFlags};
 use explode_ramdisk::{Image, RamDisk, Recording, SimFiles, Storage};
 use explode_runtime::base::Options;
-use explode_runtime::stack::{Below, Component, Paths, Recovery, Surface};
+use explode_runtime::stack::{Asks, Below, Component, Paths, Recovery, Surface};
 use explode_runtime::writeset::Rules;
 use proptest::prelude::*;
 
@@ -22,6 +22,7 @@ fn on<T>(storage: &Storage, step: impl FnOnce(&Below<'_>) -> T) -> T {
         place: std::path::Path::new("/nonexistent"),
         rules: Rules::default(),
         seed: 0,
+        asks: Asks::default(),
     })
 }
 

@@ -7,6 +7,6 @@ pub use crate::check::{Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, 
 pub use crate::crash::Epoch;
 pub use crate::plan::Target;
 pub use crate::stack::{
-    Abilities, Below, Component, ComponentDef, Facts, Recovery, Stack, StackSpec, Surface,
+    Abilities, Asks, Below, Component, ComponentDef, Facts, Recovery, Stack, StackSpec, Surface,
 };
 pub use crate::verdict::{Failure, Profile, Promise, Verdict, Violation};

@@ -210,6 +210,13 @@ impl Storage {
         }
     }
 
+    /// Puts a mark into the log.
+    pub fn put_mark(&self, name: &str) {
+        if let Some(mut devices) = self.unfenced() {
+            devices.record(Event::Mark { name: name.to_owned() });
+        }
+    }
+
     /// From now on writes are discarded and nothing is logged.
     pub fn fence(&self) {
         self.0.borrow_mut().fenced = true;

@@ -27,6 +27,7 @@ mod skipping;
 mod soft;
 mod strict;
 mod threads;
+mod walks;
 mod ways;
 
 /// The word by which the program knows that it is in the guest.

@@ -187,3 +187,29 @@ check = "test ! -e {path}/n || { echo it is there; exit 1; }"
     }
     assert!(desk.path().join(trace).exists());
 }
+
+/// It removes the old file before the new one has its name, and there is a moment with neither.
+#[test]
+fn a_program_asks_for_a_crash_in_the_middle_of_a_command() {
+    let desk = Desk::new();
+    let stack = |sh: &str| {
+        let steps = format!("steps = [ {{ sh = '''{sh}''', must = true }} ]");
+        let check = r#"'''echo "$EXPLODE_EPOCH|$EXPLODE_ARGS|$(cat $EXPLODE_DONE)|$(cat {path}/db {path}/new 2>&1)" >>LOG
+test -e {path}/db || { echo gone; exit 1; }'''"#;
+        checked(1, &format!("mutate = [ {{ name = \"add\", {steps} }} ]\ncheck = {check}\n"))
+    };
+    let begins = "echo a >{path}/new; rm -f {path}/db";
+    let ends = "mv {path}/new {path}/db";
+    desk.run(&stack(&format!("{begins}; {ends}")), 0);
+    let outcome = desk.run(&stack(&format!("{begins}; explode-mark crash half && {ends}")), 1);
+    let finding = outcome.finding();
+    assert_eq!((finding["epoch"].as_str(), finding["message"].as_str()), (Some("now"), Some("gone")));
+    assert_eq!(finding["replayed"].as_bool(), Some(true));
+    // Two requests, in their order, and then the end of the step.
+    fs::write(desk.log(), "").unwrap();
+    let fixed = "echo a >{path}/db; explode-mark crash one; explode-mark crash two; echo b >{path}/db";
+    desk.run(&stack(fixed).replace(" {path}/new 2>&1", ""), 0);
+    assert_eq!(desk.logged(), ["now|one||a", "now|two||a", "soft|||b"]);
+    let misused = desk.run(&stack("explode-mark crash a/b"), 1);
+    assert!(misused.finding()["message"].as_str().unwrap().contains("the name 'a/b' is not made of"));
+}

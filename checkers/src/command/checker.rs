@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io::Write as _;
 
 use super::steps::{Alternative, Definition, Step};
-use explode_components::command::{Out, fill_checker, run};
+use explode_components::command::{Ended, Out, fill_checker, run, run_hearing};
 use explode_runtime::base::{Blame, Fault, OptionDef, Options, UsageError};
 use explode_runtime::check::{Checker, CheckerAbilities, CheckerDef, CheckerFacts, Cx, Demands, Unsupported};
 use explode_runtime::choose::{Kind, Label, Point};
@@ -74,7 +74,7 @@ impl CommandChecker {
                 Step::End(args) | Step::Crash(args) => cx.check_soft_crash(self, &self.arguments(args)?)?,
                 Step::Sh { command: text, must } => {
                     let command = fill_checker(text, &stack.paths(), self.mutates)?;
-                    let ended = run(&command, stack.devices(), Out::Said, &[])?;
+                    let ended = hearing(&command, stack)?;
                     if let Some(log) = stack.log() {
                         let text = fill_checker(text, &Paths::in_script(), self.mutates)?;
                         log.note(What::Shell(text));
@@ -120,6 +120,21 @@ impl CommandChecker {
         self.signature = Some(ended.out);
         Ok(())
     }
+}
+
+/// Runs a command of mutate. Where it calls `explode-mark` a crash is checked. On a kernel there is no such tool: its files would draw
+/// numbers of the kernel's row, the first time only.
+fn hearing(command: &str, stack: &Stack) -> Result<Ended, Fault> {
+    if stack.devices().kernel().is_some() {
+        return run(command, stack.devices(), Out::Said, &[]);
+    }
+    let asks = stack.asks();
+    let mut unsettled = None;
+    let ended = run_hearing(command, stack.devices(), &mut |name| match stack.settle() {
+        Ok(()) => asks.check_crashes_now(name),
+        Err(fault) => unsettled = Some(fault),
+    })?;
+    unsettled.map_or(Ok(ended), Err)
 }
 
 impl Checker for CommandChecker {

@@ -137,7 +137,10 @@ impl Commits {
 
 impl Checker for Commits {
     fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
-        self.history = vec![stack.engine::<Store>()?.0.contents()?];
+        // The history goes on over a chop.
+        if self.history.is_empty() {
+            self.history.push(stack.engine::<Store>()?.0.contents()?);
+        }
         Ok(())
     }
 

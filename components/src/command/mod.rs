@@ -6,6 +6,7 @@
 
 mod component;
 pub mod folder;
+mod marks;
 mod no_sync;
 mod placeholders;
 mod private;
@@ -15,4 +16,4 @@ pub use component::{KEYS, NAME, def};
 pub use no_sync::{forget_sync, run_without_sync};
 pub use placeholders::{Context, check as check_placeholders, fill_checker};
 pub use private::sweep;
-pub use run::{Ended, Out, hold_clock, run};
+pub use run::{Ended, Out, hold_clock, run, run_hearing};

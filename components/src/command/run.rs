@@ -1,5 +1,6 @@
 //! Running one command: `/bin/sh -c`, with what it printed.
 
+use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read as _, Seek as _};
@@ -9,6 +10,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_settime};
 
+use super::marks::Marks;
 use super::no_sync::run_without_sync;
 use explode_runtime::base::{Blame, Fault};
 use explode_runtime::devices::{DiskSet, NOW, Side};
@@ -80,6 +82,30 @@ pub fn run(
     out: Out,
     variables: &[(&str, &OsStr)],
 ) -> Result<Ended, Fault> {
+    ran(command, devices, out, variables, None)
+}
+
+/// The same beside the stack that mutates drive: the command may call `explode-mark`, of which `hear` is told. What it prints goes to
+/// one place.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_hearing(command: &str, devices: &dyn DiskSet, hear: &mut dyn FnMut(&str)) -> Result<Ended, Fault> {
+    ran(command, devices, Out::Said, &[], Some(hear))
+}
+
+thread_local! {
+    /// A thread runs one command at a time.
+    static MARKS: RefCell<Option<Marks>> = const { RefCell::new(None) };
+}
+
+fn ran(
+    command: &str,
+    devices: &dyn DiskSet,
+    out: Out,
+    variables: &[(&str, &OsStr)],
+    hear: Option<&mut dyn FnMut(&str)>,
+) -> Result<Ended, Fault> {
     let failed =
         |error: std::io::Error| Fault::new(format!("`{command}` cannot be run: {error}")).blame(Blame::Tool);
     // Files and not pipes: a command may leave a process behind that holds its output open.
@@ -99,10 +125,34 @@ pub fn run(
     shell.args(["-c", command]).envs(variables.iter().copied()).stdin(Stdio::null());
     shell.stdout(stdout.map_err(failed)?).stderr(said.try_clone().map_err(failed)?);
     let beside_live = devices.kernel().is_some_and(|disks| disks.side() == Side::Crash);
-    let status = if beside_live { run_without_sync(shell) } else { shell.status() }.map_err(failed)?;
+    let status = match hear {
+        Some(hear) => MARKS.with_borrow_mut(|marks| wait_hearing(marks, &mut shell, hear)),
+        None if beside_live => run_without_sync(shell),
+        None => shell.status(),
+    };
+    let status = status.map_err(failed)?;
     let out = alone.map_or_else(|| Ok(Vec::new()), |mut file| contents(&mut file)).map_err(failed)?;
     let said = String::from_utf8_lossy(&contents(&mut said).map_err(failed)?).into_owned();
     Ok(Ended { status, out, said })
+}
+
+fn wait_hearing(
+    marks: &mut Option<Marks>,
+    shell: &mut Command,
+    hear: &mut dyn FnMut(&str),
+) -> std::io::Result<ExitStatus> {
+    let marks = match marks {
+        Some(marks) => marks,
+        None => marks.insert(Marks::new()?),
+    };
+    let set = shell.get_envs().find(|(name, _)| *name == "PATH").and_then(|(_, path)| path);
+    let mut path = marks.folder().as_os_str().to_owned();
+    if let Some(before) = set.map(OsStr::to_owned).or_else(|| std::env::var_os("PATH")) {
+        path.push(":");
+        path.push(before);
+    }
+    shell.env("PATH", path);
+    marks.wait(shell, hear)
 }
 
 fn contents(file: &mut File) -> std::io::Result<Vec<u8>> {

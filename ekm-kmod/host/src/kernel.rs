@@ -169,6 +169,17 @@ impl DiskSet for KernelDisks {
         }
     }
 
+    fn put_mark(&self, name: &str) -> Result<(), Fault> {
+        let Inner { machine, side, attached, recording, .. } = &*self.0;
+        match recording.get() {
+            Recording::Off => Ok(()),
+            Recording::Operations => Err(Fault::new(
+                "crash checks that a component asks for do not go together with soft crashes on a kernel",
+            )),
+            Recording::On => machine.put_mark(*side, attached.borrow().keys().copied(), name),
+        }
+    }
+
     fn issuers(&self, events: usize) -> Vec<Option<String>> {
         // Of soft crashes the log is made up of what the calls have changed when they were repeated.
         if self.notes_operations() { vec![None; events] } else { self.0.machine.issuers(events) }

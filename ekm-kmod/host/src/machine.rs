@@ -307,6 +307,23 @@ impl Machine {
         bench.spoiled.clone().map_or(Ok(events), Err)
     }
 
+    /// Puts a mark into the log of a side, at this place.
+    pub(crate) fn put_mark(
+        &self,
+        side: Side,
+        watched: impl Iterator<Item = u32>,
+        name: &str,
+    ) -> Result<(), Fault> {
+        let mut events = self.take_log(side, watched)?;
+        events.push(Event::Mark { name: name.to_owned() });
+        let mut bench = self.bench(side).borrow_mut();
+        bench.events = events;
+        if side == Side::Live {
+            bench.issuers.note(None);
+        }
+        Ok(())
+    }
+
     /// Follows the calls that change the file system that is mounted here, as number `system`.
     pub(crate) fn follow(&self, system: u32, at: &Path) -> Result<(), Fault> {
         if system as usize >= FOLLOWED_MAX {

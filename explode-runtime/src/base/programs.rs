@@ -16,9 +16,9 @@ pub struct Program {
     pub sure: bool,
 }
 
-/// What the shell does itself.
+/// What the shell does itself, and explode's own tool.
 const BUILTINS: &str = "alias bg break cd chdir continue echo eval exit export false fg getopts hash jobs kill local printf pwd \
-    read readonly return set shift test times trap true type ulimit umask unalias unset wait . : [ for in";
+    read readonly return set shift test times trap true type ulimit umask unalias unset wait . : [ for in explode-mark";
 /// Words after which a command follows.
 const BEFORE: &str = "! { if then else elif do while until time exec command eval env nohup nice";
 /// Words that end something.

@@ -11,7 +11,8 @@ use crate::verdict::{Demand, Failure, Violation};
 
 /// Drives a stack and judges its crash disks.
 pub trait Checker {
-    /// Prepares the checker's own state. The stack has just been mounted.
+    /// Prepares the checker's own state. The stack has just been mounted: at the start, and again after each chop, by when
+    /// [`finish`](Checker::finish) was called. What a checker shall know after a chop it keeps here, or reads again.
     fn init(&mut self, _stack: &Stack) -> Result<(), Fault> {
         Ok(())
     }
@@ -30,7 +31,8 @@ pub trait Checker {
         None
     }
 
-    /// Drops the checker's own state. The stack is about to be unmounted.
+    /// Drops the checker's own state, and closes what it holds open. The stack is about to be unmounted: the unit has ended, whatever
+    /// has ended it, or there is a chop (EX-21). An error ends the unit; it says nothing where another reason has ended it before.
     fn finish(&mut self, _stack: &Stack) -> Result<(), Fault> {
         Ok(())
     }
@@ -41,8 +43,8 @@ pub trait Checker {
         None
     }
 
-    /// A copy, made right after a chop: a state behind the chop is restored with it, and without the mutates before. It has no part of
-    /// the stack. By default there is none, and every mutate is repeated.
+    /// A copy, made at a chop, after [`finish`](Checker::finish) and before [`init`](Checker::init): a state behind the chop is restored
+    /// with it, and without the mutates before. It has no part of the stack. By default there is none, and every mutate is repeated.
     fn fork(&self) -> Option<Box<dyn Checker>> {
         None
     }
@@ -102,10 +104,28 @@ impl<'a> CheckerAbilities<'a> {
 pub trait Chop {
     /// Returns the checker that goes on behind the chop, in place of this one. The stack is about to be unmounted and mounted again,
     /// and what was written is durable from then on. The new checker holds nothing open: at the next mutate the stack is another one.
+    /// This one's [`finish`](Checker::finish) is called next, and the new one's [`init`](Checker::init) after the mount.
     ///
     /// # Errors
     /// The checker cannot go on.
     fn chop(&self, stack: &Stack) -> Result<Box<dyn Checker>, Fault>;
+}
+
+/// A whole checker, as the part of it that looks at crash disks.
+pub struct Whole<'a>(pub &'a dyn Checker);
+
+impl DiskCheck for Whole<'_> {
+    fn check_disk(&self, stack: &Stack, epoch: Epoch, args: &[String]) -> Result<(), Failure> {
+        self.0.check(stack, epoch, args)
+    }
+
+    fn disk_check_key(&self) -> Option<Vec<u8>> {
+        self.0.check_key()
+    }
+
+    fn disk_demands(&self, epoch: Epoch, args: &[String], violation: &Violation) -> Option<Vec<Demand>> {
+        self.0.abilities().demands?.demands(epoch, args, violation)
+    }
 }
 
 impl<C: Checker> DiskCheck for C {

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use super::driver::{Args, Ask, DiskCheck, Driver};
+use super::driver::{Args, Ask, At, DiskCheck, Driver};
 use crate::choose::{Label, Point};
 use crate::crash::When;
 use crate::events::Event;
@@ -121,7 +121,7 @@ impl<'a> Cx<'a> {
         checker: &dyn DiskCheck,
         args: &[String],
     ) -> Result<(), Failure> {
-        self.ask(checker, When::Now, (args, args), Some(mark))
+        self.ask(checker, When::Now, (args, args), Some(At::Mark(mark)))
     }
 
     /// Checks the one disk that a soft crash at this very moment leaves: everything as it is, nothing lost.
@@ -156,7 +156,7 @@ impl<'a> Cx<'a> {
         checker: &dyn DiskCheck,
         when: When,
         (begin, args): (&[String], &[String]),
-        at: Option<&str>,
+        at: Option<At<'_>>,
     ) -> Result<(), Failure> {
         self.driver.kernel_turn(self.stack, false);
         let asked = self.driver.check_crashes(self.stack, &Ask { checker, when, begin, args, at });

@@ -35,8 +35,17 @@ pub struct Ask<'a> {
     pub begin: &'a [String],
     /// The arguments for every other epoch.
     pub args: &'a [String],
-    /// The checker's mark in the log at whose place the instant is; `None` for here.
-    pub at: Option<&'a str>,
+    /// The place in the log where the instant is; `None` for here.
+    pub at: Option<At<'a>>,
+}
+
+/// A place in the log.
+#[derive(Clone, Copy, Debug)]
+pub enum At<'a> {
+    /// The checker's last mark of this name.
+    Mark(&'a str),
+    /// Where somebody besides the checker has asked, whose turn it is (EX-66).
+    Request,
 }
 
 /// Runs a mutate: answers its choices and makes its crash checks.

@@ -9,9 +9,9 @@ mod driver;
 mod facts;
 
 pub use abilities::{Demands, Probe, Topology};
-pub use checker::{Checker, CheckerAbilities, Chop};
+pub use checker::{Checker, CheckerAbilities, Chop, Whole};
 pub use context::Cx;
 pub use def::{CheckerDef, Checkers};
 pub use digest::digest;
-pub use driver::{Args, Ask, DiskCheck, Driver};
+pub use driver::{Args, Ask, At, DiskCheck, Driver};
 pub use facts::{CheckerFacts, Unsupported};

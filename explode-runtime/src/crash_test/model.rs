@@ -89,9 +89,11 @@ fn shown(state: &impl Debug) -> String {
 
 impl<S: 'static, M: Clone + Debug + PartialEq + 'static> Checker for Model<S, M> {
     fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
-        let store = stack.engine::<Open<S>>()?;
-        let state = (self.parts.read)(&mut store.borrow_mut()).map_err(Fault::new)?;
-        self.history = vec![state];
+        // The history goes on over a chop.
+        if self.history.is_empty() {
+            let store = stack.engine::<Open<S>>()?;
+            self.history.push((self.parts.read)(&mut store.borrow_mut()).map_err(Fault::new)?);
+        }
         Ok(())
     }
 

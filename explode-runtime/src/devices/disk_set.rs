@@ -27,6 +27,12 @@ pub trait DiskSet: fmt::Debug {
     /// The log was full, so that it is worth nothing; or the kernel does not say.
     fn take_log(&self) -> Result<Vec<Event>, Fault>;
 
+    /// Puts a mark into the log, at this place.
+    ///
+    /// # Errors
+    /// The log has no such marks.
+    fn put_mark(&self, name: &str) -> Result<(), Fault>;
+
     /// Notes from now on what of the image is read. A kernel's disks note requests only: nothing of them may be in a cache.
     fn note_reads(&self);
 

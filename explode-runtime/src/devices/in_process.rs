@@ -72,6 +72,11 @@ impl DiskSet for Storage {
         Ok(Storage::take_log(self))
     }
 
+    fn put_mark(&self, name: &str) -> Result<(), Fault> {
+        Storage::put_mark(self, name);
+        Ok(())
+    }
+
     fn note_reads(&self) {
         Storage::note_reads(self);
     }

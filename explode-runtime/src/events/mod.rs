@@ -52,3 +52,19 @@ pub(crate) fn hash_event(event: &Event, hash: &mut Xxh3) {
         }
     }
 }
+
+/// How the marks begin that ask for crash checks.
+const ASKED: &str = "asked ";
+
+/// The name of the mark by which somebody besides the checker asks for crash checks (EX-66).
+pub fn asked(name: &str) -> String {
+    format!("{ASKED}{name}")
+}
+
+/// What is asked for by this event, if anything is.
+pub fn asked_name(event: &Event) -> Option<&str> {
+    match event {
+        Event::Mark { name } => name.strip_prefix(ASKED),
+        _ => None,
+    }
+}

@@ -3,6 +3,7 @@
 //! A [`Pipeline`] belongs to one run of the system. It follows the system's log, and when a checker asks for crash checks it gives the
 //! request with every disk of the interval. It knows no strategy and no report.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use explode_ramdisk::{Event, Image, ReadFault};
@@ -13,11 +14,11 @@ use super::reader::{AtMark, LogReader, mark};
 use super::request::{Asked, Candidate};
 use super::stacks::Judge;
 use crate::base::Fault;
-use crate::check::Ask;
+use crate::check::{Ask, At};
 use crate::choose::{Choice, choices_hash};
 use crate::crash::{Counts, Limits, SampleSeed, When};
 use crate::devices::{Backend, DiskSet, SoftCrashLog};
-use crate::events::{self, hash_event};
+use crate::events::{self, asked_name, hash_event};
 use crate::plan::{Plan, Registry};
 use crate::writeset::{EventError, WriteSet};
 
@@ -37,6 +38,12 @@ pub struct Pipeline<'a> {
     recent: Vec<Event>,
     /// The log for the checker, if it reads it.
     reader: Option<LogReader>,
+    /// So many events of `log` came before the last request.
+    before: usize,
+    /// Places where somebody besides the checker has asked for crash checks, oldest first; the checker has not been called for them.
+    requests: VecDeque<(String, AtMark)>,
+    /// The one of them whose turn it is.
+    turn: Option<AtMark>,
     /// The write set at the mark whose disks were asked for last.
     at_mark: Option<WriteSet>,
     /// All events from the beginning, if they are wanted.
@@ -66,6 +73,9 @@ impl<'a> Pipeline<'a> {
             soft,
             recent: Vec::new(),
             reader: None,
+            before: 0,
+            requests: VecDeque::new(),
+            turn: None,
             at_mark: None,
             kept: None,
         }
@@ -105,8 +115,18 @@ impl<'a> Pipeline<'a> {
         if self.reader.is_none() {
             return Err(not_read());
         }
-        self.take(vec![mark(name)]);
-        Ok(())
+        self.take(vec![mark(name)])
+    }
+
+    /// The name of the next request by somebody besides the checker, if there is one: [`At::Request`] is its place from now on.
+    ///
+    /// # Errors
+    /// As [`Pipeline::begin`].
+    pub(crate) fn next_request(&mut self, devices: &dyn DiskSet) -> Result<Option<String>, Fault> {
+        self.follow(devices)?;
+        let Some((name, at)) = self.requests.pop_front() else { return Ok(None) };
+        self.turn = Some(at);
+        Ok(Some(name))
     }
 
     /// From now on all events are kept, for [`Pipeline::into_events`].
@@ -138,6 +158,7 @@ impl<'a> Pipeline<'a> {
     pub fn skip(&mut self, devices: &dyn DiskSet, when: When) -> Result<(), Fault> {
         self.in_interval &= when != When::Between;
         self.follow(devices)?;
+        self.before = self.log.len();
         self.keep_mark(request_mark(when));
         Ok(())
     }
@@ -153,24 +174,29 @@ impl<'a> Pipeline<'a> {
         ask: &Ask<'s>,
         (interval, made): (u64, &[Choice]),
     ) -> Result<Asked<'s>, Fault> {
-        let before = self.log.len();
         self.follow(devices)?;
         self.keep_mark(request_mark(ask.when));
         devices.hold_still(true)?;
         self.recent.clear();
         let in_interval = self.in_interval;
-        if let Some(name) = ask.at {
+        if let Some(at) = ask.at {
             if devices.kernel().is_some_and(|kernel| kernel.notes_operations()) {
                 return Err(tool(
                     "crash checks at a mark do not go together with soft crashes on a kernel".to_owned(),
                 ));
             }
-            let AtMark { write_set, recent } = self.reader.as_ref().ok_or_else(not_read)?.at(name)?;
+            let AtMark { write_set, recent } = match at {
+                At::Mark(name) => self.reader.as_ref().ok_or_else(not_read)?.at(name)?,
+                At::Request => {
+                    self.turn.clone().ok_or_else(|| tool("nobody has asked for crash checks".to_owned()))?
+                }
+            };
             (self.at_mark, self.recent) = (Some(write_set), recent);
         } else if ask.when != When::Between && !in_interval {
-            self.recent.extend_from_slice(&self.log[before..]);
+            self.recent.extend_from_slice(&self.log[self.before..]);
             self.advance()?;
         }
+        self.before = self.log.len();
         if devices.kernel().is_some_and(|kernel| kernel.notes_operations()) {
             self.repeat_calls(devices)?;
         }
@@ -213,6 +239,7 @@ impl<'a> Pipeline<'a> {
         if ask.when == When::Between {
             self.write_set = write_set;
             self.log.clear();
+            self.before = 0;
             self.in_interval = false;
         }
         Ok(counts)
@@ -259,12 +286,12 @@ impl<'a> Pipeline<'a> {
     #[doc(hidden)]
     pub fn follow(&mut self, devices: &dyn DiskSet) -> Result<(), Fault> {
         let events = devices.take_log()?;
-        self.take(events);
+        self.take(events)?;
         self.take_calls(devices);
         Ok(())
     }
 
-    fn take(&mut self, events: Vec<Event>) {
+    fn take(&mut self, events: Vec<Event>) -> Result<(), Fault> {
         for event in &events {
             hash_event(event, &mut self.log_hash);
         }
@@ -274,10 +301,23 @@ impl<'a> Pipeline<'a> {
         if let Some(kept) = &mut self.kept {
             kept.extend(events.iter().cloned());
         }
+        let new = self.log.len();
         self.log.extend(events);
+        for at in new..self.log.len() {
+            if let Some(name) = asked_name(&self.log[at]) {
+                let mut write_set = self.write_set.clone();
+                for (index, event) in self.log[..at].iter().enumerate() {
+                    write_set.apply(event).map_err(|error| contradiction(EventError { index, error }))?;
+                }
+                let recent = self.log[self.before.min(at)..at].to_vec();
+                self.requests.push_back((name.to_owned(), AtMark { write_set, recent }));
+            }
+        }
+        Ok(())
     }
 
     fn advance(&mut self) -> Result<(), Fault> {
+        self.before = 0;
         for (index, event) in self.log.drain(..).enumerate() {
             self.write_set.apply(&event).map_err(|error| contradiction(EventError { index, error }))?;
         }

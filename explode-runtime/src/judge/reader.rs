@@ -24,10 +24,11 @@ pub(super) struct LogReader {
 }
 
 /// The log up to a mark.
+#[derive(Clone)]
 pub(super) struct AtMark {
     /// At the mark.
     pub write_set: WriteSet,
-    /// The events from the checker's mark before, or from the start, up to this one.
+    /// The events from the mark before, or from the start or the last request for crash checks, up to this one.
     pub recent: Vec<Event>,
 }
 

@@ -55,6 +55,7 @@ impl Judge<'_> {
         let mut recovered = Vec::new();
         let mut stopped = false;
         let mut reads = None;
+        let mut refused = None;
         let damaged = image.has_unreadable();
         let judged = catch_unwind(AssertUnwindSafe(|| {
             let Plan { stack, settings, .. } = self.plan;
@@ -78,6 +79,7 @@ impl Judge<'_> {
                 Ok(recovery)
             };
             let found = look();
+            refused = stack.refused();
             reads = stack.devices().take_reads()?;
             found
         }));
@@ -97,6 +99,7 @@ impl Judge<'_> {
                 Judgement::Broken(BrokenKind::Component.of(why))
             }
         };
+        let judgement = refused.map_or(judgement, |fault| Judgement::Broken(fault.into()));
         Judged { judgement, recovery: Arc::new(recovered), reads, died: None }
     }
 }

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use explode_ramdisk::{Files, RamDisk};
 
 use super::abilities::Abilities;
+use super::asks::Asks;
 use super::facts::Facts;
 use crate::base::Fault;
 use crate::devices::DiskSet;
@@ -86,9 +87,16 @@ pub struct Below<'a> {
     pub rules: Rules,
     /// Seeds whatever the component draws at random; the same at each replay.
     pub seed: u64,
+    /// By this the component asks explode. It is kept at the mount by those who ask in their operations.
+    pub asks: Asks,
 }
 
 impl Below<'_> {
+    /// As [`Asks::check_crashes_now`].
+    pub fn check_crashes_now(&self, name: &str) {
+        self.asks.check_crashes_now(name);
+    }
+
     /// The files that the first child offers.
     pub fn files(&self) -> Result<Rc<dyn Files>, Fault> {
         match self.children.first() {

@@ -5,6 +5,7 @@
 //! component is here, on which all that want files can stand: [`simfiles`].
 
 mod abilities;
+mod asks;
 mod carried;
 mod component;
 mod components;
@@ -17,6 +18,7 @@ mod spec;
 mod stack;
 
 pub use abilities::{Abilities, AsShell, Baseline, Floor, Inspect, Settle};
+pub use asks::Asks;
 pub use carried::{Carried, carried, is_of_commands};
 pub use component::{Below, Component, Paths, Recovery, Surface};
 pub use components::{Absent, ComponentDef, Components};

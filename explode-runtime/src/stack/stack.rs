@@ -11,6 +11,7 @@ use std::rc::Rc;
 use explode_ramdisk::{Files, Image, RamDisk};
 
 use super::abilities::{Floor, Settle};
+use super::asks::{Asks, Desk};
 use super::component::{Below, Component, Paths, Recovery, Surface};
 use super::facts::Facts;
 use super::plain::{Plain, PlainFileSystem};
@@ -33,6 +34,7 @@ pub const RESERVED: [&str; 2] = ["/lost+found", "/.nilfs"];
 /// A stack on some devices.
 pub struct Stack {
     devices: Devices,
+    desk: Rc<Desk>,
     rules: Rules,
     seed: u64,
     levels: Vec<Level>,
@@ -103,6 +105,7 @@ impl Stack {
             }
         }
         Ok(Stack {
+            desk: Desk::new(&devices),
             devices,
             rules,
             seed,
@@ -167,6 +170,7 @@ impl Stack {
             Blame::Tool => Failure::Broken(fault.of(verdict.as_str()).into()),
         };
         let mut found = Recovery::Clean;
+        self.desk.is_of_crash();
         for level in 0..self.levels.len() {
             let name = self.levels[level].name.clone();
             announce(Stage::Recover)?;
@@ -198,6 +202,26 @@ impl Stack {
             }
         }
         Ok(())
+    }
+
+    /// A mutate begins on it (`on`), or has ended: only in between its components may ask for crash checks.
+    pub(crate) fn hear(&self, on: bool) {
+        self.desk.hear(on);
+    }
+
+    /// By this the checker asks for crash checks on behalf of the programs that it runs.
+    pub fn asks(&self) -> Asks {
+        Asks::new(&self.desk, "a program of the checker")
+    }
+
+    /// Has a component asked for crash checks since the mutate began?
+    pub(crate) fn has_asked(&self) -> bool {
+        self.desk.has_asked()
+    }
+
+    /// What a component must not have asked, if one has.
+    pub(crate) fn refused(&self) -> Option<Fault> {
+        self.desk.refused()
     }
 
     /// Brings what the components hold to the devices, as it is, bottom up (a soft crash follows).
@@ -454,8 +478,8 @@ impl Stack {
             self.levels[level].children.iter().map(|child| self.surface(*child)).collect();
         let paths: Vec<Paths> =
             self.levels[level].children.iter().map(|child| self.paths_of(*child)).collect();
-        let Stack { devices, rules, seed, levels, .. } = self;
-        let Level { component, facts, first_device, buffers, place, .. } = &mut levels[level];
+        let Stack { devices, desk, rules, seed, levels, .. } = self;
+        let Level { name, component, facts, first_device, buffers, place, .. } = &mut levels[level];
         let below = Below {
             children: &children,
             paths: &paths,
@@ -465,6 +489,7 @@ impl Stack {
             place,
             rules: *rules,
             seed: *seed,
+            asks: Asks::new(desk, name),
         };
         let done = step(component.as_mut(), &below);
         debug_assert_eq!(component.facts(), *facts, "the facts of a component do not change");

@@ -8,8 +8,9 @@ use super::ended::Early;
 use super::sources::{self, Asking, ChoiceSource};
 use super::work::{SoFar, Work};
 use crate::base::{Fault, panic_words};
-use crate::check::{Ask, Checker, Cx, Driver};
+use crate::check::{Ask, At, Checker, Cx, DiskCheck, Driver, Whole};
 use crate::choose::{Choice, Chooser, Point};
+use crate::crash::When;
 use crate::events::Event;
 use crate::explore::Arrival;
 use crate::faults::kernel::failed;
@@ -81,11 +82,18 @@ impl<'a, 'r> UnitDriver<'a, 'r> {
                 .before_mutate(stack, &mut asking, &mut self.pipeline)
                 .map_err(|fault| Early::Broken(fault.into()))?;
         }
+        stack.hear(true);
         self.kernel_turn(stack, true);
         let result = catch_unwind(AssertUnwindSafe(|| checker.mutate(&mut Cx::new(stack, self))));
         self.kernel_turn(stack, false);
+        stack.hear(false);
         let result = result.unwrap_or_else(|panic| {
             Err(Failure::broken(format!("mutate panicked: {}", panic_words(panic.as_ref()))))
+        });
+        let result = result.and_then(|()| match stack.refused() {
+            Some(fault) => Err(fault.into()),
+            None if !stack.has_asked() => Ok(()),
+            None => self.answer_requests(stack, &Whole(checker)),
         });
         self.ended(result)
     }
@@ -115,7 +123,8 @@ impl<'a, 'r> UnitDriver<'a, 'r> {
         }
     }
 
-    fn has_gone_bad(&self) -> bool {
+    /// Has a block gone bad, or a function of the kernel failed?
+    pub fn has_gone_bad(&self) -> bool {
         let made = self.chooser.made();
         media::faults(made).next().is_some() || failed(made).next().is_some()
     }
@@ -143,23 +152,17 @@ impl<'a, 'r> UnitDriver<'a, 'r> {
         xxh3_128(&signature)
     }
 
-    fn is_in_trouble(&self) -> bool {
-        self.sources.iter().any(|source| source.trouble().is_some())
-    }
-}
-
-impl Driver for UnitDriver<'_, '_> {
-    fn choose(&mut self, point: &Point<'_>) -> u32 {
-        Asking { chooser: &mut self.chooser, work: &mut *self.work }.choose(point)
-    }
-
-    fn begin_interval(&mut self, stack: &Stack) {
-        if let Err(fault) = self.pipeline.begin(stack.devices()) {
-            self.contradiction.get_or_insert(fault);
+    /// Checks the disks where somebody besides the checker has asked for it since the last turn, with the checker as it is now (EX-66).
+    fn answer_requests(&mut self, stack: &Stack, checker: &dyn DiskCheck) -> Result<(), Failure> {
+        while let Some(name) = self.pipeline.next_request(stack.devices())? {
+            let args = [name];
+            let (begin, at) = (&args[..], Some(At::Request));
+            self.check(stack, &Ask { checker, when: When::Now, begin, args: begin, at })?;
         }
+        Ok(())
     }
 
-    fn check_crashes(&mut self, stack: &Stack, request: &Ask<'_>) -> Result<(), Failure> {
+    fn check(&mut self, stack: &Stack, request: &Ask<'_>) -> Result<(), Failure> {
         if self.contradiction.is_some() {
             return Err(Failure::Stop);
         }
@@ -179,6 +182,27 @@ impl Driver for UnitDriver<'_, '_> {
             self.unchecked.get_or_insert_with(|| why.clone());
         }
         checked
+    }
+
+    fn is_in_trouble(&self) -> bool {
+        self.sources.iter().any(|source| source.trouble().is_some())
+    }
+}
+
+impl Driver for UnitDriver<'_, '_> {
+    fn choose(&mut self, point: &Point<'_>) -> u32 {
+        Asking { chooser: &mut self.chooser, work: &mut *self.work }.choose(point)
+    }
+
+    fn begin_interval(&mut self, stack: &Stack) {
+        if let Err(fault) = self.pipeline.begin(stack.devices()) {
+            self.contradiction.get_or_insert(fault);
+        }
+    }
+
+    fn check_crashes(&mut self, stack: &Stack, request: &Ask<'_>) -> Result<(), Failure> {
+        self.answer_requests(stack, request.checker)?;
+        self.check(stack, request)
     }
 
     fn log(&mut self, stack: &Stack) -> Result<Vec<Event>, Fault> {

@@ -1,5 +1,7 @@
 //! A unit, step by step: what it has reached before is replayed without checks, and each mutate after that is explored.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use explode_ramdisk::{Image, Recording};
 
 use super::chops::Chopped;
@@ -8,7 +10,7 @@ use super::ended::{Early, Ended};
 use super::runner::Runner;
 use super::start::build;
 use super::work::Work;
-use crate::base::Fault;
+use crate::base::{Fault, panic_words};
 use crate::check::Checker;
 use crate::choose::Chooser;
 use crate::explore::Unit;
@@ -25,7 +27,7 @@ impl Runner<'_> {
             pipeline.keep_events();
         }
         let driver = UnitDriver::new(Chooser::new(script), pipeline, work);
-        let mut way = Way { runner: self, unit, driver };
+        let mut way = Way { runner: self, unit, driver, running: None };
         let early = way.go().err();
         let UnitDriver { mut chooser, pipeline, operations, .. } = way.driver;
         if early.is_none() {
@@ -43,6 +45,14 @@ struct Way<'a, 'r> {
     runner: &'a Runner<'r>,
     unit: &'a Unit,
     driver: UnitDriver<'a, 'r>,
+    /// Not before the first `init`, nor after a chop that failed.
+    running: Option<Running>,
+}
+
+/// A stack that is mounted, and its checker between `init` and `finish`.
+struct Running {
+    stack: Stack,
+    checker: Box<dyn Checker>,
 }
 
 fn broken(fault: Fault) -> Early {
@@ -54,38 +64,52 @@ fn not_made(error: impl std::fmt::Display) -> Early {
     Early::Broken(BrokenKind::Tool.of(error))
 }
 
+/// Calls the checker's `finish`. A panic in it is an error like any other.
+fn finish(checker: &mut dyn Checker, stack: &Stack) -> Result<(), Fault> {
+    let finished = catch_unwind(AssertUnwindSafe(|| checker.finish(stack)));
+    finished
+        .unwrap_or_else(|panic| Err(Fault::new(format!("finish panicked: {}", panic_words(panic.as_ref())))))
+}
+
 impl Way<'_, '_> {
-    /// Goes all the way.
+    /// Goes all the way, and calls the checker's `finish` wherever it ends. If `finish` fails, too, what has ended the way before stays
+    /// the reason.
     fn go(&mut self) -> Result<(), Early> {
-        let (mut stack, mut checker) = self.begin()?;
-        self.note(&mut stack);
+        let went = self.begin().and_then(|()| self.mutates());
+        let Some(Running { stack, mut checker }) = self.running.take() else { return went };
+        self.driver.about_to(Step::Finish);
+        let finished = finish(checker.as_mut(), &stack);
+        // What goes away now is unmounted where it must be.
+        drop(checker);
+        drop(stack);
+        self.driver.about_to(Step::Between);
+        went?;
+        // As in a mutate, what cannot be done after that says nothing.
+        if self.driver.has_gone_bad() { Ok(()) } else { finished.map_err(broken) }
+    }
+
+    /// Makes the mutates, and the chops among them.
+    fn mutates(&mut self) -> Result<(), Early> {
         let known = self.unit.state.depth;
         if known == 0 {
-            self.reached(checker.as_ref(), 0)?;
+            self.reached(0)?;
         }
         let restored = self.driver.place.mutates;
         for depth in restored..self.depths() {
             self.go_on()?;
             if depth > restored && self.runner.chops.is_between(depth) {
-                stack = self.chop_between(stack, &mut checker)?;
+                self.chop(true)?;
                 self.go_on()?;
             }
             let explored = depth >= known;
-            self.driver.mutate(depth + 1, &stack, checker.as_mut(), explored)?;
+            if let Some(Running { stack, checker }) = &mut self.running {
+                self.driver.mutate(depth + 1, stack, checker.as_mut(), explored)?;
+            }
             if explored {
-                self.reached(checker.as_ref(), depth + 1)?;
+                self.reached(depth + 1)?;
             }
         }
-        if self.runner.chops.is_last(self.depths()) {
-            (stack, _) = self.chop(stack, &mut checker)?;
-        }
-        self.driver.about_to(Step::Finish);
-        checker.finish(&stack).map_err(broken)?;
-        // What goes away now is unmounted where it must be.
-        drop(checker);
-        drop(stack);
-        self.driver.about_to(Step::Between);
-        Ok(())
+        if self.runner.chops.is_last(self.depths()) { self.chop(false) } else { Ok(()) }
     }
 
     /// Calls of mutate in all.
@@ -97,15 +121,8 @@ impl Way<'_, '_> {
         if self.driver.work.stop() { Err(Early::Stopped) } else { Ok(()) }
     }
 
-    /// From now on its calls are written down, if they are wanted.
-    fn note(&self, stack: &mut Stack) {
-        if let Some(log) = self.driver.work.log() {
-            stack.note(log);
-        }
-    }
-
     /// The system as it was at the last chop that is remembered, or as it is at first.
-    fn begin(&mut self) -> Result<(Stack, Box<dyn Checker>), Early> {
+    fn begin(&mut self) -> Result<(), Early> {
         let Runner { registry, plan, pristine, chops, chopped, .. } = self.runner;
         self.driver.about_to(Step::Between);
         let usable = !self.runner.keep_events;
@@ -118,47 +135,52 @@ impl Way<'_, '_> {
                 self.driver.pipeline.keep_for_checker();
             }
             let stack = self.start_on(image, Some(place.chop()))?;
-            return Ok((stack, checker));
+            self.go_on()?;
+            return self.init(stack, checker);
         }
         let stack = self.start_on(pristine.clone(), Some(Step::Start))?;
         let def = registry.checker_of(plan).map_err(not_made)?;
-        let mut checker = def.make(&plan.checker_options).map_err(not_made)?;
+        let checker = def.make(&plan.checker_options).map_err(not_made)?;
         if self.runner.reads_log {
             self.driver.pipeline.keep_for_checker();
         }
         self.go_on()?;
         self.driver.about_to(Step::Init);
+        self.init(stack, checker)
+    }
+
+    /// The stack has been mounted. From now on its calls are written down, if they are wanted.
+    fn init(&mut self, mut stack: Stack, mut checker: Box<dyn Checker>) -> Result<(), Early> {
         checker.init(&stack).map_err(broken)?;
-        Ok((stack, checker))
+        if let Some(log) = self.driver.work.log() {
+            stack.note(log);
+        }
+        self.running = Some(Running { stack, checker });
+        Ok(())
     }
 
     /// Reports the state; the answer may be to stop here.
-    fn reached(&mut self, checker: &dyn Checker, depth: u32) -> Result<(), Early> {
+    fn reached(&mut self, depth: u32) -> Result<(), Early> {
         let more = depth < self.depths();
-        let go_on = self.driver.reached(checker, depth, more);
+        let Some(Running { checker, .. }) = &self.running else { return Ok(()) };
+        let go_on = self.driver.reached(checker.as_ref(), depth, more);
         if go_on || !more { Ok(()) } else { Err(Early::Stopped) }
     }
 
-    /// A chop between two calls of mutate, which is remembered if the checker can be.
-    fn chop_between(&mut self, stack: Stack, checker: &mut Box<dyn Checker>) -> Result<Stack, Early> {
-        let (mut stack, image) = self.chop(stack, checker)?;
-        self.note(&mut stack);
-        if let Some(checker) = checker.fork() {
-            let choices = self.driver.chooser.made();
-            let chopped = Chopped { image, checker, place: self.driver.place, choices: choices.len() };
-            self.runner.chopped.borrow_mut().keep(choices, chopped);
-        }
-        Ok(stack)
-    }
-
-    /// Puts a stack to rest, and starts one on the disks that it leaves.
-    fn chop(&mut self, mut stack: Stack, checker: &mut Box<dyn Checker>) -> Result<(Stack, Image), Early> {
+    /// Puts the stack to rest, and starts one on the disks that it leaves. A chop between two calls of mutate is remembered if the
+    /// checker can be.
+    fn chop(&mut self, is_between: bool) -> Result<(), Early> {
+        let Some(Running { mut stack, mut checker }) = self.running.take() else { return Ok(()) };
         self.driver.place.chops += 1;
         self.driver.about_to(self.driver.place.chop());
         let chopped = checker.abilities().chop.map(|checker| checker.chop(&stack)).transpose();
-        let rest = chopped.and_then(|chopped| {
-            if let Some(next) = chopped {
-                *checker = next;
+        let finished = chopped.and_then(|next| {
+            finish(checker.as_mut(), &stack)?;
+            Ok(next)
+        });
+        let rest = finished.and_then(|next| {
+            if let Some(next) = next {
+                checker = next;
             }
             stack.stop()
         });
@@ -168,7 +190,15 @@ impl Way<'_, '_> {
         // There is one set of devices for the system that is being driven.
         drop(stack);
         self.driver.pipeline.chop(image.clone());
-        Ok((self.start_on(image.clone(), None)?, image))
+        if let Some(checker) = is_between.then(|| checker.fork()).flatten() {
+            let choices = self.driver.chooser.made();
+            let (image, place) = (image.clone(), self.driver.place);
+            let chopped = Chopped { image, checker, place, choices: choices.len() };
+            self.runner.chopped.borrow_mut().keep(choices, chopped);
+        }
+        let stack = self.start_on(image, None)?;
+        self.go_on()?;
+        self.init(stack, checker)
     }
 
     /// A stack that is started on these disks; `step` is announced before it is mounted.

@@ -53,6 +53,8 @@ pub fn def() -> CheckerDef {
 /// The model, and how the last call has ended.
 #[derive(Debug)]
 struct Failures {
+    /// The files are there, on the stack and in the model. They stay over a chop.
+    begun: bool,
     model: SimFiles,
     last: Ended,
     /// The file system has shut itself down.
@@ -65,7 +67,7 @@ fn build(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     let storage = Storage::new(Image::new(), Recording::Off);
     let model = SimFiles::mount(storage, 0, Granule::default())
         .map_err(|errno| UsageError(format!("no simulated files: {errno}")))?;
-    Ok(Box::new(Failures { model, last: Ended::Done("nothing"), down: None, unsure: false }))
+    Ok(Box::new(Failures { begun: false, model, last: Ended::Done("nothing"), down: None, unsure: false }))
 }
 
 /// Every word for what is broken.
@@ -93,6 +95,9 @@ impl Failures {
 
 impl Checker for Failures {
     fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
+        if std::mem::replace(&mut self.begun, true) {
+            return Ok(());
+        }
         for files in [stack.files()?.as_ref(), &self.model] {
             call::prepare(files)?;
             files.sync()?;

@@ -57,7 +57,7 @@ use explode_runtime::check::{
 use explode_runtime::choose::{Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{Demand, Excluded, Failure, Violation};
+use explode_runtime::verdict::{Demand, Failure, Violation};
 
 use calls::Calls;
 use models::Models;
@@ -118,7 +118,7 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
     Ok(Box::new(Sync {
         hole,
         at_rest,
-        models: Models::new(Excluded::default()),
+        models: Models::new(),
         versions: BTreeMap::new(),
         promises: Vec::new(),
         others: None,
@@ -127,7 +127,7 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 
 impl Checker for Sync {
     fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
-        self.models = Models::new(stack.excluded());
+        self.models.exclude(stack.excluded());
         Ok(())
     }
 

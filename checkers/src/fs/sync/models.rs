@@ -19,10 +19,18 @@ pub struct Models {
 }
 
 impl Models {
-    /// An empty root, on a file system whose profile excludes these promises.
-    pub fn new(excluded: Excluded) -> Models {
-        let kept = Call::is_any_in(&excluded).then(Model::new);
-        Models { all: Model::new(), kept, excluded }
+    /// An empty root, on a file system of which nothing is known yet.
+    pub fn new() -> Models {
+        Models { all: Model::new(), kept: None, excluded: Excluded::default() }
+    }
+
+    /// The profile of the file system excludes these promises. It is said before anything is done; again after a chop, where it changes
+    /// nothing.
+    pub fn exclude(&mut self, excluded: Excluded) {
+        if self.kept.is_none() && Call::is_any_in(&excluded) {
+            self.kept = Some(Model::new());
+        }
+        self.excluded = excluded;
     }
 
     /// What is excluded.

@@ -189,7 +189,8 @@ fn an_exclusion_leaves_what_other_calls_promise() {
         Excluded::by(Some(&Profile { system: String::new(), promises }))
     };
     let done = |words: &[&'static str]| {
-        let mut models = Models::new(excluding(words));
+        let mut models = Models::new();
+        models.exclude(excluding(words));
         models.change(|model| model.file_or_new("/a").write(0, &pattern('a', 1, 0, 4096)));
         models.sync(Fsync, |model| model.sync_file("/a", Fsync));
         models.sync(FsyncOfDirectory, |model| model.sync_directory("/"));

@@ -83,6 +83,8 @@ struct Ways {
     /// The calls that were asked for.
     asked: Groups,
     limits: Limits,
+    /// The tree is known. What is known goes on over a chop.
+    begun: bool,
     fs: Abstract,
     /// How many writes there were.
     writes: u32,
@@ -137,6 +139,7 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
         way,
         asked,
         limits,
+        begun: false,
         fs: Abstract::new(),
         writes: 0,
         forced: Forced::default(),
@@ -149,6 +152,9 @@ fn build(options: &Options) -> Result<Box<dyn Checker>, UsageError> {
 
 impl Checker for Ways {
     fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
+        if std::mem::replace(&mut self.begun, true) {
+            return Ok(());
+        }
         self.limits.calls = self.limits.calls.without_all(stack.unsupported_calls());
         self.excluded = stack.excluded();
         self.kept = By::is_any_in(&self.excluded).then(|| Forced::without(self.excluded.clone()));

@@ -1,0 +1,243 @@
+//! The order in which components and checkers are called (EX-21): init follows the mounts, finish comes before the unmounts, at a chop
+//! and wherever a unit ends.
+
+mod common;
+
+use std::cell::{Cell, RefCell};
+
+use explode_ramdisk::Flags;
+use explode_runtime::base::{Fault, Mode, Options};
+use explode_runtime::check::{Checker, CheckerAbilities, Chop, Cx};
+use explode_runtime::crash::Epoch;
+use explode_runtime::plan::Registry;
+use explode_runtime::report::Message;
+use explode_runtime::stack::{Below, Component, ComponentDef, Stack};
+use explode_runtime::verdict::{Failure, Verdict, Violation};
+
+use common::Said;
+
+thread_local! {
+    static CALLS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    static ENDS: Cell<Ends> = const { Cell::new(Ends::Well) };
+    static FINISH: Cell<Finish> = const { Cell::new(Finish::Well) };
+}
+
+fn called(what: impl Into<String>) {
+    CALLS.with_borrow_mut(|calls| calls.push(what.into()));
+}
+
+/// How the second mutate ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Ends {
+    Well,
+    Found,
+    Stop,
+    Violation,
+    Broken,
+    Panic,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Finish {
+    Well,
+    Fails,
+    Panics,
+}
+
+/// A layer that does nothing.
+struct Layer(&'static str);
+
+impl Component for Layer {
+    fn init(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+        called(format!("{} init", self.0));
+        Ok(())
+    }
+    fn mount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+        called(format!("{} mount", self.0));
+        Ok(())
+    }
+    fn unmount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+        called(format!("{} unmount", self.0));
+        Ok(())
+    }
+}
+
+/// Writes a block in each mutate.
+#[derive(Clone, Default)]
+struct Caller {
+    mutates: u64,
+    forks: bool,
+    /// It became another one at each chop.
+    number: u32,
+}
+
+impl Checker for Caller {
+    fn init(&mut self, stack: &Stack) -> Result<(), Fault> {
+        stack.disk()?;
+        called(format!("init {}", self.number));
+        Ok(())
+    }
+
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        self.mutates += 1;
+        called("mutate");
+        cx.stack().disk()?.write(8 * self.mutates, &[1; 512], Flags::FUA);
+        let ends = if self.mutates == 2 { ENDS.get() } else { Ends::Well };
+        match ends {
+            Ends::Well => cx.check_crashes_now(self, &[]),
+            Ends::Found => cx.check_crashes_now(self, &["wrong".to_owned()]),
+            Ends::Stop => Err(Failure::Stop),
+            Ends::Violation => Err(Violation::new(Verdict::Lost, "seen", "in mutate").into()),
+            Ends::Broken => Err(Failure::Broken("it cannot go on".to_owned())),
+            Ends::Panic => panic!("it cannot go on"),
+        }
+    }
+
+    fn check(&self, _stack: &Stack, _epoch: Epoch, args: &[String]) -> Result<(), Failure> {
+        called("check");
+        if args.is_empty() {
+            Ok(())
+        } else {
+            Err(Violation::new(Verdict::Lost, "found", "by a check").into())
+        }
+    }
+
+    fn finish(&mut self, stack: &Stack) -> Result<(), Fault> {
+        // It is still mounted.
+        stack.disk()?;
+        called(format!("finish {}", self.number));
+        match FINISH.get() {
+            Finish::Well => Ok(()),
+            Finish::Fails => Err(Fault::new("finish has failed")),
+            Finish::Panics => panic!("in the end"),
+        }
+    }
+
+    fn fork(&self) -> Option<Box<dyn Checker>> {
+        self.forks.then(|| {
+            called("fork");
+            Box::new(self.clone()) as Box<dyn Checker>
+        })
+    }
+
+    fn abilities(&self) -> CheckerAbilities<'_> {
+        CheckerAbilities::default().chop(self)
+    }
+}
+
+impl Chop for Caller {
+    fn chop(&self, _stack: &Stack) -> Result<Box<dyn Checker>, Fault> {
+        called("chop");
+        Ok(Box::new(Caller { number: self.number + 1, ..self.clone() }))
+    }
+}
+
+/// Runs the checker on two layers over a disk.
+fn run(depth: u32, chop: Option<u32>, forks: bool) -> (Said, Vec<String>) {
+    let layer = |name: &'static str| {
+        ComponentDef::new(name, "a layer that notes its calls", move |_| Ok(Box::new(Layer(name))))
+            .modes([Mode::Mem])
+    };
+    let ours = common::registry(if forks {
+        |_: &Options| Ok(Box::new(Caller { forks: true, ..Caller::default() }) as Box<dyn Checker>)
+    } else {
+        |_: &Options| Ok(Box::new(Caller::default()) as Box<dyn Checker>)
+    });
+    let components = [common::disk(), layer("lower").on("disk"), layer("upper").on("lower")].into();
+    let registry = Registry { components, ..ours };
+    let mut plan = common::plan(depth);
+    plan.stack = plan.stack.plug("lower", Options::none()).plug("upper", Options::none());
+    plan.settings.chop = chop;
+    CALLS.take();
+    let said = common::run(&registry, &plan);
+    (said, CALLS.take())
+}
+
+/// The names of calls, in lines.
+fn words(calls: &str) -> Vec<String> {
+    calls.split(',').map(|call| call.trim().to_owned()).collect()
+}
+
+const FIRST_START: &str = "lower init, lower mount, upper init, upper mount, upper unmount, lower unmount";
+const CHECKED: &str = "mutate, lower mount, upper mount, check";
+
+#[test]
+fn init_follows_the_mounts_and_finish_comes_before_the_unmounts() {
+    let first = format!("lower mount, upper mount, init 0, {CHECKED}, finish 0");
+    let chop = "chop, finish 0, upper unmount, lower unmount, lower mount, upper mount, init 1";
+    let second = format!("lower mount, upper mount, init 0, mutate, {chop}, {CHECKED}, finish 1");
+    let (said, calls) = run(2, Some(1), false);
+    assert!(said.findings().is_empty() && said.summary().broken.is_zero());
+    assert_eq!(calls, words(&format!("{FIRST_START}, {first}, {second}")));
+}
+
+#[test]
+fn a_copy_of_the_checker_is_made_between_finish_and_init_and_begins_with_init() {
+    let (said, calls) = run(3, Some(1), true);
+    assert!(said.summary().broken.is_zero());
+    let third = calls.iter().rposition(|call| call == "lower unmount").expect("a chop in the third unit");
+    let before =
+        "fork, lower mount, upper mount, init 1, mutate, chop, finish 1, upper unmount, lower unmount";
+    let before = words(before);
+    assert_eq!(calls[third + 1 - before.len()..=third], before);
+    assert_eq!(
+        calls[third + 1..],
+        words(&format!("fork, lower mount, upper mount, init 2, {CHECKED}, finish 2"))
+    );
+}
+
+fn broken(said: &Said) -> Vec<String> {
+    let broken = said.messages.iter().filter_map(|message| match message {
+        Message::Broken { message, .. } => Some(message.clone()),
+        _ => None,
+    });
+    broken.collect()
+}
+
+/// Every init has its finish, after all mutates, whatever has ended the unit; and an error of finish never hides what ended it.
+#[test]
+fn finish_is_called_however_a_unit_ends() {
+    let cases = [
+        (Ends::Well, None, None),
+        (Ends::Found, Some("test/lost/found"), None),
+        (Ends::Stop, None, None),
+        (Ends::Violation, Some("test/lost/seen"), None),
+        (Ends::Broken, None, Some("it cannot go on")),
+        (Ends::Panic, None, Some("mutate panicked: it cannot go on")),
+    ];
+    let finishes = [
+        (Finish::Well, None),
+        (Finish::Fails, Some("finish has failed")),
+        (Finish::Panics, Some("finish panicked: in the end")),
+    ];
+    for (ends, finding, reason) in cases {
+        for (finish, trouble) in finishes {
+            ENDS.set(ends);
+            FINISH.set(finish);
+            let (said, calls) = run(2, None, false);
+            let own: Vec<&str> =
+                calls.iter().map(String::as_str).filter(|call| is_of_checker(call)).collect();
+            let units: Vec<&[&str]> = own.split_inclusive(|call| *call == "finish 0").collect();
+            assert!(units.len() >= 2, "{ends:?}: {own:?}");
+            for unit in &units {
+                assert_eq!((unit[0], unit[unit.len() - 1]), ("init 0", "finish 0"), "{ends:?}: {own:?}");
+                assert!(unit[1..unit.len() - 1].iter().all(|call| *call == "mutate"), "{ends:?}: {own:?}");
+            }
+            let found: Vec<&str> = said.findings().iter().map(|finding| finding.signature.as_str()).collect();
+            assert_eq!(found, finding.into_iter().collect::<Vec<_>>(), "{ends:?}");
+            assert!(said.findings().iter().all(|finding| finding.replayed), "{ends:?}");
+            // The unit of the first mutate ends well, but for finish.
+            let expected: Vec<&str> = trouble.into_iter().chain(reason).collect();
+            let told = broken(&said);
+            assert!(
+                expected.iter().all(|why| told.iter().any(|told| told.contains(why))),
+                "{ends:?}: {told:?}"
+            );
+            assert_eq!(told.len(), expected.len(), "{ends:?}: {told:?}");
+        }
+    }
+}
+
+fn is_of_checker(call: &str) -> bool {
+    call == "mutate" || call.starts_with("init") || call.starts_with("finish")
+}
