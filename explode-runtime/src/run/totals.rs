@@ -33,8 +33,8 @@ pub(super) struct Totals {
 /// What a unit has added to the totals.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Merged {
-    /// The choices that were made after those of the unit's state.
-    #[serde(with = "as_json")]
+    /// The choices that were made after those of the unit's state. The journal writes them in its own way.
+    #[serde(skip)]
     pub choices: Vec<Choice>,
     /// The states on its way, in order.
     pub arrivals: Vec<(Arrival, Reached)>,
