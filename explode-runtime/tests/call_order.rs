@@ -88,7 +88,7 @@ impl Checker for Caller {
             Ends::Found => cx.check_crashes_now(self, &["wrong".to_owned()]),
             Ends::Stop => Err(Failure::Stop),
             Ends::Violation => Err(Violation::new(Verdict::Lost, "seen", "in mutate").into()),
-            Ends::Broken => Err(Failure::Broken("it cannot go on".to_owned())),
+            Ends::Broken => Err(Failure::broken("it cannot go on")),
             Ends::Panic => panic!("it cannot go on"),
         }
     }

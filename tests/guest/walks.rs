@@ -51,7 +51,8 @@ fn each_kind(cx: Cx<'_>) {
     }
     let kinds = |times: &BTreeMap<String, u32>| times.keys().cloned().collect::<Vec<_>>();
     assert_eq!(kinds(&drawn), kinds(&met), "drawn {drawn:?}, met {met:?}");
-    let expected = [Kind::CopyFailure, Kind::LateCompletion, Kind::PageFailure, Kind::SlabFailure, Kind::Thread];
+    let expected =
+        [Kind::CopyFailure, Kind::LateCompletion, Kind::PageFailure, Kind::SlabFailure, Kind::Thread];
     assert!(expected.iter().all(|kind| drawn.contains_key(&kind.to_string())), "{drawn:?}");
 }
 
@@ -95,8 +96,10 @@ fn same_findings(cx: Cx<'_>) {
         signatures.dedup();
         signatures
     };
-    let expected =
-        ["fs-failures/corrupt/failed-create-has-no-effect", "fs-failures/corrupt/fsync-has-its-effect-on-disk"];
+    let expected = [
+        "fs-failures/corrupt/failed-create-has-no-effect",
+        "fs-failures/corrupt/fsync-has-its-effect-on-disk",
+    ];
     assert_eq!(found(StrategyName::Random, Some(STATES)), expected);
     assert_eq!(found(StrategyName::Exhaust, None), expected);
 }

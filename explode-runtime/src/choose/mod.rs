@@ -3,6 +3,7 @@
 //! A [`Point`] is a place that asks; a [`Choice`] is one answer, with the place, so that a replay can tell whether it still
 //! goes the same way. The [`Chooser`] answers: first from a script, then by a [`Policy`], and writes down what was answered.
 
+mod book;
 mod chooser;
 mod draws;
 mod policy;
@@ -12,6 +13,7 @@ use std::panic::Location;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use book::ChoiceBook;
 pub use chooser::{Chooser, Divergence};
 pub use draws::Draws;
 pub use policy::{Answers, MakeAnswers, Policies, Policy};

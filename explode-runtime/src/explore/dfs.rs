@@ -1,47 +1,52 @@
 //! Depth first: a new state is explored at once, its parent's other choices wait.
 
 use super::job::{following, made_in};
-use super::{Finished, Job, Reached, State, Strategy, Unit};
+use super::states::States;
+use super::{Finished, Job, Reached, State, StateId, Strategy, Unit};
 use crate::choose::Choice;
 
 /// Tries every combination of choices, the deepest state first.
 #[derive(Debug)]
 pub struct Dfs {
     depth: u32,
-    /// States with combinations left, each with the script of the next; the deepest is last.
-    open: Vec<(State, Vec<Choice>)>,
+    states: States,
+    /// States with combinations left, each with the script of the next; the deepest is last. There are no more than the depth.
+    open: Vec<(StateId, Vec<Choice>)>,
 }
 
 impl Dfs {
     /// Explores states that are less than `depth` mutates deep.
     pub fn new(depth: u32) -> Dfs {
-        let first = (depth > 0).then(|| (State::default(), Vec::new()));
-        Dfs { depth, open: first.into_iter().collect() }
+        let mut states = States::default();
+        let first = (depth > 0).then(|| (states.begin(&State::default()), Vec::new()));
+        Dfs { depth, states, open: first.into_iter().collect() }
     }
 }
 
 impl Strategy for Dfs {
     fn next(&mut self) -> Option<Unit> {
-        let (state, script) = self.open.last().cloned()?;
-        Some(Unit::one(state, script))
+        let (id, script) = self.open.last()?;
+        Some(Unit::one(self.states.get(*id), script.clone()))
     }
 
     fn observe(&mut self, finished: &Finished<'_>) {
-        let Some((state, _)) = self.open.pop() else { return };
-        let depth = state.depth + 1;
-        if let Some(script) = following(made_in(finished.unit, finished.choices)) {
-            self.open.push((state, script));
+        let Some((id, _)) = self.open.pop() else { return };
+        let made = made_in(finished.unit, finished.choices);
+        if let Some(script) = following(made) {
+            self.open.push((id, script));
         }
-        if finished.reached == Reached::New && depth < self.depth {
-            self.open.push((State { choices: finished.choices.to_vec(), depth }, Vec::new()));
+        // All that are open came before this one.
+        self.states.forget_after(id);
+        if finished.reached == Reached::New && finished.unit.state.depth + 1 < self.depth {
+            self.open.push((self.states.after(id, made), Vec::new()));
         }
     }
 
     fn ahead(&self, most: usize) -> Vec<Job> {
         let mut jobs = Vec::new();
-        for (state, script) in self.open.iter().rev() {
+        for (id, script) in self.open.iter().rev() {
             if jobs.len() < most {
-                let unit = Unit::one(state.clone(), script.clone());
+                let unit = Unit::one(self.states.get(*id), script.clone());
                 jobs.extend(Job::all(unit, 0).split(most - jobs.len()));
             }
         }

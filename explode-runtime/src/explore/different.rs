@@ -7,48 +7,59 @@
 
 use std::cmp::Reverse;
 
-use super::{Arrival, Frontier, Sketch, State};
+use super::states::make_room;
+use super::{Arrival, Frontier, Sketch, StateId};
 
 /// States that wait, the most different one first.
 #[derive(Debug, Default)]
 pub struct MostDifferent {
     /// In the order in which they came.
-    waiting: Vec<Waiting>,
+    waiting: Vec<StateId>,
+    /// What each of them is like; anything at a distance of 0.
+    sketches: Vec<Sketch>,
+    /// How far each of them is from the nearest explored state; 0 without a sketch.
+    distances: Vec<u8>,
     explored: Vec<Sketch>,
 }
 
-#[derive(Debug)]
-struct Waiting {
-    state: State,
-    sketch: Option<Sketch>,
-    /// From the nearest explored state; 0 without a sketch.
-    distance: u32,
-}
+/// Farther than any distance: nothing was explored yet.
+const FARTHEST: u8 = u8::MAX;
 
 impl MostDifferent {
     /// Every distance is at most that to a state that is explored now.
     fn explore(&mut self, sketch: Sketch) {
-        for waiting in &mut self.waiting {
-            let distance = waiting.sketch.map_or(0, |other| other.distance(&sketch));
-            waiting.distance = waiting.distance.min(distance);
+        for (distance, other) in
+            self.distances.iter_mut().zip(&self.sketches).filter(|(distance, _)| **distance > 0)
+        {
+            *distance = (*distance).min(between(other, &sketch));
         }
+        make_room(&mut self.explored, 1);
         self.explored.push(sketch);
     }
 }
 
 impl Frontier for MostDifferent {
-    fn push(&mut self, state: State, arrival: Option<&Arrival>) {
+    fn push(&mut self, state: StateId, arrival: Option<&Arrival>) {
         let sketch = arrival.and_then(|arrival| arrival.sketch);
-        let nearest = |sketch: Sketch| self.explored.iter().map(|other| other.distance(&sketch)).min();
-        let distance = sketch.map_or(0, |sketch| nearest(sketch).unwrap_or(u32::MAX));
-        self.waiting.push(Waiting { state, sketch, distance });
+        let nearest = |sketch: Sketch| self.explored.iter().map(|other| between(other, &sketch)).min();
+        let distance = sketch.map_or(0, |sketch| nearest(sketch).unwrap_or(FARTHEST));
+        make_room(&mut self.waiting, 1);
+        make_room(&mut self.sketches, 1);
+        make_room(&mut self.distances, 1);
+        self.waiting.push(state);
+        self.sketches.push(sketch.unwrap_or_default());
+        self.distances.push(distance);
     }
 
-    fn pop(&mut self) -> Option<State> {
-        let farthest = self.waiting.iter().map(|waiting| waiting.distance).max()?;
-        let at = self.waiting.iter().position(|waiting| waiting.distance == farthest)?;
-        let Waiting { state, sketch, .. } = self.waiting.remove(at);
-        sketch.into_iter().for_each(|sketch| self.explore(sketch));
+    fn pop(&mut self) -> Option<StateId> {
+        let farthest = *self.distances.iter().max()?;
+        let at = self.distances.iter().position(|distance| *distance == farthest)?;
+        let (state, sketch) = (self.waiting.remove(at), self.sketches.remove(at));
+        self.distances.remove(at);
+        // At a distance of 0 one like it is explored already, or it has no sketch.
+        if farthest > 0 {
+            self.explore(sketch);
+        }
         Some(state)
     }
 
@@ -60,10 +71,16 @@ impl Frontier for MostDifferent {
         true
     }
 
-    fn ahead(&self, most: usize) -> Vec<State> {
-        let mut waiting: Vec<&Waiting> = self.waiting.iter().collect();
-        waiting.sort_by_key(|waiting| Reverse(waiting.distance));
-        waiting.into_iter().take(most).map(|waiting| waiting.state.clone()).collect()
+    fn ahead(&self, most: usize) -> Vec<StateId> {
+        let mut waiting: Vec<(&u8, &StateId)> = self.distances.iter().zip(&self.waiting).collect();
+        waiting.sort_by_key(|(distance, _)| Reverse(**distance));
+        waiting.into_iter().take(most).map(|(_, state)| *state).collect()
+    }
+
+    fn bytes(&self) -> usize {
+        self.waiting.capacity() * size_of::<StateId>()
+            + (self.sketches.capacity() + self.explored.capacity()) * size_of::<Sketch>()
+            + self.distances.capacity()
     }
 
     fn begins(&mut self, arrival: &Arrival) {
@@ -71,4 +88,9 @@ impl Frontier for MostDifferent {
             arrival.sketch.into_iter().for_each(|sketch| self.explore(sketch));
         }
     }
+}
+
+/// At most 64.
+fn between(one: &Sketch, other: &Sketch) -> u8 {
+    one.distance(other) as u8
 }

@@ -1,15 +1,32 @@
 //! The default: exhaust a state, then take the next from the queue (EX-2, EX-41 to EX-46).
 
 use super::job::{following, made_in};
-use super::{Fifo, Finished, Frontier, Job, MostDifferent, Reached, State, Strategy, Unit};
+use super::states::States;
+use super::{Fifo, Finished, Frontier, Job, MostDifferent, Reached, State, StateId, Strategy, Unit};
 use crate::choose::Choice;
 
 /// Tries every combination of choices of one mutate from a state, then those from the state that its frontier gives next.
 #[derive(Debug)]
 pub struct Exhaust {
     depth: u32,
+    states: States,
     frontier: Box<dyn Frontier>,
-    current: Option<(State, Vec<Choice>)>,
+    current: Option<Current>,
+}
+
+/// The state that is being exhausted.
+#[derive(Debug)]
+struct Current {
+    id: StateId,
+    state: State,
+    /// That of its next unit.
+    script: Vec<Choice>,
+}
+
+impl Current {
+    fn unit(&self) -> Unit {
+        Unit::one(self.state.clone(), self.script.clone())
+    }
 }
 
 impl Exhaust {
@@ -25,20 +42,26 @@ impl Exhaust {
 
     /// Begins with a state; the others wait in `frontier`.
     pub fn from_state(depth: u32, mut frontier: Box<dyn Frontier>, state: State) -> Exhaust {
+        let mut states = States::default();
         if state.depth < depth {
-            frontier.push(state, None);
+            frontier.push(states.begin(&state), None);
         }
-        Exhaust { depth, frontier, current: None }
+        Exhaust { depth, states, frontier, current: None }
+    }
+
+    /// The memory that its states take, in bytes: those that wait, and what is kept of those that were explored.
+    pub fn bytes(&self) -> usize {
+        self.states.bytes() + self.frontier.bytes()
     }
 }
 
 impl Strategy for Exhaust {
     fn next(&mut self) -> Option<Unit> {
         if self.current.is_none() {
-            self.current = Some((self.frontier.pop()?, Vec::new()));
+            let id = self.frontier.pop()?;
+            self.current = Some(Current { id, state: self.states.get(id), script: Vec::new() });
         }
-        let (state, script) = self.current.clone()?;
-        Some(Unit::one(state, script))
+        self.current.as_ref().map(Current::unit)
     }
 
     fn wants_sketches(&self) -> bool {
@@ -46,25 +69,27 @@ impl Strategy for Exhaust {
     }
 
     fn observe(&mut self, finished: &Finished<'_>) {
-        let state = &finished.unit.state;
-        let depth = state.depth + 1;
+        let Some(mut current) = self.current.take() else { return };
+        let made = made_in(finished.unit, finished.choices);
         if let Some((first, _)) = finished.arrivals.first().filter(|(first, _)| first.depth == 0) {
             self.frontier.begins(first);
         }
-        if finished.reached == Reached::New && depth < self.depth {
-            let state = State { choices: finished.choices.to_vec(), depth };
+        if finished.reached == Reached::New && current.state.depth + 1 < self.depth {
+            let state = self.states.after(current.id, made);
             self.frontier.push(state, finished.arrivals.last().map(|(arrival, _)| arrival));
         }
-        let script = following(made_in(finished.unit, finished.choices));
-        self.current = script.map(|script| (state.clone(), script));
+        if let Some(script) = following(made) {
+            current.script = script;
+            self.current = Some(current);
+        }
     }
 
     /// What is left of the current state, in parts; then the states that wait.
     fn ahead(&self, most: usize) -> Vec<Job> {
-        let current = self.current.iter().map(|(state, script)| Unit::one(state.clone(), script.clone()));
+        let current = self.current.iter().map(Current::unit);
         let mut jobs: Vec<Job> = current.flat_map(|unit| Job::all(unit, 0).split(most)).collect();
         let waiting = self.frontier.ahead(most.saturating_sub(jobs.len()));
-        jobs.extend(waiting.into_iter().map(|state| Job::all(Unit::one(state, Vec::new()), 0)));
+        jobs.extend(waiting.into_iter().map(|id| Job::all(Unit::one(self.states.get(id), Vec::new()), 0)));
         jobs
     }
 

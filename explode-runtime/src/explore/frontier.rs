@@ -1,17 +1,20 @@
-//! Where states wait until all combinations of their next mutate are tried.
+//! The order in which states wait until all combinations of their next mutate are tried.
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
-use super::{Arrival, State};
+use super::{Arrival, StateId};
+
+/// So many states have room at first; a long queue grows by an eighth, so that little of it is empty.
+const FIRST: usize = 16;
 
 /// States that wait, in some order.
 pub trait Frontier: Debug + Send {
     /// One more; `arrival` is where it was reached, none for where a search begins.
-    fn push(&mut self, state: State, arrival: Option<&Arrival>);
+    fn push(&mut self, state: StateId, arrival: Option<&Arrival>);
 
     /// The next one, which is going to be explored.
-    fn pop(&mut self) -> Option<State>;
+    fn pop(&mut self) -> Option<StateId>;
 
     /// How many there are.
     fn len(&self) -> usize;
@@ -27,7 +30,10 @@ pub trait Frontier: Debug + Send {
     }
 
     /// States that wait, at most so many, those that come next first as far as that is known.
-    fn ahead(&self, most: usize) -> Vec<State>;
+    fn ahead(&self, most: usize) -> Vec<StateId>;
+
+    /// The memory that it takes, in bytes.
+    fn bytes(&self) -> usize;
 
     /// The state in which the checker begins.
     fn begins(&mut self, _arrival: &Arrival) {}
@@ -35,14 +41,17 @@ pub trait Frontier: Debug + Send {
 
 /// The one that waits longest comes first.
 #[derive(Debug, Default)]
-pub struct Fifo(VecDeque<State>);
+pub struct Fifo(VecDeque<StateId>);
 
 impl Frontier for Fifo {
-    fn push(&mut self, state: State, _arrival: Option<&Arrival>) {
+    fn push(&mut self, state: StateId, _arrival: Option<&Arrival>) {
+        if self.0.len() == self.0.capacity() {
+            self.0.reserve_exact((self.0.len() / 8).max(FIRST));
+        }
         self.0.push_back(state);
     }
 
-    fn pop(&mut self) -> Option<State> {
+    fn pop(&mut self) -> Option<StateId> {
         self.0.pop_front()
     }
 
@@ -50,7 +59,11 @@ impl Frontier for Fifo {
         self.0.len()
     }
 
-    fn ahead(&self, most: usize) -> Vec<State> {
-        self.0.iter().take(most).cloned().collect()
+    fn ahead(&self, most: usize) -> Vec<StateId> {
+        self.0.iter().take(most).copied().collect()
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.capacity() * size_of::<StateId>()
     }
 }

@@ -11,6 +11,7 @@ mod job;
 mod name;
 mod prefix;
 mod sketch;
+mod states;
 mod walks;
 
 pub use dfs::Dfs;
@@ -21,6 +22,7 @@ pub use job::Job;
 pub use name::StrategyName;
 pub use prefix::{FromPrefix, Prefix};
 pub use sketch::Sketch;
+pub use states::StateId;
 pub use walks::Walks;
 
 use serde::{Deserialize, Serialize};

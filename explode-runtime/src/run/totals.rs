@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::{Count, as_json};
 use crate::choose::Choice;
-use crate::dedup::{ByKey, Checks, Keys, Known, States, noted_as};
+use crate::dedup::{ByKey, Checks, KeySet, Keys, Known, States, noted_as};
 use crate::explore::{Arrival, Reached, Unit};
 use crate::report::Summary;
 use crate::trace::ErrorFound;
@@ -23,10 +23,10 @@ pub(super) struct Totals {
     crash_depth: u32,
     states: States,
     /// Those of the states.
-    topologies: HashSet<u128, ByKey>,
+    topologies: KeySet,
     checks: Checks,
     /// The keys of checks that have shown an error themselves.
-    shown: HashSet<u128, ByKey>,
+    shown: KeySet,
     /// What was added up.
     pub summary: Summary,
 }
@@ -34,8 +34,8 @@ pub(super) struct Totals {
 /// What a unit has added to the totals.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Merged {
-    /// The choices that were made after those of the unit's state.
-    #[serde(with = "as_json")]
+    /// The choices that were made after those of the unit's state. The journal writes them in its own way.
+    #[serde(skip)]
     pub choices: Vec<Choice>,
     /// The states on its way, in order.
     pub arrivals: Vec<(Arrival, Reached)>,
@@ -98,7 +98,7 @@ impl Totals {
             merged.reached = None;
             let Some(arrival) = &segment.arrival else { continue };
             let new = self.states.reach(arrival.signature, arrival.depth);
-            self.topologies.extend(arrival.topology);
+            arrival.topology.iter().for_each(|topology| _ = self.topologies.insert(*topology));
             let reached = if new { Reached::New } else { Reached::Known };
             merged.arrivals.push((arrival.clone(), reached));
             // At depth 0 no mutate has led anywhere yet.
@@ -170,10 +170,10 @@ impl Totals {
     pub fn repeat(&mut self, merged: &Merged) {
         for (arrival, _) in &merged.arrivals {
             self.states.reach(arrival.signature, arrival.depth);
-            self.topologies.extend(arrival.topology);
+            arrival.topology.iter().for_each(|topology| _ = self.topologies.insert(*topology));
         }
         self.checks.know(&merged.known);
-        self.shown.extend(&merged.shown.0);
+        merged.shown.0.iter().for_each(|key| _ = self.shown.insert(*key));
         self.summarise(merged);
     }
 

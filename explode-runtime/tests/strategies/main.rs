@@ -4,6 +4,7 @@
 mod common;
 
 mod different;
+mod memory;
 mod orders;
 mod own;
 mod pct;

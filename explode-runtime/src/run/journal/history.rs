@@ -5,9 +5,10 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::record::{Header, Record};
+use super::record::{Header, Record, Written};
 use super::{Journal, MAGIC, MAGIC_WORDS, NEEDED};
 use crate::base::{RunError, UsageError, open_plain};
+use crate::choose::ChoiceBook;
 use crate::plan::{Origin, Plan};
 use crate::run::folder::RESUMED;
 use crate::run::frame::unframe;
@@ -111,26 +112,31 @@ impl History {
         folder: &Path,
         visit: impl FnMut(Record) -> Result<(), UsageError>,
     ) -> Result<Journal, RunError> {
-        let sound = self.each(visit)?;
+        let (sound, book) = self.each(visit)?;
         let path = folder.join(JOURNAL);
         let failed = |error| RunError::unwritable(&path, error, RESUMED);
         let file = open_plain(&path, File::options().append(true)).map_err(failed)?;
         file.set_len(sound as u64).map_err(failed)?;
         let (sound, synced) = (sound as u64, Instant::now());
-        Ok(Journal { path, beginning: Vec::new(), file: Some(file), sound, synced })
+        Ok(Journal { path, beginning: Vec::new(), file: Some(file), book, sound, synced })
     }
 
-    /// Returns how many bytes are sound.
-    pub(super) fn each<E>(&self, mut visit: impl FnMut(Record) -> Result<(), E>) -> Result<usize, E> {
+    /// Returns how many bytes are sound, and the choices that their records have.
+    pub(super) fn each<E>(
+        &self,
+        mut visit: impl FnMut(Record) -> Result<(), E>,
+    ) -> Result<(usize, ChoiceBook), E> {
+        let mut book = ChoiceBook::default();
         let mut rest = &self.bytes[MAGIC.len()..];
         if let Some((_, more)) = unframe::<Header>(rest) {
             rest = more;
         }
-        while let Some((record, more)) = unframe(rest) {
+        while let Some((written, more)) = unframe::<Written<Record>>(rest) {
+            let Some(record) = written.read(&mut book) else { break };
             visit(record)?;
             rest = more;
         }
-        Ok(self.bytes.len() - rest.len())
+        Ok((self.bytes.len() - rest.len(), book))
     }
 }
 

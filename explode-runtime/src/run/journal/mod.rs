@@ -1,7 +1,8 @@
 //! The journal of a run: what each unit came to, in the run folder, so that another process can go on.
 //!
 //! `RUN/journal` is a line that says what it is, then records: length (4 bytes) and xxh3 hash (8 bytes) of what follows, both
-//! little-endian, and that in postcard's form. The first record says which run it is, each other one is a unit that has ended.
+//! little-endian, and that in postcard's form. The first record says which run it is, each other one is a unit that has ended. A choice
+//! is written once, in the first record that has it, and then by number: the others go on from those before them.
 //! A record that is torn or damaged ends the journal: it and what follows are cut off, and their units are run again.
 
 mod history;
@@ -16,16 +17,17 @@ use std::time::{Duration, Instant};
 
 use super::frame::frame;
 use crate::base::{RunError, durable_write, open_plain};
+use crate::choose::ChoiceBook;
 use crate::plan::{Origin, Plan};
 use crate::run::names::JOURNAL;
 pub use history::{History, JournalError};
-use record::Header;
 pub(super) use record::Record;
+use record::{Header, Written};
 
 /// The first line: [`MAGIC_WORDS`] and the format, [`NEEDED`].
 const MAGIC: &[u8] = b"explode journal 5\n";
 const MAGIC_WORDS: &[u8] = b"explode journal ";
-/// Format 5: what a unit has added to the totals.
+/// Format 5: what a unit has added to the totals, and choices by number.
 const NEEDED: u32 = 5;
 /// What was written waits for the disk no longer than this.
 const SYNC: Duration = Duration::from_secs(1);
@@ -37,6 +39,8 @@ pub(super) struct Journal {
     /// What it begins with, until it is there.
     beginning: Vec<u8>,
     file: Option<File>,
+    /// The choices that its records have.
+    book: ChoiceBook,
     /// How long its sound part is.
     sound: u64,
     synced: Instant,
@@ -46,12 +50,13 @@ impl Journal {
     /// One in a run folder; it is made when there is something to write.
     pub fn of(folder: &Path, plan: &Plan, origin: &Origin) -> Journal {
         let beginning = [MAGIC, &frame(&Header::of(plan, origin))].concat();
-        Journal { path: folder.join(JOURNAL), beginning, file: None, sound: 0, synced: Instant::now() }
+        let (path, book) = (folder.join(JOURNAL), ChoiceBook::default());
+        Journal { path, beginning, file: None, book, sound: 0, synced: Instant::now() }
     }
 
-    /// Adds a record; durably if that matters, else soon. What fails leaves the journal as it was, or none at all.
+    /// Adds a record; durably if that matters, else soon. What fails leaves the journal as it was, or none at all, and is its end.
     pub fn append(&mut self, record: &Record, now: bool) -> Result<(), RunError> {
-        let frame = frame(record);
+        let frame = frame(&Written::of(record, &mut self.book));
         let now = now || self.synced.elapsed() >= SYNC;
         self.write(&frame, now).map_err(|error| {
             // The room is wanted for findings. That even this fails changes nothing: a torn record is known when it is read.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base::as_json;
+use crate::choose::{Choice, ChoiceBook};
 use crate::explore::{Unit, UnitId};
 use crate::plan::{Origin, Plan};
 use crate::run::findings::FindingsChange;
@@ -25,7 +26,7 @@ impl Header {
     }
 }
 
-/// A unit that has ended.
+/// A unit that has ended; [`Written`] has its choices.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::run) struct Record {
     /// Which unit it is: a strategy that goes another way when it is repeated is found out by it.
@@ -40,5 +41,43 @@ pub(in crate::run) struct Record {
 impl Record {
     pub fn new(unit: &Unit, merged: Merged, findings: FindingsChange, elapsed_ms: u64) -> Record {
         Record { unit: unit.id(), merged, findings, elapsed_ms }
+    }
+}
+
+/// A record in its written form: a choice stands there once, and from then on its number.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Written<R> {
+    /// Choices that no record before it has. They get the next numbers.
+    new: Vec<NewChoice>,
+    /// The numbers of its choices.
+    choices: Vec<u32>,
+    record: R,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct NewChoice(#[serde(with = "as_json")] Choice);
+
+impl<'a> Written<&'a Record> {
+    /// That of a record; the book has the choices of all records before it, and then its own, too.
+    pub fn of(record: &'a Record, book: &mut ChoiceBook) -> Written<&'a Record> {
+        let known = book.len();
+        let choices = record.merged.choices.iter().map(|choice| book.number(choice)).collect();
+        let new = book.since(known).iter().cloned().map(NewChoice).collect();
+        Written { new, choices, record }
+    }
+}
+
+impl Written<Record> {
+    /// The record, with its choices; none if it goes on from other records than these.
+    pub fn read(self, book: &mut ChoiceBook) -> Option<Record> {
+        let Written { new, choices, mut record } = self;
+        let all = book.len() + new.len();
+        if choices.iter().any(|number| *number as usize >= all) {
+            return None;
+        }
+        new.iter().for_each(|NewChoice(choice)| _ = book.number(choice));
+        let choices = choices.into_iter().map(|number| book.get(number).cloned());
+        record.merged.choices = choices.collect::<Option<_>>()?;
+        Some(record)
     }
 }

@@ -4,11 +4,16 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::base::{Bounds, Options, UsageError};
+use crate::choose::{Choice, Label, Point};
 use crate::explore::{Arrival, Reached, Unit};
 use crate::plan::{Registry, Target};
 use crate::run::findings::FindingsChange;
 use crate::run::totals::Merged;
 use crate::stack::StackSpec;
+
+fn choice(value: u32) -> Choice {
+    Choice::of(&Point::action(8, Label::named("site")), value)
+}
 
 fn journal(units: u64) -> Vec<u8> {
     let target = Target {
@@ -23,13 +28,16 @@ fn journal(units: u64) -> Vec<u8> {
     };
     let plan = Plan::of(&Registry::default(), &target).unwrap();
     let header = Header::of(&plan, &Origin::default());
+    let mut book = ChoiceBook::default();
     let mut bytes = [MAGIC, &frame(&header)].concat();
     for unit in 0..units {
         let arrival = Arrival { signature: u128::from(unit), depth: 1, ..Arrival::default() };
         let mut merged = Merged::default();
         merged.arrivals.push((arrival, Reached::New));
         let change = FindingsChange::default();
-        bytes.extend(frame(&Record::new(&Unit::default(), merged, change, unit)));
+        merged.choices = [unit % 2, 7].map(|value| choice(value as u32)).to_vec();
+        let record = Record::new(&Unit::default(), merged, change, unit);
+        bytes.extend(frame(&Written::of(&record, &mut book)));
     }
     bytes
 }
@@ -39,16 +47,35 @@ fn read(bytes: &[u8]) -> Option<(Vec<u64>, usize)> {
     let history = History::parse(bytes.to_vec(), PathBuf::from("journal")).ok()?;
     let mut units = Vec::new();
     let sound = history.each(|record| {
-        units.push(record.merged.arrivals[0].0.signature as u64);
+        let unit = record.merged.arrivals[0].0.signature as u64;
+        assert_eq!(record.merged.choices, [unit % 2, 7].map(|value| choice(value as u32)));
+        units.push(unit);
         Ok::<(), UsageError>(())
     });
-    Some((units, sound.ok()?))
+    Some((units, sound.ok()?.0))
 }
 
 #[test]
 fn what_was_written_is_read() {
     let bytes = journal(3);
     assert_eq!(read(&bytes), Some((vec![0, 1, 2], bytes.len())));
+}
+
+/// A unit whose choices are known takes few bytes.
+#[test]
+fn a_choice_is_written_once() {
+    let lengths: Vec<usize> = (0..6).map(|units| journal(units).len()).collect();
+    let grown: Vec<usize> = lengths.windows(2).map(|both| both[1] - both[0]).collect();
+    assert!(grown[0] > grown[1] && grown[1] > grown[2], "{grown:?}");
+    assert_eq!(grown[2..], [grown[2]; 3]);
+    assert!(grown[2] <= 64, "{grown:?}");
+}
+
+#[test]
+fn a_record_without_those_before_it_ends_it() {
+    let (header, one, two) = (journal(0).len(), journal(1).len(), journal(2));
+    let second = [&two[..header], &two[one..]].concat();
+    assert_eq!(read(&second), Some((vec![], header)));
 }
 
 #[test]
@@ -78,7 +105,8 @@ fn what_cannot_be_written_leaves_the_journal_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(JOURNAL);
     let (beginning, synced) = (journal(0), Instant::now());
-    let mut written = Journal { path: path.clone(), beginning, file: None, sound: 0, synced };
+    let book = ChoiceBook::default();
+    let mut written = Journal { path: path.clone(), beginning, file: None, book, sound: 0, synced };
     let record = || Record::new(&Unit::default(), Merged::default(), FindingsChange::default(), 0);
     (0..3).for_each(|_| written.append(&record(), false).unwrap());
     let before = fs::read(&path).unwrap();

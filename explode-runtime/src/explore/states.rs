@@ -1,0 +1,180 @@
+//! Where states are kept while they wait: each as what it adds to the state before it.
+//!
+//! A node is a few small numbers in one row of bytes: how far back the node of the state before it begins, its depth, and the
+//! numbers of the choices that were added. The whole [`State`] is made when it is wanted. Nodes stay when their states are explored:
+//! a state that was ever reached costs about five bytes, and a byte or two for each choice of its last mutate.
+
+use super::State;
+use crate::choose::{Choice, ChoiceBook};
+
+/// A state in a store of states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StateId(u64);
+
+/// States with shared beginnings.
+#[derive(Debug, Default)]
+pub(super) struct States {
+    book: ChoiceBook,
+    /// A [`StateId`] is where a node begins. All numbers are in LEB128.
+    nodes: Vec<u8>,
+}
+
+/// A node that is read.
+struct Node {
+    /// How far back the state before it is; 0 if it has none.
+    back: u64,
+    depth: u32,
+    /// The numbers of its choices.
+    choices: Vec<u32>,
+    /// Where it ends.
+    end: usize,
+}
+
+impl States {
+    /// Adds a state that a search begins with.
+    pub fn begin(&mut self, state: &State) -> StateId {
+        self.add(None, &state.choices, state.depth)
+    }
+
+    /// Adds a state that is one mutate after another one, which has made these choices.
+    pub fn after(&mut self, before: StateId, made: &[Choice]) -> StateId {
+        let depth = self.node(before).depth + 1;
+        self.add(Some(before), made, depth)
+    }
+
+    /// The whole state.
+    pub fn get(&self, id: StateId) -> State {
+        let mut node = self.node(id);
+        let depth = node.depth;
+        let mut at = id.0;
+        // The last choice first.
+        let mut numbers: Vec<u32> = Vec::new();
+        loop {
+            numbers.extend(node.choices.iter().rev());
+            if node.back == 0 {
+                break;
+            }
+            at -= node.back;
+            node = self.node(StateId(at));
+        }
+        let choice = |number: &u32| self.book.get(*number).expect("a node has choices of the book").clone();
+        State { choices: numbers.iter().rev().map(choice).collect(), depth }
+    }
+
+    /// Forgets all states that were added after this one.
+    pub fn forget_after(&mut self, id: StateId) {
+        self.nodes.truncate(self.node(id).end);
+    }
+
+    /// The memory that they take, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.nodes.capacity() + self.book.bytes()
+    }
+
+    fn add(&mut self, before: Option<StateId>, made: &[Choice], depth: u32) -> StateId {
+        let at = self.nodes.len() as u64;
+        let mut node = Vec::new();
+        write(&mut node, before.map_or(0, |before| at - before.0));
+        write(&mut node, u64::from(depth));
+        write(&mut node, made.len() as u64);
+        made.iter().for_each(|choice| write(&mut node, u64::from(self.book.number(choice))));
+        make_room(&mut self.nodes, node.len());
+        self.nodes.extend(node);
+        StateId(at)
+    }
+
+    fn node(&self, id: StateId) -> Node {
+        let mut at = id.0 as usize;
+        let mut read = || {
+            let (number, end) = read(&self.nodes, at);
+            at = end;
+            number
+        };
+        let (back, depth, length) = (read(), read() as u32, read());
+        let choices = (0..length).map(|_| read() as u32).collect();
+        Node { back, depth, choices, end: at }
+    }
+}
+
+/// Makes room for so many more: a long row grows by an eighth, so that little of it is empty.
+pub(super) fn make_room<T>(row: &mut Vec<T>, more: usize) {
+    if row.capacity() - row.len() < more {
+        row.reserve_exact(more.max(row.len() / 8));
+    }
+}
+
+/// Seven bits a byte, the lowest first; the highest bit says that more follow.
+fn write(into: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        into.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    into.push(number as u8);
+}
+
+/// The number that begins here, and where it ends.
+fn read(bytes: &[u8], mut at: usize) -> (u64, usize) {
+    let (mut number, mut shift) = (0, 0);
+    loop {
+        let byte = bytes[at];
+        number |= u64::from(byte & 0x7f) << shift;
+        (at, shift) = (at + 1, shift + 7);
+        if byte < 0x80 {
+            return (number, at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::choose::{Label, Point};
+
+    fn choice(value: u32) -> Choice {
+        Choice::of(&Point::action(1 << 20, Label::named("here")), value)
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_added_comes_back(
+            begin in prop::collection::vec(0_u32..1 << 20, 0..4),
+            ways in prop::collection::vec((any::<prop::sample::Index>(), prop::collection::vec(0_u32..300, 0..5)), 0..80),
+        ) {
+            let mut states = States::default();
+            let first = State { choices: begin.into_iter().map(choice).collect(), depth: 7 };
+            let mut all = vec![(states.begin(&first), first)];
+            for (before, values) in ways {
+                let (id, before) = before.get(&all).clone();
+                let made: Vec<Choice> = values.into_iter().map(choice).collect();
+                let choices = before.choices.iter().chain(&made).cloned().collect();
+                all.push((states.after(id, &made), State { choices, depth: before.depth + 1 }));
+            }
+            for (id, state) in &all {
+                prop_assert_eq!(&states.get(*id), state);
+            }
+            let half = all.len() / 2;
+            states.forget_after(all[half].0);
+            for (id, state) in &all[..=half] {
+                prop_assert_eq!(&states.get(*id), state);
+            }
+            if let Some((id, _)) = all.get(half + 1) {
+                prop_assert_eq!(id.0, states.nodes.len() as u64);
+            }
+        }
+
+        #[test]
+        fn numbers_come_back(numbers in prop::collection::vec(any::<u64>(), 0..20)) {
+            let mut bytes = Vec::new();
+            numbers.iter().for_each(|number| write(&mut bytes, *number));
+            let mut at = 0;
+            for number in numbers {
+                let (known, end) = read(&bytes, at);
+                prop_assert_eq!(known, number);
+                at = end;
+            }
+            prop_assert_eq!(at, bytes.len());
+        }
+    }
+}
