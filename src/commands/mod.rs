@@ -27,7 +27,10 @@ use device::rules;
 /// Does what a command says.
 pub fn dispatch(registry: &Registry, command: &Command) -> Exit {
     match command {
-        Command::Run(args) => run::run(registry, args),
+        Command::Run(args) => match &args.plan {
+            Some(folder) => jobs::plan(registry, args, folder),
+            None => run::run(registry, args),
+        },
         Command::Work(args) => jobs::work(registry, args),
         Command::Merge(args) => jobs::merge(registry, args),
         Command::Bench(args) => bench::bench(registry, args),

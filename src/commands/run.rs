@@ -21,9 +21,6 @@ use crate::{crew, interrupt, output, programs, stack_file, trust};
 
 /// Runs a target.
 pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
-    if let Some(folder) = &args.plan {
-        return super::jobs::plan(registry, args, folder);
-    }
     let begun = beginning(registry, args).and_then(|beginning| Ok((beginning, outputs(args)?)));
     let ((plan, keep, claim), [events, junit]) = match begun {
         Ok(begun) => begun,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Unit;
+use super::unit::Unit;
 use crate::choose::Choice;
 
 /// Units that follow each other in one state: the first, and if so wanted all combinations that begin as its script does.

@@ -78,8 +78,8 @@ pub struct LeftOut {
 
 impl UnitResult {
     /// One more failure of the tool or a component.
-    pub fn add_broken(&mut self, why: Broken) {
-        self.last().add_broken(why);
+    pub fn add_broken(&mut self, broken: Broken) {
+        self.last().add_broken(broken);
     }
 
     /// An error that was seen without a check.
@@ -116,10 +116,10 @@ impl UnitResult {
 
 impl Segment {
     /// One more failure of the tool or a component.
-    pub fn add_broken(&mut self, why: Broken) {
-        match self.broken.iter_mut().find(|(known, _)| *known == why) {
+    pub fn add_broken(&mut self, broken: Broken) {
+        match self.broken.iter_mut().find(|(known, _)| *known == broken) {
             Some((_, times)) => *times += 1,
-            None => self.broken.push((why, 1)),
+            None => self.broken.push((broken, 1)),
         }
     }
 

@@ -1,0 +1,56 @@
+//! States, and units of work.
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::base::as_json;
+use crate::choose::{Choice, Policy, choices_hash};
+
+/// A state: the choices that lead to it from the pristine disks (EX-51).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// All choices since the beginning.
+    #[serde(with = "as_json")]
+    pub choices: Vec<Choice>,
+    /// How many calls of mutate made them.
+    pub depth: u32,
+}
+
+/// A unit of work: restore a state, then call mutate. What a unit comes to is a function of it, and of the run's options.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unit {
+    /// Where to begin; its checks have been made.
+    pub state: State,
+    /// The first answers from there on.
+    #[serde(with = "as_json")]
+    pub script: Vec<Choice>,
+    /// How many calls of mutate.
+    pub mutates: u32,
+    /// How points past the end of the script are answered.
+    pub policy: Policy,
+}
+
+/// The identity of a unit: a hash of all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct UnitId(pub u128);
+
+impl Unit {
+    /// One mutate from a state, by the first option past the script.
+    pub fn one(state: State, script: Vec<Choice>) -> Unit {
+        Unit { state, script, mutates: 1, policy: Policy::First }
+    }
+
+    /// Its identity.
+    pub fn id(&self) -> UnitId {
+        let Unit { state, script, mutates, policy } = self;
+        let policy = serde_json::to_vec(policy).expect("a policy is plain data");
+        let parts = [
+            choices_hash(&state.choices),
+            choices_hash(script),
+            u128::from(state.depth),
+            u128::from(*mutates),
+            xxh3_128(&policy),
+        ];
+        UnitId(xxh3_128(&parts.map(u128::to_le_bytes).concat()))
+    }
+}
