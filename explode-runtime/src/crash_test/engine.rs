@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::Parts;
+use super::parts::Parts;
 use crate::base::{Fault, Mode, caught};
 use crate::stack::{Below, Component, ComponentDef, Surface};
 

@@ -36,22 +36,22 @@ mod complete;
 mod diverged;
 mod engine;
 mod model;
+mod parts;
 mod replay;
 mod run;
+mod step;
 
-use std::error::Error;
 use std::fmt::Debug;
 use std::rc::Rc;
 use std::sync::Arc;
 
 pub use explode_ramdisk::files::{Fd, Files, OpenFlags};
 
-pub use self::model::Step;
+pub use self::parts::Result;
 pub use self::replay::REPLAY;
 pub use self::run::CrashTest;
-
-/// What the functions of a test say; any error will do.
-pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
+pub use self::step::Step;
+use parts::Parts;
 
 /// The crash test of a storage engine: all that three steps can lead to, and crashes during recovery.
 ///
@@ -74,22 +74,4 @@ pub fn crash_test<S: 'static, M: Clone + Debug + PartialEq + 'static>(
     read: impl Fn(&mut S) -> Result<M> + Send + Sync + 'static,
 ) -> CrashTest {
     CrashTest::new(name, Parts { open: Arc::new(open), step: Arc::new(step), read: Arc::new(read) })
-}
-
-type Open<S> = dyn Fn(Rc<dyn Files>) -> Result<S> + Send + Sync;
-type DoStep<S, M> = dyn Fn(&mut S, &mut M, &mut Step<'_, '_>) -> Result<()> + Send + Sync;
-type Read<S, M> = dyn Fn(&mut S) -> Result<M> + Send + Sync;
-
-/// The functions of a test.
-struct Parts<S, M> {
-    open: Arc<Open<S>>,
-    step: Arc<DoStep<S, M>>,
-    read: Arc<Read<S, M>>,
-}
-
-impl<S, M> Clone for Parts<S, M> {
-    fn clone(&self) -> Parts<S, M> {
-        let Parts { open, step, read } = self;
-        Parts { open: Arc::clone(open), step: Arc::clone(step), read: Arc::clone(read) }
-    }
 }

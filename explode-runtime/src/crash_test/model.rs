@@ -1,13 +1,12 @@
 //! The steps of a crash test as a checker: it knows what the store held after each, and which of them a crash may take.
 
 use std::fmt::Debug;
-use std::panic::Location;
 
-use super::Parts;
 use super::engine::Open;
+use super::parts::Parts;
+use super::step::Step;
 use crate::base::{Fault, caught};
 use crate::check::{Checker, CheckerDef, Cx};
-use crate::choose::{Label, Point};
 use crate::crash::Epoch;
 use crate::stack::Stack;
 use crate::verdict::{Failure, Verdict, Violation};
@@ -20,30 +19,6 @@ pub(super) fn def<S: 'static, M: Clone + Debug + PartialEq + 'static>(parts: Par
     CheckerDef::new(NAME, "what a crash test says of its engine", move |_| {
         Ok(Box::new(Model { parts: parts.clone(), history: Vec::new(), before: 0, durable: 0 }))
     })
-}
-
-/// What a step is given besides the store.
-#[derive(Debug)]
-pub struct Step<'a, 'b> {
-    cx: &'a mut Cx<'b>,
-    lazy: bool,
-}
-
-impl Step<'_, '_> {
-    /// Chooses one of `options` ways to go on: 0, 1, ... `options` - 1; every one of them will be tried.
-    ///
-    /// # Panics
-    /// If `options` is 0.
-    #[track_caller]
-    pub fn choose(&mut self, options: usize) -> usize {
-        let options = u32::try_from(options).expect("fewer than 2^32 options");
-        self.cx.choose_at(&Point::action(options, Label::at(Location::caller()))) as usize
-    }
-
-    /// What this step does need not be durable when it ends; it is when a later step ends that does not say so.
-    pub fn is_lazy(&mut self) {
-        self.lazy = true;
-    }
 }
 
 struct Model<S, M> {

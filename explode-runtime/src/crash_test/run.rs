@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use super::complete::incomplete;
 use super::diverged::{diverged, with_causes, without_story};
+use super::parts::Parts;
 use super::replay::{REPLAY, command, folder, path, read, write};
-use super::{Parts, engine, model};
+use super::{engine, model};
 use crate::base::{Options, RunError};
 use crate::explain::minimise::{Minimised, minimise};
 use crate::explain::{Bounds, differences, diverged as in_lines, story};

@@ -1,0 +1,30 @@
+//! The functions that a crash test is made of.
+
+use std::error::Error;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use explode_ramdisk::files::Files;
+
+use super::step::Step;
+
+/// What the functions of a test say; any error will do.
+pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+type Open<S> = dyn Fn(Rc<dyn Files>) -> Result<S> + Send + Sync;
+type DoStep<S, M> = dyn Fn(&mut S, &mut M, &mut Step<'_, '_>) -> Result<()> + Send + Sync;
+type Read<S, M> = dyn Fn(&mut S) -> Result<M> + Send + Sync;
+
+/// The functions of a test.
+pub(super) struct Parts<S, M> {
+    pub open: Arc<Open<S>>,
+    pub step: Arc<DoStep<S, M>>,
+    pub read: Arc<Read<S, M>>,
+}
+
+impl<S, M> Clone for Parts<S, M> {
+    fn clone(&self) -> Parts<S, M> {
+        let Parts { open, step, read } = self;
+        Parts { open: Arc::clone(open), step: Arc::clone(step), read: Arc::clone(read) }
+    }
+}
