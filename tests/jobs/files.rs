@@ -104,7 +104,7 @@ fn accidents_change_nothing() {
         killed.kill().unwrap();
         killed.wait().unwrap();
         let result = folder.join("dir/results").join(job.file_name().unwrap());
-        work(folder, &[job.clone()]);
+        work(folder, std::slice::from_ref(job));
         let bytes = fs::read(&result).unwrap();
         // By another name, too; and those of the round before once more.
         fs::write(folder.join(format!("dir/results/again-{round}")), &bytes).unwrap();

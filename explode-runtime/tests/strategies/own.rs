@@ -50,7 +50,10 @@ impl Answers for InTurn {
 /// The registry of a checker, with the policy of [`Typed`].
 pub fn registry(build: fn(&Options) -> Result<Box<dyn Checker>, UsageError>) -> Registry {
     let mut registry = common::registry(build);
-    registry.policies.register("typed", |data| Box::new(InTurn(data.to_vec().into_iter())));
+    registry.policies.register("typed", |data| {
+        let answers: Vec<u8> = data.into();
+        Box::new(InTurn(answers.into_iter()))
+    });
     registry
 }
 
