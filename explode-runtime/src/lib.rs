@@ -20,7 +20,7 @@
 //! # Rooms, bottom first
 //!
 //! - [`base`]: options, errors, exit codes, counts, durable files, panics, words of a shell
-//! - [`choose`]: choice points, choices, and the chooser that answers them
+//! - [`choose`]: choice points, choices, policies, and the chooser that answers
 //! - [`events`]: the event log, its file formats, event summaries, the log of calls on files
 //! - [`writeset`]: what could be on disk after a log
 //! - [`dedup`]: sets of keys and of states

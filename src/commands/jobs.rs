@@ -136,16 +136,14 @@ impl Merge {
             format: args.format,
             require_complete: false,
         };
-        let mut complete = false;
+        let mut complete = None;
         let (exit, _) = exploring.by(|audience| {
             let workers = Workers::prepare(&plan)?;
             let summary = crew::merge(&folder, &mut results, &workers, audience, keep, interrupt::watch())?;
-            complete = summary.complete;
+            complete = Some(summary.complete);
             Ok(summary)
         });
-        if !matches!(exit, Exit::Clean | Exit::Findings) {
-            return exit;
-        }
+        let Some(complete) = complete.filter(|_| !interrupt::is_requested()) else { return exit };
         let written = results.remove_merged().and_then(|()| folder.write_jobs(&results.wanted));
         match written {
             Err(error) => refused(&error, args.format),

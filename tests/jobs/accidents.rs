@@ -26,6 +26,9 @@ fn workers(run: i32, mark: &Mark<'_>) -> Vec<Pid> {
     processes.filter(is_worker).map(Pid::from_raw).collect()
 }
 
+/// So many are killed at most: a unit in whose one step workers die again and again is given up.
+const MOST: u32 = 3;
+
 /// Stops and kills workers until the run has ended. Returns how many were killed.
 fn disturb(child: &mut Child, mark: &Mark<'_>, seed: u64) -> u32 {
     let mut random = Draws::new(seed, 0);
@@ -37,7 +40,7 @@ fn disturb(child: &mut Child, mark: &Mark<'_>, seed: u64) -> u32 {
         let workers = workers(child.id() as i32, mark);
         for worker in workers {
             match random.below(4) {
-                0 if killed < 12 => killed += u32::from(kill(worker, Signal::SIGKILL).is_ok()),
+                0 if killed < MOST => killed += u32::from(kill(worker, Signal::SIGKILL).is_ok()),
                 1 if kill(worker, Signal::SIGSTOP).is_ok() => stopped.push(worker),
                 _ => {}
             }

@@ -20,6 +20,8 @@ use crate::worker::{Crew, Listener, Order, Outcome, Past, Snapshot, Started, Uni
 
 /// A step whose deaths do not reproduce is given up after so many replays.
 const REPLAYS: u32 = 2;
+/// So many deaths in one unit outside of all steps give it up: they say nothing of the checked system.
+const OUTSIDE: u32 = 10;
 /// So many deaths in one unit end the run.
 const DEATHS: u32 = 100;
 
@@ -184,9 +186,12 @@ impl<'a> Attempts<'a> {
         };
         let Some(name) = step.name() else {
             // Nothing of the checked system's ran.
+            if here.times < OUTSIDE {
+                return Ok(Then::Repeat);
+            }
             here.settled = true;
             let mut end = snapshot.result;
-            let why = format!("a worker died {death}, twice; the unit is given up");
+            let why = format!("a worker died {death}, {OUTSIDE} times; the unit is given up");
             end.add_broken(BrokenKind::Worker.of(why));
             return Ok(Then::End(Box::new(end)));
         };

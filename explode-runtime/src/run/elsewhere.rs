@@ -322,13 +322,13 @@ impl Results {
         self.wanted.truncate(JOBS);
     }
 
-    /// Removes the results of which every unit is merged.
+    /// Removes the results of which every unit is merged; all of them, if the run is over.
     ///
     /// # Errors
     /// A file cannot be removed.
     pub fn remove_merged(&self) -> Result<(), RunError> {
         for (file, units) in &self.files {
-            if units.iter().all(|unit| self.merged.contains(unit)) {
+            if self.wanted.is_empty() || units.iter().all(|unit| self.merged.contains(unit)) {
                 fs::remove_file(file).map_err(|error| RunError::unwritable(file, error, NEXT))?;
             }
         }
