@@ -2,6 +2,7 @@
 //! that a crash during its recovery leaves; but for disks whose verdict is [known from another](crate::judge::equivalence::unit).
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::base::{Count, Fault};
 use crate::check::Ask;
 use crate::choose::{Answers, Choice, Point};
 use crate::crash::{Counts, CrashDisk};
-use crate::dedup::noted_as;
+use crate::dedup::{ByKey, noted_as};
 use crate::explore::{Arrival, Sketch};
 use crate::judge::equivalence::Answer;
 use crate::judge::equivalence::unit::Skipping;
@@ -42,6 +43,8 @@ pub(super) struct Examiner<'a> {
     /// The part of the result that has not ended yet.
     segment: Segment,
     put: Put,
+    /// The states that it has met, where that may end it.
+    states: HashSet<u128, ByKey>,
     /// How many checks of crash disks were made.
     checked: u64,
 }
@@ -95,6 +98,7 @@ impl<'a> Examiner<'a> {
             result: UnitResult::default(),
             segment: Segment::default(),
             put: Put::default(),
+            states: HashSet::default(),
             checked: 0,
         }
     }
@@ -441,11 +445,16 @@ impl Work for Examiner<'_> {
         if sound && !self.result.stopped { Ok(()) } else { Err(Failure::Stop) }
     }
 
-    fn reached(&mut self, arrival: Arrival, signature: Option<&[u8]>, _more: bool) -> bool {
+    /// The run ends at so many states as its bound says: a unit that has met as many by itself need not go on.
+    fn reached(&mut self, arrival: Arrival, signature: Option<&[u8]>, more: bool) -> bool {
+        let bound = self.plan.settings.states.filter(|_| more || !self.states.is_empty());
+        if bound.is_some() {
+            self.states.insert(arrival.signature);
+        }
         let sketch = signature.filter(|_| self.order.sketches).map(Sketch::of);
         let (choices, operations) = (arrival.choices as usize, u64::from(arrival.depth > 0));
         self.segment.arrival = Some(Arrival { sketch, ..arrival });
         self.end_segment(choices, operations);
-        true
+        bound.is_none_or(|bound| (self.states.len() as u64) < bound)
     }
 }
