@@ -26,7 +26,12 @@ fn commands_end_with_the_run() {
     run.kill().unwrap();
     run.wait().unwrap();
     mark.nothing_left();
-    assert_eq!(files(&temporary).len(), 1, "its private folder: {:?}", files(&temporary));
+    assert_eq!(
+        files(&temporary).len(),
+        2,
+        "its private folder, and that of its marks: {:?}",
+        files(&temporary)
+    );
     // The next one goes its own way, and sweeps.
     stack_file(folder.path(), "true", "true");
     file(folder.path(), "tmp/explode-folder-of-nobody", "a file, and not ours");

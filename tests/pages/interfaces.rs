@@ -32,6 +32,7 @@ fn lines() -> Vec<Value> {
     let refused = run(3, &format!("fs-ways --stack lying-sync {excluded} --out refused"));
     assert_eq!(refused.len(), 1, "{refused:?}");
     lines.extend(refused);
+    lines.extend(run(0, "fs-basic --states 3 --plan jobs"));
     // One that has no symbolic links.
     lines.extend(run(0, "fs-ways --stack toyfs --set fs-ways.calls=symlink --depth 1 --out without"));
     lines
