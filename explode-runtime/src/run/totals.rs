@@ -95,7 +95,8 @@ impl Totals {
         for (index, segment) in result.segments.iter().enumerate() {
             self.add_segment(segment, result, &mut merged, &mut shows);
             length = segment.choices as usize;
-            merged.reached = None;
+            // What comes after the last mutate, finish, takes nothing back.
+            merged.reached = merged.reached.filter(|_| segment.operations == 0);
             let Some(arrival) = &segment.arrival else { continue };
             let new = self.states.reach(arrival.signature, arrival.depth);
             arrival.topology.iter().for_each(|topology| _ = self.topologies.insert(*topology));
