@@ -105,4 +105,4 @@ fn same_findings(cx: Cx<'_>) {
 }
 
 /// By then walks have found both, with this seed.
-const STATES: u64 = 40;
+const STATES: u64 = 64;
