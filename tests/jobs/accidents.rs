@@ -29,15 +29,17 @@ fn workers(run: i32, mark: &Mark<'_>) -> Vec<Pid> {
 /// So many are killed at most: a unit in whose one step workers die again and again is given up.
 const MOST: u32 = 3;
 
-/// Stops and kills workers until the run has ended. Returns how many were killed.
-fn disturb(child: &mut Child, mark: &Mark<'_>, seed: u64) -> u32 {
+/// Stops and kills workers from the first line that the run says until it has ended: one whose stack never stood has nothing to repeat.
+/// Returns how many were killed.
+fn disturb(child: &mut Child, said: &Path, mark: &Mark<'_>, seed: u64) -> u32 {
     let mut random = Draws::new(seed, 0);
     let (mut killed, mut stopped) = (0, Vec::new());
     while child.try_wait().unwrap().is_none() {
         std::thread::sleep(Duration::from_millis(20 + random.below(60)));
         // It may have ended by itself meanwhile.
         stopped.drain(..).for_each(|worker| _ = kill(worker, Signal::SIGCONT));
-        let workers = workers(child.id() as i32, mark);
+        let has_begun = fs::metadata(said).is_ok_and(|said| said.len() > 0);
+        let workers = if has_begun { workers(child.id() as i32, mark) } else { Vec::new() };
         for worker in workers {
             match random.below(4) {
                 0 if killed < MOST => killed += u32::from(kill(worker, Signal::SIGKILL).is_ok()),
@@ -67,11 +69,12 @@ fn same(args: &str, code: i32) {
         let mut command = Command::new(program());
         command.current_dir(folder.path()).arg("run").args(args.split(' '));
         command.args(["--out", "run", "--format", "jsonl", "--jobs", &jobs]);
-        let said = fs::File::create(folder.path().join("said")).unwrap();
-        let mut child = mark.put(&mut command).stdout(said).stderr(Stdio::null()).spawn().unwrap();
-        killed += disturb(&mut child, &mark, 7 + u64::from(killed));
+        let said = folder.path().join("said");
+        let out = fs::File::create(&said).unwrap();
+        let mut child = mark.put(&mut command).stdout(out).stderr(Stdio::null()).spawn().unwrap();
+        killed += disturb(&mut child, &said, &mark, 7 + u64::from(killed));
         let code = child.wait().unwrap().code().unwrap();
-        let out = fs::read_to_string(folder.path().join("said")).unwrap();
+        let out = fs::read_to_string(&said).unwrap();
         let ran = Ran { code, out, err: String::new() };
         assert_eq!(without_deaths(self::left(Path::new(folder.path()), &ran)), whole, "{args}: {jobs} jobs");
         mark.nothing_left();
