@@ -30,7 +30,7 @@ const EXPLORED: [Explored; 12] = [
     Explored { findings: &["fs-atomic/corrupt/atomic-call"], ..clean("littlefs", [381, 45_273, 22_528, 0]) },
     Explored {
         findings: &["fs-atomic/corrupt/atomic-call"],
-        ..clean("littlefs-cached-erase", [377, 63_533, 8175, 156])
+        ..clean("littlefs-cached-erase", [377, 63_533, 8175, 224])
     },
     Explored { findings: &["kv-commits/mount-failed/intact"], ..clean("ekv", [5, 2524, 1228, 0]) },
     Explored {
