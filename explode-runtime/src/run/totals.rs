@@ -104,7 +104,7 @@ impl Totals {
             merged.arrivals.push((arrival.clone(), reached));
             // At depth 0 no mutate has led anywhere yet.
             merged.reached = (arrival.depth > 0).then_some(reached);
-            if index < last && states.is_some_and(|most| self.states.len() >= most) {
+            if (index < last || result.is_cut) && states.is_some_and(|most| self.states.len() >= most) {
                 merged.is_cut = true;
                 break;
             }

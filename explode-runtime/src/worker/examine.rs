@@ -455,6 +455,8 @@ impl Work for Examiner<'_> {
         let (choices, operations) = (arrival.choices as usize, u64::from(arrival.depth > 0));
         self.segment.arrival = Some(Arrival { sketch, ..arrival });
         self.end_segment(choices, operations);
-        bound.is_none_or(|bound| (self.states.len() as u64) < bound)
+        let goes_on = bound.is_none_or(|bound| (self.states.len() as u64) < bound);
+        self.result.is_cut = more && !goes_on;
+        goes_on
     }
 }

@@ -23,6 +23,8 @@ pub struct UnitResult {
     pub errors: Vec<ErrorFound>,
     /// It was told to stop: its counts are not those of the whole unit.
     pub stopped: bool,
+    /// It met as many states as the run may reach, and did not do what follows.
+    pub is_cut: bool,
     /// Every event from the pristine disks on; empty unless they are kept.
     #[serde(with = "as_json")]
     pub events: Vec<Event>,
