@@ -45,7 +45,7 @@ pub(super) fn refused(error: &RunError, format: Format) -> Exit {
     output::fail(error.exit(), error)
 }
 
-/// A plan that is about to be explored, and where it is told.
+/// A plan that is about to be explored, and where its messages go.
 pub(super) struct Exploring<'a> {
     pub plan: &'a Plan,
     /// The run folder, if it is there.

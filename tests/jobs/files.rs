@@ -57,7 +57,7 @@ fn work(folder: &Path, jobs: &[PathBuf]) {
     }
 }
 
-/// The loop comes to what one process comes to.
+/// The loop has the result of one process.
 fn same(args: &str, code: i32, mut meanwhile: impl FnMut(u32, &Path, &[PathBuf])) {
     let folder = tempdir().unwrap();
     let path = folder.path();

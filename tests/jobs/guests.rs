@@ -176,7 +176,7 @@ fn a_run_that_is_killed_leaves_no_guest() {
     running.end(None);
 }
 
-/// Those of helpers are not missed; of the run's own it is told that it is gone.
+/// The death of a helper changes nothing; the run reports the death of its own worker.
 #[test]
 fn guests_that_are_killed_change_no_count() {
     let Some(_alone) = alone() else { return };
@@ -199,7 +199,7 @@ fn guests_that_are_killed_change_no_count() {
     }
 }
 
-/// The run goes on without helpers whose guests do not boot, and says so.
+/// The run goes on without helpers whose guests do not boot, and prints a note.
 #[test]
 fn guests_that_do_not_boot_are_told_of() {
     let Some(_alone) = alone() else { return };

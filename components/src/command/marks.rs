@@ -1,7 +1,7 @@
 //! `explode-mark crash NAME`: a program that a command runs asks for crash checks at this very moment (EX-66).
 //!
 //! The tool is a script on the command's PATH. It writes the name into one pipe with a name, and waits for a line in the other, so the
-//! program goes on when explode has heard. Whoever runs the command listens until that ends: by [`Marks::wait`].
+//! program goes on when explode has heard. The component that runs the command listens until it ends: by [`Marks::wait`].
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -51,7 +51,7 @@ impl Marks {
         let pipe = |name: &str| -> io::Result<File> {
             let path = folder.path().join(name);
             mkfifo(&path, Mode::S_IRUSR | Mode::S_IWUSR)?;
-            // Both ends are open here, so that nobody waits for another one to open it.
+            // Both ends are open here, so opening never blocks.
             OpenOptions::new().read(true).write(true).custom_flags(O_NONBLOCK).open(path)
         };
         let (asked, heard) = (pipe("asked")?, pipe("heard")?);
@@ -95,7 +95,7 @@ impl Marks {
         let length = self.asked.read(&mut bytes)?;
         for name in String::from_utf8_lossy(&bytes[..length]).lines() {
             hear(name);
-            // What nobody has read was for a program that was killed.
+            // What is left unread was for a program that was killed.
             while self.heard.read(&mut [0; 64]).is_ok_and(|length| length > 0) {}
             self.heard.write_all(b"yes\n")?;
         }
@@ -108,6 +108,6 @@ fn process(child: &Child) -> io::Result<OwnedFd> {
     // SAFETY: two numbers; a descriptor of our own comes back.
     let fd = unsafe { syscall(SYS_pidfd_open, child.id(), 0) };
     Errno::result(fd)?;
-    // SAFETY: it was just made, and nobody else has it.
+    // SAFETY: it was just made, and nothing else holds it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }

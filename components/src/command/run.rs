@@ -85,7 +85,7 @@ pub fn run(
     ran(command, devices, out, variables, None)
 }
 
-/// The same beside the stack that mutates drive: the command may call `explode-mark`, of which `hear` is told. What it prints goes to
+/// The same beside the stack that mutates drive: the command may call `explode-mark`; then `hear` is called. What it prints goes to
 /// one place.
 ///
 /// # Errors

@@ -44,7 +44,7 @@ pub struct Ask<'a> {
 pub enum At<'a> {
     /// The checker's last mark of this name.
     Mark(&'a str),
-    /// Where somebody besides the checker has asked, whose turn it is (EX-66).
+    /// At the oldest open request that the checker did not make itself (EX-66).
     Request,
 }
 

@@ -56,7 +56,7 @@ pub(crate) fn hash_event(event: &Event, hash: &mut Xxh3) {
 /// How the marks begin that ask for crash checks.
 const ASKED: &str = "asked ";
 
-/// The name of the mark by which somebody besides the checker asks for crash checks (EX-66).
+/// The name of the mark of a request for crash checks that the checker did not make itself (EX-66).
 pub fn asked(name: &str) -> String {
     format!("{ASKED}{name}")
 }

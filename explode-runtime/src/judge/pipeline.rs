@@ -40,7 +40,7 @@ pub struct Pipeline<'a> {
     reader: Option<LogReader>,
     /// So many events of `log` came before the last request.
     before: usize,
-    /// Places where somebody besides the checker has asked for crash checks, oldest first; the checker has not been called for them.
+    /// Open requests for crash checks that the checker did not make itself, oldest first.
     requests: VecDeque<(String, AtMark)>,
     /// The one of them whose turn it is.
     turn: Option<AtMark>,
@@ -118,7 +118,7 @@ impl<'a> Pipeline<'a> {
         self.take(vec![mark(name)])
     }
 
-    /// The name of the next request by somebody besides the checker, if there is one: [`At::Request`] is its place from now on.
+    /// The name of the oldest open request, if there is one: [`At::Request`] is its place from now on.
     ///
     /// # Errors
     /// As [`Pipeline::begin`].
@@ -187,9 +187,10 @@ impl<'a> Pipeline<'a> {
             }
             let AtMark { write_set, recent } = match at {
                 At::Mark(name) => self.reader.as_ref().ok_or_else(not_read)?.at(name)?,
-                At::Request => {
-                    self.turn.clone().ok_or_else(|| tool("nobody has asked for crash checks".to_owned()))?
-                }
+                At::Request => self
+                    .turn
+                    .clone()
+                    .ok_or_else(|| tool("there is no open request for crash checks".to_owned()))?,
             };
             (self.at_mark, self.recent) = (Some(write_set), recent);
         } else if ask.when != When::Between && !in_interval {

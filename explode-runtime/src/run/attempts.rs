@@ -80,7 +80,7 @@ impl<'a> Attempts<'a> {
 
     /// Checks of a unit that another worker has run are merged.
     pub fn know(&mut self, known: &Known) {
-        // One that dies of it is told all when it starts anew.
+        // One that dies of it gets the whole list when it starts anew.
         self.alive &= self.alive && self.crew.know(known).is_ok();
     }
 

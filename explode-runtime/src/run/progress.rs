@@ -12,7 +12,7 @@ use crate::plan::{Plan, Settings};
 use crate::report::{Message, Progress, Summary, rate};
 use crate::worker::Started;
 
-/// How often progress is told.
+/// The time between two lines of progress.
 const PROGRESS: Duration = Duration::from_secs(1);
 
 /// Everything that a run remembers, but for its strategy.

@@ -44,7 +44,7 @@ pub struct Supervisor<'a> {
     pub strategy: Option<Box<dyn Strategy>>,
     /// What is kept.
     pub keep: Keep,
-    /// Set by whoever wants the run to end after the current step.
+    /// Set to end the run after the current step.
     pub interrupt: Option<&'a AtomicBool>,
     /// More workers.
     pub helpers: Option<Helpers<'a>>,
@@ -214,7 +214,7 @@ struct Others<'a, 's> {
 }
 
 impl Others<'_, '_> {
-    /// The result of a unit that another worker has run, or is running; meanwhile other units are run. None if nobody else does.
+    /// The result of a unit that another worker has run, or is running; meanwhile other units are run. None if no other worker does.
     fn take(
         &mut self,
         unit: &Unit,
@@ -225,7 +225,7 @@ impl Others<'_, '_> {
             self.store.refill(self.strategy, run.totals.checks());
             match self.store.take(unit) {
                 Taken::Result(result) => return Ok(Some(*result)),
-                Taken::Nobody => return Ok(None),
+                Taken::Free => return Ok(None),
                 Taken::Running(_) if run.time.is_up() => return Ok(None),
                 Taken::Running(Some(job)) => {
                     let result = self.attempts.run_ahead(&job.unit, &mut Until(run.time));

@@ -1,7 +1,7 @@
 //! What a component asks of explode while mutates drive its stack: crash checks at this very moment (EX-66).
 //!
-//! A request leaves a mark in the log of events. Whoever drives the stack goes through the disks at the mark at its next turn. So a
-//! component can ask in the middle of an operation that the checker has called.
+//! A request leaves a mark in the log of events. The driver of the stack goes through the disks at the mark at its next turn.
+//! So a component can ask in the middle of an operation that the checker has called.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -19,7 +19,7 @@ pub struct Asks {
     component: Rc<str>,
 }
 
-/// Who hears of the requests of a stack.
+/// Keeps the requests of a stack.
 pub(super) struct Desk {
     devices: Devices,
     hears: Cell<Hears>,
@@ -31,24 +31,24 @@ pub(super) struct Desk {
 
 #[derive(Clone, Copy, PartialEq)]
 enum Hears {
-    /// Nobody now: no mutate runs.
-    Nobody,
-    /// Whoever runs the mutate.
+    /// No mutate runs: a request has no effect.
+    Idle,
+    /// A mutate runs: its driver hears.
     Mutate,
-    /// Nobody at all: it is the stack of a crash disk.
+    /// This is the stack of a crash disk: a request is refused.
     Never,
 }
 
 impl Desk {
     pub fn new(devices: &Devices) -> Rc<Desk> {
-        let (devices, hears) = (Rc::clone(devices), Cell::new(Hears::Nobody));
+        let (devices, hears) = (Rc::clone(devices), Cell::new(Hears::Idle));
         Rc::new(Desk { devices, hears, asked: Cell::default(), refused: RefCell::default() })
     }
 
     /// A mutate begins (`on`), or has ended.
     pub fn hear(&self, on: bool) {
         if self.hears.get() != Hears::Never {
-            self.hears.set(if on { Hears::Mutate } else { Hears::Nobody });
+            self.hears.set(if on { Hears::Mutate } else { Hears::Idle });
         }
         if on {
             self.asked.set(false);
@@ -80,7 +80,7 @@ impl Asks {
         Asks { desk: Some(Rc::clone(desk)), component: component.into() }
     }
 
-    /// Does a mutate run on this stack? Only then may crash checks be asked for, and only then somebody hears of it.
+    /// Does a mutate run on this stack? Only then a request has an effect.
     pub fn are_heard(&self) -> bool {
         self.hears() == Hears::Mutate
     }
@@ -88,17 +88,17 @@ impl Asks {
     /// Asks for checks of every disk that a crash at this very moment could leave. The checker's `check` has `name` as its only argument,
     /// in epoch `now`. It is called later: when the checker asks for crash checks the next time, or when `mutate` has returned.
     ///
-    /// While no mutate runs nobody hears of it. On the stack of a crash disk it is an error of the component.
+    /// While no mutate runs it has no effect. On the stack of a crash disk it is an error of the component.
     pub fn check_crashes_now(&self, name: &str) {
         let Some(desk) = &self.desk else { return };
         let refused = match desk.hears.get() {
-            Hears::Nobody => return,
+            Hears::Idle => return,
             Hears::Mutate => {
                 desk.asked.set(true);
                 desk.devices.put_mark(&asked(name)).err()
             }
             Hears::Never => Some(Fault::new(format!(
-                "asked for crash checks ('{name}') on the stack of a crash disk; ask only where Asks::are_heard says so"
+                "asked for crash checks ('{name}') on the stack of a crash disk; ask only where Asks::are_heard is true"
             ))),
         };
         if let Some(fault) = refused {
@@ -107,7 +107,7 @@ impl Asks {
     }
 
     fn hears(&self) -> Hears {
-        self.desk.as_ref().map_or(Hears::Nobody, |desk| desk.hears.get())
+        self.desk.as_ref().map_or(Hears::Idle, |desk| desk.hears.get())
     }
 }
 

@@ -152,7 +152,7 @@ impl<'a, 'r> UnitDriver<'a, 'r> {
         xxh3_128(&signature)
     }
 
-    /// Checks the disks where somebody besides the checker has asked for it since the last turn, with the checker as it is now (EX-66).
+    /// Checks the disks at each open request since the last turn, with the checker as it is now (EX-66).
     fn answer_requests(&mut self, stack: &Stack, checker: &dyn DiskCheck) -> Result<(), Failure> {
         while let Some(name) = self.pipeline.next_request(stack.devices())? {
             let args = [name];

@@ -66,7 +66,7 @@ struct Checking<'e, 'a> {
 #[derive(Default)]
 struct Open {
     entry: Entry,
-    /// It was told to end before it was made.
+    /// The unit had to end before the check was made.
     stopped: bool,
 }
 

@@ -1,7 +1,7 @@
-//! What a worker remembers of its checks: which ones are merged, and what the others came to.
+//! What a worker remembers of its checks: which ones are merged, and the results of the others.
 //!
 //! The verdict of a check is a function of its key, so a check that is remembered is not made again. One that is merged is left out
-//! of results; one that is not is in the result of each unit that asks for it, with all that it came to, because the units may be
+//! of results; one that is not is in the result of each unit that asks for it, with its whole result, because the units may be
 //! merged in another order than that in which they were run.
 
 use std::collections::{HashMap, HashSet};
@@ -43,7 +43,7 @@ pub(super) enum How {
     Equivalent,
 }
 
-/// What a check came to.
+/// The result of a check.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Entry {
     pub key: u128,

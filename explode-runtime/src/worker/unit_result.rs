@@ -1,5 +1,5 @@
-//! What a unit came to. It is a function of the unit and of the run's options, whichever worker has run it; but a worker leaves out
-//! checks of which it knows that they are merged already.
+//! The result of a unit: a function of the unit and of the run's options, the same from every worker. But a worker leaves out checks
+//! that it knows to be merged already.
 
 use explode_ramdisk::Event;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::explore::Arrival;
 use crate::trace::{ErrorFound, Way};
 use crate::verdict::Broken;
 
-/// What a unit came to, as far as it went.
+/// The result of a unit, as far as it went.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnitResult {
     /// Every choice made, those of its state included.
@@ -21,7 +21,7 @@ pub struct UnitResult {
     pub segments: Vec<Segment>,
     /// The first error of each signature.
     pub errors: Vec<ErrorFound>,
-    /// It was told to stop: its counts are not those of the whole unit.
+    /// It had to stop early: its counts are not those of the whole unit.
     pub stopped: bool,
     /// It met as many states as the run may reach, and did not do what follows.
     pub is_cut: bool,

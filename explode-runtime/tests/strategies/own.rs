@@ -99,7 +99,7 @@ fn it_has_a_name_of_its_own() {
 
 /// Without its policy the unit cannot be run, and that is said.
 #[test]
-fn a_policy_that_nobody_has_registered_is_broken() {
+fn an_unregistered_policy_is_broken() {
     let mut plan = common::plan(3);
     plan.settings.strategy = StrategyName::Own("typed".to_owned());
     let mut strategy = Typed::new(&[1]);

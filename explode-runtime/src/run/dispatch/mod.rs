@@ -1,7 +1,7 @@
 //! More workers (`--jobs`): they run units before their turn, so that a run is over sooner.
 //!
-//! What a unit comes to is a function of the unit, so nothing of a run depends on them. The supervisor merges the results of units one
-//! by one in the order of its strategy; a unit of which nobody has the result it runs itself. A helper whose worker dies leaves the
+//! The result of a unit is a function of the unit, so nothing of a run depends on them. The supervisor merges the results of units one
+//! by one in the order of its strategy; it runs a unit itself if no helper has its result. A helper whose worker dies leaves the
 //! unit to the supervisor.
 
 mod helper;

@@ -12,7 +12,7 @@ use crate::explore::{Job, Strategy, Unit, UnitId};
 use crate::plan::Origin;
 use crate::worker::UnitResult;
 
-/// Nobody runs ahead when so many bytes of results wait for the supervisor, or so many results.
+/// Helpers stop running ahead when so many bytes of results wait for the supervisor, or so many results.
 const ROOM: usize = 64 << 20;
 const RESULTS: usize = 256;
 /// So many jobs wait for each worker.
@@ -71,7 +71,7 @@ pub enum Taken {
     /// A helper runs it. Meanwhile this can be run, if there is anything.
     Running(Option<Job>),
     /// It is the supervisor's.
-    Nobody,
+    Free,
 }
 
 /// Stops the helpers when it is dropped.
@@ -104,7 +104,7 @@ impl Store {
         self.changed.notify_all();
     }
 
-    /// Takes the result of a unit, if there is one; if nobody runs the unit, it is the supervisor's from now on.
+    /// Takes the result of a unit, if there is one; if no worker runs the unit, it is the supervisor's from now on.
     pub fn take(&self, unit: &Unit) -> Taken {
         let id = unit.id();
         let mut shared = self.lock();
@@ -121,7 +121,7 @@ impl Store {
             return Taken::Running(job);
         }
         shared.running.insert(id);
-        Taken::Nobody
+        Taken::Free
     }
 
     /// Waits for a change, but not long.
@@ -204,7 +204,7 @@ impl Store {
         shared.helpers[helper] = Slot { is_new: true, news: Vec::new() };
     }
 
-    /// A job; waits for a moment if there is none, or no room for what it comes to.
+    /// A job; waits for a moment if there is none, or no room for its result.
     pub fn give(&self, helper: usize) -> Give {
         let mut shared = self.lock();
         if !shared.stopped
@@ -253,7 +253,7 @@ impl Shared {
         self.bytes > ROOM || self.results.len() >= RESULTS
     }
 
-    /// The next job whose first unit nobody has run, or runs.
+    /// The next job whose first unit no worker has run, or runs.
     fn pop(&mut self) -> Option<Job> {
         loop {
             let job = self.jobs.pop_front()?;
