@@ -45,7 +45,7 @@ impl<'a> Cx<'a> {
 
     /// Has a function of the kernel failed by choice, on the way to here?
     pub fn has_failed(&mut self) -> bool {
-        self.in_our_turn(|cx| failed(cx.driver.choices()).next().is_some())
+        self.in_our_turn(|cx| failed(&cx.driver.choices()).next().is_some())
     }
 
     /// Chooses one of `options` actions: 0, 1, ... `options` - 1; every one of them will be tried (EX-10).

@@ -78,5 +78,5 @@ pub trait Driver {
     fn kernel_turn(&mut self, stack: &Stack, on: bool);
 
     /// The choices that were made.
-    fn choices(&self) -> &[Choice];
+    fn choices(&self) -> Vec<Choice>;
 }

@@ -6,6 +6,7 @@
 mod book;
 mod chooser;
 mod draws;
+mod lend;
 mod policy;
 
 use std::fmt;
@@ -16,6 +17,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) use book::ChoiceBook;
 pub use chooser::{Chooser, Divergence};
 pub use draws::Draws;
+pub use lend::Lendable;
+pub(crate) use lend::{Shared, choose_lent, lend};
 pub use policy::{Answers, MakeAnswers, Policies, Policy};
 
 /// What is being chosen.
@@ -23,7 +26,7 @@ pub use policy::{Answers, MakeAnswers, Policies, Policy};
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Kind {
-    /// What to do next, in a checker.
+    /// What to do next, in a checker or a component.
     #[default]
     Action,
     /// Which of several runs next.

@@ -1,4 +1,4 @@
-//! What a component asks of explode while mutates drive its stack: crash checks at this very moment (EX-66).
+//! What a component asks of explode: choices (EX-11), and crash checks at this very moment (EX-66).
 //!
 //! A request leaves a mark in the log of events. The driver of the stack goes through the disks at the mark at its next turn.
 //! So a component can ask in the middle of an operation that the checker has called.
@@ -8,6 +8,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use crate::base::{Blame, Fault};
+use crate::choose::{Label, Point, choose_lent};
 use crate::devices::Devices;
 use crate::events::asked;
 
@@ -83,6 +84,25 @@ impl Asks {
     /// Does a mutate run on this stack? Only then a request has an effect.
     pub fn are_heard(&self) -> bool {
         self.hears() == Hears::Mutate
+    }
+
+    /// Chooses one of `options` ways: 0, 1, ... `options` - 1; every one of them will be tried. Traces have the choice under `name` and
+    /// the component's name.
+    ///
+    /// In a mutate, and while the stack starts or stops, it is one sequence with the choices of the checker and of the kernel. On the
+    /// stack of a crash disk, while the first file systems are made, and while the checker looks at the system for itself, the answer
+    /// is 0, and there is no choice point.
+    ///
+    /// # Panics
+    /// If `options` is 0.
+    pub fn choose(&self, options: usize, name: &str) -> usize {
+        assert!(options > 0, "{} chooses '{name}' among no options: give it one at least", self.component);
+        if self.hears() == Hears::Never {
+            return 0;
+        }
+        let options = u32::try_from(options).expect("fewer than 2^32 options");
+        let label = Label { object: Some(self.component.to_string()), ..Label::named(name) };
+        choose_lent(&Point::action(options, label)) as usize
     }
 
     /// Asks for checks of every disk that a crash at this very moment could leave. The checker's `check` has `name` as its only argument,

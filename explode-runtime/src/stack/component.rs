@@ -92,6 +92,11 @@ pub struct Below<'a> {
 }
 
 impl Below<'_> {
+    /// As [`Asks::choose`].
+    pub fn choose(&self, options: usize, name: &str) -> usize {
+        self.asks.choose(options, name)
+    }
+
     /// As [`Asks::check_crashes_now`].
     pub fn check_crashes_now(&self, name: &str) {
         self.asks.check_crashes_now(name);

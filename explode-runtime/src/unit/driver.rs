@@ -5,11 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::ended::Early;
-use super::sources::{self, Asking, ChoiceSource};
-use super::work::{SoFar, Work};
+use super::lent::Lent;
+use super::sources::{Asking, Sources};
+use super::work::SoFar;
 use crate::base::{Fault, panic_words};
 use crate::check::{Ask, At, Checker, Cx, DiskCheck, Driver, Whole};
-use crate::choose::{Choice, Chooser, Point};
+use crate::choose::{Choice, Point, lend};
 use crate::crash::When;
 use crate::events::Event;
 use crate::explore::Arrival;
@@ -21,15 +22,14 @@ use crate::trace::Place;
 use crate::verdict::{Broken, Failure, Step};
 
 /// A unit that runs, as its mutates see it.
-pub(super) struct UnitDriver<'a, 'r> {
-    pub chooser: Chooser,
+pub(super) struct UnitDriver<'a, 'w, 'r> {
+    pub asking: &'a Asking<'w>,
     pub pipeline: Pipeline<'r>,
-    pub work: &'a mut dyn Work,
     /// Where the unit is.
     pub place: Place,
     /// Calls of mutate that were explored.
     pub operations: u64,
-    sources: Vec<Box<dyn ChoiceSource>>,
+    sources: &'a Sources,
     /// Are crash checks of this mutate made, or was that done before?
     explored: bool,
     /// The first contradiction of the log: from there on the write set is wrong, and no disk of it is looked at.
@@ -38,15 +38,18 @@ pub(super) struct UnitDriver<'a, 'r> {
     unchecked: Option<Broken>,
 }
 
-impl<'a, 'r> UnitDriver<'a, 'r> {
-    pub fn new(chooser: Chooser, pipeline: Pipeline<'r>, work: &'a mut dyn Work) -> UnitDriver<'a, 'r> {
+impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
+    pub fn new(
+        asking: &'a Asking<'w>,
+        sources: &'a Sources,
+        pipeline: Pipeline<'r>,
+    ) -> UnitDriver<'a, 'w, 'r> {
         UnitDriver {
-            chooser,
+            asking,
             pipeline,
-            work,
             place: Place::default(),
             operations: 0,
-            sources: sources::all(),
+            sources,
             explored: false,
             contradiction: None,
             unchecked: None,
@@ -55,13 +58,14 @@ impl<'a, 'r> UnitDriver<'a, 'r> {
 
     /// Announces a step that may hang or end this process.
     pub fn about_to(&mut self, step: Step) {
-        let so_far = SoFar { choices: self.chooser.made(), operations: self.operations, place: self.place };
-        self.work.about_to(step, &so_far);
+        let chooser = self.asking.chooser.get();
+        let so_far = SoFar { choices: chooser.made(), operations: self.operations, place: self.place };
+        self.asking.work.get_mut().about_to(step, &so_far);
     }
 
     /// Called when a stack of the unit was started.
     pub fn started(&mut self, stack: &Stack) -> Result<(), Fault> {
-        self.sources.iter_mut().try_for_each(|source| source.started(stack))
+        self.sources.started(stack)
     }
 
     /// Calls mutate, for the `mutates`th time; `explored` if its crash checks are made.
@@ -76,15 +80,13 @@ impl<'a, 'r> UnitDriver<'a, 'r> {
         self.operations += u64::from(explored);
         self.explored = explored;
         self.about_to(self.place.step());
-        let mut asking = Asking { chooser: &mut self.chooser, work: &mut *self.work };
-        for source in &mut self.sources {
-            source
-                .before_mutate(stack, &mut asking, &mut self.pipeline)
-                .map_err(|fault| Early::Broken(fault.into()))?;
-        }
+        let prepared = self.sources.before_mutate(stack, self.asking, &mut self.pipeline);
+        prepared.map_err(|fault| Early::Broken(fault.into()))?;
         stack.hear(true);
         self.kernel_turn(stack, true);
-        let result = catch_unwind(AssertUnwindSafe(|| checker.mutate(&mut Cx::new(stack, self))));
+        let lent = Lent { asking: self.asking, mutate: Some((self.sources, stack)) };
+        let mutate = || checker.mutate(&mut Cx::new(stack, self));
+        let result = catch_unwind(AssertUnwindSafe(|| lend(&lent, mutate)));
         self.kernel_turn(stack, false);
         stack.hear(false);
         let result = result.unwrap_or_else(|panic| {
@@ -100,11 +102,11 @@ impl<'a, 'r> UnitDriver<'a, 'r> {
 
     /// What a mutate that returned this means for the unit.
     fn ended(&mut self, result: Result<(), Failure>) -> Result<(), Early> {
-        if let Some(trouble) = self.sources.iter().find_map(|source| source.trouble()) {
-            return Err(Early::Broken(trouble.clone().into()));
+        if let Some(trouble) = self.sources.trouble() {
+            return Err(Early::Broken(trouble.into()));
         }
         // Whoever runs the unit looks at the divergence first.
-        if self.chooser.diverged().is_some() {
+        if self.asking.has_diverged() {
             return Err(Early::Stopped);
         }
         if let Some(why) = self.unchecked.take() {
@@ -125,7 +127,8 @@ impl<'a, 'r> UnitDriver<'a, 'r> {
 
     /// Has a block gone bad, or a function of the kernel failed?
     pub fn has_gone_bad(&self) -> bool {
-        let made = self.chooser.made();
+        let chooser = self.asking.chooser.get();
+        let made = chooser.made();
         media::faults(made).next().is_some() || failed(made).next().is_some()
     }
 
@@ -136,19 +139,20 @@ impl<'a, 'r> UnitDriver<'a, 'r> {
         let arrival = Arrival {
             signature: self.signature(bytes.as_deref(), depth),
             depth,
-            choices: self.chooser.made().len() as u64,
+            choices: self.asking.chooser.get().made().len() as u64,
             sketch: None,
             topology: checker.abilities().topology.map(|state| xxh3_128(&state.topology())),
         };
-        self.work.reached(arrival, bytes.as_deref(), more)
+        self.asking.work.get_mut().reached(arrival, bytes.as_deref(), more)
     }
 
     /// What the checker says of the state; by default the way to it, so that no two states are equal (EX-20).
     fn signature(&self, bytes: Option<&[u8]>, depth: u32) -> u128 {
-        let way = || [&self.chooser.hash().to_le_bytes()[..], &depth.to_le_bytes()].concat();
+        let chooser = self.asking.chooser.get();
+        let way = || [&chooser.hash().to_le_bytes()[..], &depth.to_le_bytes()].concat();
         let mut signature = bytes.map_or_else(way, <[u8]>::to_vec);
         // What these have changed is part of the state, and no checker sees it.
-        self.sources.iter().for_each(|source| source.add_state(self.chooser.made(), &mut signature));
+        self.sources.add_state(chooser.made(), &mut signature);
         xxh3_128(&signature)
     }
 
@@ -166,32 +170,29 @@ impl<'a, 'r> UnitDriver<'a, 'r> {
         if self.contradiction.is_some() {
             return Err(Failure::Stop);
         }
-        let choices = self.chooser.made();
+        let chooser = self.asking.chooser.get();
+        let choices = chooser.made();
         let here = SoFar { choices, operations: self.operations, place: self.place };
         self.place.interval += 1;
         // After a divergence nothing says anything any more, nor where the kernel's choices are not known.
-        let checked = if self.chooser.diverged().is_some() || self.is_in_trouble() {
+        let checked = if chooser.diverged().is_some() || self.sources.trouble().is_some() {
             Err(Failure::Stop)
         } else if self.explored {
-            self.work.crashes(&mut self.pipeline, stack, request, &here)
+            self.asking.work.get_mut().crashes(&mut self.pipeline, stack, request, &here)
         } else {
             self.pipeline.skip(stack.devices(), request.when).map_err(Failure::from)
         };
-        self.work.about_to(self.place.step(), &SoFar { place: self.place, ..here });
+        self.asking.work.get_mut().about_to(self.place.step(), &SoFar { place: self.place, ..here });
         if let Err(Failure::Broken(why)) = &checked {
             self.unchecked.get_or_insert_with(|| why.clone());
         }
         checked
     }
-
-    fn is_in_trouble(&self) -> bool {
-        self.sources.iter().any(|source| source.trouble().is_some())
-    }
 }
 
-impl Driver for UnitDriver<'_, '_> {
+impl Driver for UnitDriver<'_, '_, '_> {
     fn choose(&mut self, point: &Point<'_>) -> u32 {
-        Asking { chooser: &mut self.chooser, work: &mut *self.work }.choose(point)
+        self.asking.choose(point)
     }
 
     fn begin_interval(&mut self, stack: &Stack) {
@@ -214,17 +215,10 @@ impl Driver for UnitDriver<'_, '_> {
     }
 
     fn kernel_turn(&mut self, stack: &Stack, on: bool) {
-        let mut asking = Asking { chooser: &mut self.chooser, work: &mut *self.work };
-        for source in &mut self.sources {
-            if on {
-                source.hand_over(stack, &mut asking);
-            } else {
-                source.take_back(stack, &mut asking);
-            }
-        }
+        self.sources.kernel_turn(stack, self.asking, on);
     }
 
-    fn choices(&self) -> &[Choice] {
-        self.chooser.made()
+    fn choices(&self) -> Vec<Choice> {
+        self.asking.made()
     }
 }

@@ -7,6 +7,7 @@
 //! | `steps.rs` | a unit, step by step |
 //! | `driver.rs` | its mutates: their choices and their crash checks |
 //! | `sources/` | what chooses besides the checker |
+//! | `lent.rs` | the choices of components |
 //! | `work.rs` | who makes the crash checks |
 //! | `chops.rs` | places where a path is cut, and remembered |
 //! | `ended.rs` | how a unit ended |
@@ -14,6 +15,7 @@
 mod chops;
 mod driver;
 mod ended;
+mod lent;
 mod runner;
 pub mod sources;
 mod start;

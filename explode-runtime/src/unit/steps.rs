@@ -7,12 +7,14 @@ use explode_ramdisk::{Image, Recording};
 use super::chops::Chopped;
 use super::driver::UnitDriver;
 use super::ended::{Early, Ended};
+use super::lent::Lent;
 use super::runner::Runner;
+use super::sources::{Asking, Sources};
 use super::start::build;
 use super::work::Work;
 use crate::base::{Fault, panic_words};
 use crate::check::Checker;
-use crate::choose::Chooser;
+use crate::choose::lend;
 use crate::explore::Unit;
 use crate::judge::Pipeline;
 use crate::stack::Stack;
@@ -26,10 +28,12 @@ impl Runner<'_> {
         if self.keep_events {
             pipeline.keep_events();
         }
-        let driver = UnitDriver::new(Chooser::new(script), pipeline, work);
+        let (asking, sources) = (Asking::new(script, work), Sources::new());
+        let driver = UnitDriver::new(&asking, &sources, pipeline);
         let mut way = Way { runner: self, unit, driver, running: None };
         let early = way.go().err();
-        let UnitDriver { mut chooser, pipeline, operations, .. } = way.driver;
+        let UnitDriver { pipeline, operations, .. } = way.driver;
+        let mut chooser = asking.chooser.into_inner();
         if early.is_none() {
             chooser.finish();
         }
@@ -41,10 +45,10 @@ impl Runner<'_> {
 }
 
 /// A unit on its way.
-struct Way<'a, 'r> {
+struct Way<'a, 'w, 'r> {
     runner: &'a Runner<'r>,
     unit: &'a Unit,
-    driver: UnitDriver<'a, 'r>,
+    driver: UnitDriver<'a, 'w, 'r>,
     /// Not before the first `init`, nor after a chop that failed.
     running: Option<Running>,
 }
@@ -71,7 +75,7 @@ fn finish(checker: &mut dyn Checker, stack: &Stack) -> Result<(), Fault> {
         .unwrap_or_else(|panic| Err(Fault::new(format!("finish panicked: {}", panic_words(panic.as_ref())))))
 }
 
-impl Way<'_, '_> {
+impl Way<'_, '_, '_> {
     /// Goes all the way, and calls the checker's `finish` wherever it ends. If `finish` fails, too, what has ended the way before stays
     /// the reason.
     fn go(&mut self) -> Result<(), Early> {
@@ -118,7 +122,7 @@ impl Way<'_, '_> {
     }
 
     fn go_on(&mut self) -> Result<(), Early> {
-        if self.driver.work.stop() { Err(Early::Stopped) } else { Ok(()) }
+        if self.driver.asking.work.get_mut().stop() { Err(Early::Stopped) } else { Ok(()) }
     }
 
     /// The system as it was at the last chop that is remembered, or as it is at first.
@@ -129,7 +133,7 @@ impl Way<'_, '_> {
         let chopped = usable.then(|| chopped.borrow_mut().last_before(&self.unit.state, chops));
         if let Some(Chopped { image, checker, place, choices }) = chopped.flatten() {
             self.driver.place = place;
-            self.driver.chooser.skip(choices);
+            self.driver.asking.chooser.get_mut().skip(choices);
             self.driver.pipeline.chop(image.clone());
             if self.runner.reads_log {
                 self.driver.pipeline.keep_for_checker();
@@ -152,7 +156,7 @@ impl Way<'_, '_> {
     /// The stack has been mounted. From now on its calls are written down, if they are wanted.
     fn init(&mut self, mut stack: Stack, mut checker: Box<dyn Checker>) -> Result<(), Early> {
         checker.init(&stack).map_err(broken)?;
-        if let Some(log) = self.driver.work.log() {
+        if let Some(log) = self.driver.asking.work.get_mut().log() {
             stack.note(log);
         }
         self.running = Some(Running { stack, checker });
@@ -182,7 +186,7 @@ impl Way<'_, '_> {
             if let Some(next) = next {
                 checker = next;
             }
-            stack.stop()
+            self.lend(|| stack.stop())
         });
         let image = rest.and_then(|()| self.driver.pipeline.follow(stack.devices()));
         let image = image.and_then(|()| stack.devices().image());
@@ -191,7 +195,8 @@ impl Way<'_, '_> {
         drop(stack);
         self.driver.pipeline.chop(image.clone());
         if let Some(checker) = is_between.then(|| checker.fork()).flatten() {
-            let choices = self.driver.chooser.made();
+            let chooser = self.driver.asking.chooser.get();
+            let choices = chooser.made();
             let (image, place) = (image.clone(), self.driver.place);
             let chopped = Chopped { image, checker, place, choices: choices.len() };
             self.runner.chopped.borrow_mut().keep(choices, chopped);
@@ -199,6 +204,12 @@ impl Way<'_, '_> {
         let stack = self.start_on(image, None)?;
         self.go_on()?;
         self.init(stack, checker)
+    }
+
+    /// Lends the sequence of choices to a stack that starts, or that stops for a chop. A unit that ends lends it no more: there would be
+    /// choices after its last state.
+    fn lend<T>(&self, work: impl FnOnce() -> T) -> T {
+        lend(&Lent { asking: self.driver.asking, mutate: None }, work)
     }
 
     /// A stack that is started on these disks; `step` is announced before it is mounted.
@@ -211,7 +222,7 @@ impl Way<'_, '_> {
         if let Some(step) = step {
             self.driver.about_to(step);
         }
-        let started = stack.start().and_then(|()| backend.settle(&stack.threads()));
+        let started = self.lend(|| stack.start()).and_then(|()| backend.settle(&stack.threads()));
         let started = started.and_then(|()| self.driver.started(&stack));
         started.map_err(broken)?;
         Ok(stack)

@@ -26,7 +26,7 @@ impl ChoiceSource for KernelSource {
         }
     }
 
-    fn hand_over(&mut self, stack: &Stack, asking: &mut Asking<'_>) {
+    fn hand_over(&mut self, stack: &Stack, asking: &Asking<'_>) {
         let (failures, between) = (stack.failures(), stack.between());
         let Some(kernel) = stack.devices().kernel().filter(|_| !(failures.is_none() && between.is_none()))
         else {
@@ -36,14 +36,14 @@ impl ChoiceSource for KernelSource {
             return;
         }
         let made = asking.made();
-        let (failures, between) = (failures.left_after(made), between.left_after(made));
+        let (failures, between) = (failures.left_after(&made), between.left_after(&made));
         let script = asking.upcoming().into_iter().take_while(|choice| choice.kind.is_made_elsewhere());
         let armed = kernel.hand_over(failures, between, script.collect());
         self.has_it = armed.is_ok();
         self.trouble = armed.err();
     }
 
-    fn take_back(&mut self, stack: &Stack, asking: &mut Asking<'_>) {
+    fn take_back(&mut self, stack: &Stack, asking: &Asking<'_>) {
         let Some(kernel) = stack.devices().kernel().filter(|_| std::mem::take(&mut self.has_it)) else {
             return;
         };

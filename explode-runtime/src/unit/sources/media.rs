@@ -24,13 +24,13 @@ impl ChoiceSource for MediaSource {
     fn before_mutate(
         &mut self,
         stack: &Stack,
-        asking: &mut Asking<'_>,
+        asking: &Asking<'_>,
         pipeline: &mut Pipeline<'_>,
     ) -> Result<(), Fault> {
         if !stack.may_go_bad() {
             return Ok(());
         }
-        let so_far = faults(asking.made()).count() as u32;
+        let so_far = faults(&asking.made()).count() as u32;
         let seed = pipeline.seed();
         let write_set = pipeline.catch_up(stack.devices())?;
         let mut names = vec!["none".to_owned()];

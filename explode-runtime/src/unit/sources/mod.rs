@@ -5,12 +5,71 @@ mod kernel;
 mod media;
 mod source;
 
+use std::cell::Cell;
+
 use kernel::KernelSource;
 use media::MediaSource;
 
+use crate::base::Fault;
+use crate::choose::{Choice, Shared};
+use crate::judge::Pipeline;
+use crate::stack::Stack;
+
 pub use source::{Asking, ChoiceSource};
 
-/// All sources, in the order in which they choose.
-pub(super) fn all() -> Vec<Box<dyn ChoiceSource>> {
-    vec![Box::new(MediaSource), Box::new(KernelSource::default())]
+/// All sources of a unit, in the order in which they choose.
+pub(super) struct Sources {
+    all: Shared<Vec<Box<dyn ChoiceSource>>>,
+    /// Does the checked system have its turn?
+    on: Cell<bool>,
+}
+
+impl Sources {
+    /// Nothing has been chosen.
+    pub fn new() -> Sources {
+        let all: Vec<Box<dyn ChoiceSource>> = vec![Box::new(MediaSource), Box::new(KernelSource::default())];
+        Sources { all: Shared::new(all), on: Cell::new(false) }
+    }
+
+    /// [`ChoiceSource::started`] of each.
+    pub fn started(&self, stack: &Stack) -> Result<(), Fault> {
+        self.all.get_mut().iter_mut().try_for_each(|source| source.started(stack))
+    }
+
+    /// [`ChoiceSource::before_mutate`] of each.
+    pub fn before_mutate(
+        &self,
+        stack: &Stack,
+        asking: &Asking<'_>,
+        pipeline: &mut Pipeline<'_>,
+    ) -> Result<(), Fault> {
+        self.all.get_mut().iter_mut().try_for_each(|source| source.before_mutate(stack, asking, pipeline))
+    }
+
+    /// Begins the turn of the checked system (`on`): the sequence of choices is handed over. Or ends it: the sequence is taken back.
+    pub fn kernel_turn(&self, stack: &Stack, asking: &Asking<'_>, on: bool) {
+        self.on.set(on);
+        for source in self.all.get_mut().iter_mut() {
+            if on {
+                source.hand_over(stack, asking);
+            } else {
+                source.take_back(stack, asking);
+            }
+        }
+    }
+
+    /// Does the checked system have its turn?
+    pub fn is_kernel_turn(&self) -> bool {
+        self.on.get()
+    }
+
+    /// The first [`ChoiceSource::trouble`].
+    pub fn trouble(&self) -> Option<Fault> {
+        self.all.get().iter().find_map(|source| source.trouble().cloned())
+    }
+
+    /// [`ChoiceSource::add_state`] of each.
+    pub fn add_state(&self, made: &[Choice], signature: &mut Vec<u8>) {
+        self.all.get().iter().for_each(|source| source.add_state(made, signature));
+    }
 }
