@@ -19,7 +19,7 @@ pub trait Lendable {
 scoped_thread_local!(static LENT: for<'a> &'a (dyn Lendable + 'a));
 
 /// Lends a sequence to all that runs in `work` on this thread. A later loan hides an earlier one.
-pub(crate) fn lend<T>(sequence: &dyn Lendable, work: impl FnOnce() -> T) -> T {
+pub fn lend<T>(sequence: &dyn Lendable, work: impl FnOnce() -> T) -> T {
     LENT.set(sequence, work)
 }
 

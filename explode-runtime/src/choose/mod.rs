@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) use book::ChoiceBook;
 pub use chooser::{Chooser, Divergence};
 pub use draws::Draws;
-pub use lend::Lendable;
-pub(crate) use lend::{Shared, choose_lent, lend};
+pub use lend::{Lendable, lend};
+pub(crate) use lend::{Shared, choose_lent};
 pub use policy::{Answers, MakeAnswers, Policies, Policy};
 
 /// What is being chosen.
@@ -138,6 +138,12 @@ impl Label {
     /// The label of a point that has a name of its own: traces and samples go by labels, and a line of code moves.
     pub fn named(name: &str) -> Label {
         Label { site: name.to_owned(), ..Label::default() }
+    }
+
+    /// The same place on an object: a host, a component, a device.
+    #[must_use = "this returns the label with the object"]
+    pub fn on(self, object: impl fmt::Display) -> Label {
+        Label { object: Some(object.to_string()), ..self }
     }
 }
 

@@ -21,6 +21,13 @@ pub const IMAGE: &str = "image";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(pub u32);
 
+/// As choices name it in their labels.
+impl fmt::Display for HostId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "host {}", self.0)
+    }
+}
+
 /// Makes the devices of stacks.
 pub trait Backend: fmt::Debug {
     /// Devices of a host that hold `image`, with an empty log. `seed` decides what a kernel's random numbers are. Each host has

@@ -17,7 +17,7 @@ use crate::base::Fault;
 use crate::check::{Ask, At};
 use crate::choose::{Choice, choices_hash};
 use crate::crash::{Counts, Limits, SampleSeed, When};
-use crate::devices::{Backend, DiskSet, SoftCrashLog};
+use crate::devices::{Backend, DiskSet, HostId, SoftCrashLog};
 use crate::events::{self, asked_name, hash_event};
 use crate::plan::{Plan, Registry};
 use crate::writeset::{EventError, WriteSet};
@@ -79,6 +79,12 @@ impl<'a> Pipeline<'a> {
             at_mark: None,
             kept: None,
         }
+    }
+
+    /// The same for a system on another host: it has a log and crash disks of its own.
+    #[must_use = "this returns the pipeline of the host"]
+    pub fn of_host(self, host: HostId) -> Pipeline<'a> {
+        Pipeline { judge: self.judge.of_host(host), ..self }
     }
 
     /// What follows begins anew, on what was put to rest as `base`. The events from the beginning go on.
@@ -249,6 +255,15 @@ impl<'a> Pipeline<'a> {
     /// The run's seed.
     pub(crate) fn seed(&self) -> u64 {
         self.judge.plan.settings.seed
+    }
+
+    /// What the devices hold after a crash that loses everything that was not flushed.
+    ///
+    /// # Errors
+    /// As [`Pipeline::begin`].
+    pub fn durable(&mut self) -> Result<Image, Fault> {
+        self.advance()?;
+        Ok(self.write_set.durable().clone())
     }
 
     /// Who judges the crash disks of this run.

@@ -7,7 +7,7 @@ use explode_ramdisk::{Image, Recording};
 use super::pipeline::Pipeline;
 use super::stacks::Judge;
 use crate::base::{Blame, Fault};
-use crate::devices::{DiskSet, HostId, Side};
+use crate::devices::{DiskSet, Side};
 use crate::stack::Stack;
 
 impl Pipeline<'_> {
@@ -49,7 +49,7 @@ impl Judge<'_> {
     ) -> Result<Image, Fault> {
         let settings = &self.plan.settings;
         let (rules, seed) = (settings.rules, settings.seed);
-        let devices = self.backend.disks(HostId::default(), Side::Crash, image.clone(), Recording::Off, seed);
+        let devices = self.backend.disks(self.host, Side::Crash, image.clone(), Recording::Off, seed);
         let stack = Stack::build(&self.plan.stack, &self.registry.components, devices, rules, seed);
         let mut stack = stack.map_err(|error| Fault::new(error).blame(Blame::Tool))?;
         let roots = stack.start_file_systems(systems).map_err(|fault| fault.of("mount"))?;

@@ -21,13 +21,19 @@ pub struct Judge<'a> {
     pub(super) registry: &'a Registry,
     pub(super) plan: &'a Plan,
     pub(super) backend: &'a dyn Backend,
+    pub(super) host: HostId,
     note_reads: bool,
 }
 
 impl<'a> Judge<'a> {
     /// Makes stacks of this plan, in this backend.
     pub(super) fn new(registry: &'a Registry, plan: &'a Plan, backend: &'a dyn Backend) -> Judge<'a> {
-        Judge { registry, plan, backend, note_reads: false }
+        Judge { registry, plan, backend, host: HostId::default(), note_reads: false }
+    }
+
+    /// The same for the disks of another host.
+    pub(super) fn of_host(self, host: HostId) -> Judge<'a> {
+        Judge { host, ..self }
     }
 }
 
@@ -59,7 +65,7 @@ impl Judge<'_> {
         let damaged = image.has_unreadable();
         let judged = catch_unwind(AssertUnwindSafe(|| {
             let Plan { stack, settings, .. } = self.plan;
-            let devices = self.backend.disks(HostId::default(), Side::Crash, image, recording, settings.seed);
+            let devices = self.backend.disks(self.host, Side::Crash, image, recording, settings.seed);
             if self.note_reads {
                 devices.note_reads();
             }

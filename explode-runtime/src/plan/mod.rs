@@ -2,12 +2,14 @@
 //! what a run begins with.
 
 mod by_name;
+mod extensions;
 mod matrix;
 mod origin;
 #[expect(clippy::module_inception, reason = "the room has the name of its main item")]
 mod plan;
 mod registry;
 
+pub use extensions::Extensions;
 pub use matrix::{Question, System};
 pub use origin::Origin;
 pub use plan::{MOST_CRASH_DEPTH, Plan, Settings, check_budget, check_deadline, check_samples};

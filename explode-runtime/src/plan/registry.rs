@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::extensions::Extensions;
 use super::plan::Plan;
 use crate::base::{Bounds, Mode, Options, UsageError};
 use crate::check::{CheckerDef, Checkers};
@@ -45,6 +46,8 @@ pub struct Registry {
     pub questions: Vec<Question>,
     /// How units answer choice points, besides the policies of the engine.
     pub policies: Policies,
+    /// What rooms above `plan` register.
+    pub extensions: Extensions,
 }
 
 impl Registry {

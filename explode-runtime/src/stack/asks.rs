@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use crate::base::{Blame, Fault};
 use crate::choose::{Label, Point, choose_lent};
-use crate::devices::Devices;
+use crate::devices::{Devices, HostId};
 use crate::events::asked;
 
 /// By this a component asks explode; clones ask the same. It is taken from [`Below`](super::Below), and can be kept while the component
@@ -24,6 +24,8 @@ pub struct Asks {
 pub(super) struct Desk {
     devices: Devices,
     hears: Cell<Hears>,
+    /// The host of the stack, where there are several.
+    host: Cell<Option<HostId>>,
     /// Was there a request since the mutate began?
     asked: Cell<bool>,
     /// What must not have been asked.
@@ -43,7 +45,13 @@ enum Hears {
 impl Desk {
     pub fn new(devices: &Devices) -> Rc<Desk> {
         let (devices, hears) = (Rc::clone(devices), Cell::new(Hears::Idle));
-        Rc::new(Desk { devices, hears, asked: Cell::default(), refused: RefCell::default() })
+        Rc::new(Desk {
+            devices,
+            hears,
+            host: Cell::default(),
+            asked: Cell::default(),
+            refused: RefCell::default(),
+        })
     }
 
     /// A mutate begins (`on`), or has ended.
@@ -59,6 +67,11 @@ impl Desk {
     /// Was there a request since the mutate began?
     pub fn has_asked(&self) -> bool {
         self.asked.get()
+    }
+
+    /// The stack is one of several, on this host.
+    pub fn is_on(&self, host: HostId) {
+        self.host.set(Some(host));
     }
 
     /// The stack stands on a crash disk.
@@ -101,7 +114,11 @@ impl Asks {
             return 0;
         }
         let options = u32::try_from(options).expect("fewer than 2^32 options");
-        let label = Label { object: Some(self.component.to_string()), ..Label::named(name) };
+        let host = self.desk.as_ref().and_then(|desk| desk.host.get());
+        let label = match host {
+            Some(host) => Label::named(name).on(format_args!("{host}, {}", self.component)),
+            None => Label::named(name).on(&self.component),
+        };
         choose_lent(&Point::action(options, label)) as usize
     }
 

@@ -18,7 +18,7 @@ use super::plain::{Plain, PlainFileSystem};
 use super::promised::{Standing, promised};
 use super::spec::StackSpec;
 use crate::base::{Blame, Fault, UsageError};
-use crate::devices::{Devices, DiskSet, Side};
+use crate::devices::{Devices, DiskSet, HostId, Side};
 use crate::events::CallLog;
 use crate::faults::background::Between;
 use crate::faults::kernel::Failures;
@@ -205,6 +205,11 @@ impl Stack {
     }
 
     /// A mutate begins on it (`on`), or has ended: only in between its components may ask for crash checks.
+    /// The stack is one of several: choices of its components name this host.
+    pub fn set_host(&mut self, host: HostId) {
+        self.desk.is_on(host);
+    }
+
     pub(crate) fn hear(&self, on: bool) {
         self.desk.hear(on);
     }

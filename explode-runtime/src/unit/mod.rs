@@ -2,7 +2,8 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `runner.rs` | runs units of one plan |
+//! | `system.rs` | a system under test, as workers see it |
+//! | `runner.rs` | the first system: a stack with its checker |
 //! | `start.rs` | the first start of the stack: its pristine disks, and what it can do |
 //! | `steps.rs` | a unit, step by step |
 //! | `driver.rs` | its mutates: their choices and their crash checks |
@@ -20,8 +21,10 @@ mod runner;
 pub mod sources;
 mod start;
 mod steps;
+mod system;
 mod work;
 
 pub use ended::{Early, Ended};
 pub use runner::Runner;
+pub use system::{About, Open, System, Systems, open};
 pub use work::{SoFar, Work};

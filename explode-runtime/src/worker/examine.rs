@@ -27,7 +27,7 @@ use crate::judge::{
 use crate::plan::Plan;
 use crate::stack::Stack;
 use crate::trace::{ErrorFound, Place, Way};
-use crate::unit::{Early, Runner, SoFar, Work};
+use crate::unit::{Early, SoFar, System, Work};
 use crate::verdict::{Broken, BrokenKind, Failure, Profile, Stage, Step, StepName, Violation};
 
 /// Runs a unit, makes its checks, and notes what they come to.
@@ -104,11 +104,11 @@ impl<'a> Examiner<'a> {
     }
 
     /// Runs the unit to its end.
-    pub fn run(mut self, runner: &Runner<'_>) -> UnitResult {
+    pub fn run(mut self, system: &dyn System) -> UnitResult {
         self.memo.begin(self.order.last_counts);
-        let skipping = runner.not_skipping().is_none();
+        let skipping = system.about().not_skipping.is_none();
         self.skipping = skipping.then(|| Skipping::new(self.plan.settings.seed));
-        let ended = runner.run(&self.order.unit, &mut self);
+        let ended = system.run(&self.order.unit, &mut self);
         match ended.early {
             None | Some(Early::Stopped) => {}
             Some(Early::Violated(violation, place)) => {

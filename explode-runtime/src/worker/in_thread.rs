@@ -1,5 +1,7 @@
 //! The worker that is this very thread: for users of the library, without deadlines.
 
+use std::fmt;
+
 use super::crew::{Crew, StartError};
 use super::examine::Examiner;
 use super::listener::{Listener, Started};
@@ -10,13 +12,12 @@ use crate::base::RunError;
 use crate::dedup::Known;
 use crate::devices::Backend;
 use crate::plan::{Plan, Registry};
-use crate::unit::Runner;
+use crate::unit::{System, open};
 use crate::verdict::{BrokenKind, Death};
 use crate::worker::probe::{Probe, Probed};
 use crate::worker::probe::{Talk, run_probe};
 
 /// Runs units in the caller's thread.
-#[derive(Debug)]
 pub struct InThread<'a> {
     registry: &'a Registry,
     plan: &'a Plan,
@@ -25,9 +26,8 @@ pub struct InThread<'a> {
 }
 
 /// A worker that has been started.
-#[derive(Debug)]
 struct Working<'a> {
-    runner: Runner<'a>,
+    system: Box<dyn System + 'a>,
     memo: Memo,
 }
 
@@ -40,18 +40,19 @@ impl<'a> InThread<'a> {
     /// As [`Crew::start`].
     ///
     /// # Errors
-    /// Those of [`Runner::start`].
+    /// Those of [`open`].
     pub fn begin(&mut self, keep_events: bool) -> Result<Started, RunError> {
-        let mut runner = Runner::start(self.registry, self.plan, self.backend)?;
+        let mut system = open(self.registry, self.plan, self.backend)?;
         if keep_events {
-            runner.keep_events();
+            system.keep_events();
         }
-        let hides = runner.hides().iter().map(|(name, what)| format!("{name}: {what}")).collect();
-        let not_skipping = runner.not_skipping().map(str::to_owned);
-        let leaves_out = runner.leaves_out().to_vec();
-        let started = Started { origin: runner.origin().clone(), hides, leaves_out, not_skipping };
+        let about = system.about();
+        let hides = about.hides.iter().map(|(name, what)| format!("{name}: {what}")).collect();
+        let not_skipping = about.not_skipping.map(str::to_owned);
+        let leaves_out = about.leaves_out.to_vec();
+        let started = Started { origin: about.origin.clone(), hides, leaves_out, not_skipping };
         let memo = Memo::new(self.plan.settings.crash_depth);
-        self.working = Some(Working { runner, memo });
+        self.working = Some(Working { system, memo });
         Ok(started)
     }
 
@@ -65,10 +66,11 @@ impl<'a> InThread<'a> {
     /// # Panics
     /// Before it has begun.
     pub(super) fn unit(&mut self, order: &Order, listener: &mut dyn Listener) -> UnitResult {
-        let Working { runner, memo } = self.working.as_mut().expect(STARTED);
+        let Working { system, memo } = self.working.as_mut().expect(STARTED);
         match self.registry.policies.answers(&order.unit.policy) {
             Ok(answers) => {
-                Examiner::new(self.plan, runner.profile(), memo, order, answers, listener).run(runner)
+                let profile = system.about().profile;
+                Examiner::new(self.plan, profile, memo, order, answers, listener).run(&**system)
             }
             Err(error) => {
                 let mut result = UnitResult::default();
@@ -83,13 +85,19 @@ impl<'a> InThread<'a> {
     /// # Panics
     /// Before it has begun.
     pub(super) fn probe(&self, order: &Probe, talk: &mut dyn Talk) -> Probed {
-        let Working { runner, .. } = self.working.as_ref().expect(STARTED);
-        run_probe(runner, order, talk)
+        let Working { system, .. } = self.working.as_ref().expect(STARTED);
+        run_probe(&**system, order, talk)
     }
 }
 
 /// Why a worker that was not started is nobody's fault but the caller's.
 const STARTED: &str = "a worker is started before it runs anything";
+
+impl fmt::Debug for InThread<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InThread").field("plan", self.plan).finish_non_exhaustive()
+    }
+}
 
 impl Crew for InThread<'_> {
     fn start(&mut self, keep_events: bool) -> Result<Started, StartError> {

@@ -17,7 +17,7 @@ use crate::judge::{
 use crate::plan::Registry;
 use crate::stack::Stack;
 use crate::trace::{CrashDiskRecord, NotSeen, Replay, Trace};
-use crate::unit::{Early, Runner, SoFar, Work};
+use crate::unit::{Early, SoFar, Work, open};
 use crate::verdict::{Failure, Stage, Step, Violation};
 
 /// Replays a trace in this process, in this backend. A trace of a step that hangs or ends the process does so.
@@ -36,11 +36,11 @@ pub(crate) fn replay_heard(
     hear: &dyn Fn(Step),
 ) -> Result<Replay, RunError> {
     let plan = trace.plan();
-    let mut runner = Runner::start(registry, &plan, backend)?;
-    runner.chop_at(&trace.chops);
+    let mut system = open(registry, &plan, backend)?;
+    system.chop_at(&trace.chops);
     let unit = Unit { script: trace.choices.clone(), mutates: trace.mutates, ..Unit::default() };
     let mut search = Search { trace, hear, past_end: None, found: None, looked: None, by_search: false };
-    let ended = runner.run(&unit, &mut search);
+    let ended = system.run(&unit, &mut search);
     let Search { past_end, found, looked, by_search, .. } = search;
     if let Some(divergence) = past_end {
         return Ok(Replay::Diverged(divergence));

@@ -13,7 +13,7 @@ use crate::events::{CallLog, What, event_lines};
 use crate::explore::{Arrival, Unit};
 use crate::judge::{Pipeline, stood_still};
 use crate::stack::Stack;
-use crate::unit::{Early, Runner, SoFar, Work};
+use crate::unit::{Early, SoFar, System, Work};
 use crate::verdict::{Failure, Step};
 use crate::worker::probe::protocol::{Answers, End, Probe, ProbeSaid, Probed, PromiseLine, Until};
 use disks::Here;
@@ -22,7 +22,7 @@ use prober::Prober;
 pub(crate) use prober::Talk;
 
 /// Runs a probe to its end.
-pub(crate) fn probe(runner: &Runner<'_>, order: &Probe, talk: &mut dyn Talk) -> Probed {
+pub(crate) fn probe(system: &dyn System, order: &Probe, talk: &mut dyn Talk) -> Probed {
     let unit = Unit { mutates: order.mutates, ..Unit::default() };
     let mut prober = Prober {
         order,
@@ -37,9 +37,9 @@ pub(crate) fn probe(runner: &Runner<'_>, order: &Probe, talk: &mut dyn Talk) -> 
         cut: false,
         stood: false,
         log: CallLog::new(order.noted),
-        pristine: runner.pristine().clone(),
+        pristine: system.about().pristine.clone(),
     };
-    let ended = runner.run(&unit, &mut prober);
+    let ended = system.run(&unit, &mut prober);
     let choices = prober.split(&ended.choices);
     let answered = ended.choices.len();
     let left = match &order.answers {
@@ -60,7 +60,7 @@ pub(crate) fn probe(runner: &Runner<'_>, order: &Probe, talk: &mut dyn Talk) -> 
         }
     };
     let promise = order.error.split_once('/').and_then(|(_, promise)| {
-        let profile = runner.profile()?;
+        let profile = system.about().profile?;
         let line = profile.promises.iter().find(|line| line.name == promise)?;
         Some(PromiseLine {
             system: profile.system.clone(),

@@ -1,0 +1,367 @@
+//! A world of two hosts is a system, too: each host has disks, a log and a fence of its own; choices name their host; what is found
+//! replays, and results of several workers merge to those of one.
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use explode_ramdisk::{Flags, Image, RamDisk, Recording};
+use explode_runtime::base::{Fault, OptionDef, Options, RunError};
+use explode_runtime::check::{Ask, Checker, CheckerDef, Cx};
+use explode_runtime::choose::{Chooser, Kind, Label, Point};
+use explode_runtime::crash::{Epoch, When};
+use explode_runtime::devices::{Backend, HostId, InProcess, Side};
+use explode_runtime::explore::{Arrival, Unit};
+use explode_runtime::judge::Pipeline;
+use explode_runtime::plan::{Plan, Registry};
+use explode_runtime::report::Summary;
+use explode_runtime::run::{Confirmation, Helpers, Local, Supervisor};
+use explode_runtime::stack::Stack;
+use explode_runtime::trace::Place;
+use explode_runtime::unit::{About, Early, Ended, Runner, SoFar, System, Systems, Work};
+use explode_runtime::verdict::{Failure, Step, Verdict, Violation};
+use explode_runtime::worker::{Crew, Remote, spawn_thread};
+
+use common::Said;
+
+const BLOCK: usize = 4096;
+const HOSTS: [HostId; 2] = [HostId(0), HostId(1)];
+
+/// What a host can do.
+const ACTIONS: [&str; 3] = ["write", "sync", "crash"];
+
+const OPTIONS: &[OptionDef] =
+    &[OptionDef { name: "syncs", about: "both, first (host 1 forgets: the bug)", default: "both" }];
+
+/// Checks that a host has what it has promised: the value that it synced last.
+struct Registers;
+
+impl Checker for Registers {
+    fn mutate(&mut self, _cx: &mut Cx<'_>) -> Result<(), Failure> {
+        Err(Failure::broken("one stack is not a world"))
+    }
+
+    fn check(&self, stack: &Stack, _epoch: Epoch, args: &[String]) -> Result<(), Failure> {
+        let value = read(&stack.disk()?);
+        let promised: u8 = args[1].parse().expect("a number");
+        if value >= promised {
+            return Ok(());
+        }
+        let message = format!("{} promised {promised}, and has {value}", args[0]);
+        Err(Violation::new(Verdict::Lost, "value", message).into())
+    }
+}
+
+fn read(disk: &RamDisk) -> u8 {
+    let mut bytes = [0; BLOCK];
+    disk.read(0, &mut bytes);
+    bytes[0]
+}
+
+/// Two hosts with a register each, on one disk each.
+struct World<'a> {
+    registry: &'a Registry,
+    plan: Plan,
+    backend: &'a dyn Backend,
+    /// What both hosts begin with.
+    host: Runner<'a>,
+    syncs: usize,
+    keeps_events: bool,
+}
+
+/// A host that runs.
+struct Host<'a> {
+    id: HostId,
+    stack: Stack,
+    pipeline: Pipeline<'a>,
+    promised: u8,
+}
+
+/// A run of a unit.
+struct Run<'s, 'w> {
+    world: &'s World<'s>,
+    unit: &'s Unit,
+    work: &'w mut dyn Work,
+    chooser: Chooser,
+    place: Place,
+    operations: u64,
+}
+
+fn broken(fault: Fault) -> Early {
+    Early::Broken(fault.into())
+}
+
+impl World<'_> {
+    /// Starts a host on what its disk holds.
+    fn start(&self, id: HostId, image: Image) -> Result<Host<'_>, Fault> {
+        let World { registry, plan, backend, .. } = self;
+        let rules = plan.settings.rules;
+        let devices = backend.disks(id, Side::Live, image.clone(), Recording::On, 0);
+        let built = Stack::build(&plan.stack, &registry.components, devices, rules, 0);
+        let mut stack = built.map_err(Fault::new)?;
+        stack.set_host(id);
+        stack.start()?;
+        let mut pipeline = Pipeline::new(registry, plan, *backend, image).of_host(id);
+        if self.keeps_events {
+            pipeline.keep_events();
+        }
+        let promised = read(&stack.disk()?);
+        Ok(Host { id, stack, pipeline, promised })
+    }
+}
+
+impl System for World<'_> {
+    fn run(&self, unit: &Unit, work: &mut dyn Work) -> Ended {
+        let script = unit.state.choices.iter().chain(&unit.script).cloned().collect();
+        let (chooser, place) = (Chooser::new(script), Place::default());
+        let mut run = Run { world: self, unit, work, chooser, place, operations: 0 };
+        let mut hosts = Vec::new();
+        let early = run.go(&mut hosts).err();
+        if early.is_none() {
+            run.chooser.finish();
+        }
+        let diverged = run.chooser.diverged().cloned();
+        let early = diverged.map(|divergence| Early::Diverged(Box::new(divergence))).or(early);
+        let events = hosts.into_iter().flat_map(|host| host.pipeline.into_events()).collect();
+        Ended { choices: run.chooser.made().to_vec(), operations: run.operations, early, events }
+    }
+
+    fn about(&self) -> About<'_> {
+        self.host.about()
+    }
+
+    fn keep_events(&mut self) {
+        self.keeps_events = true;
+    }
+
+    fn chop_at(&mut self, mutates: &[u32]) {
+        assert!(mutates.is_empty(), "this world has no chops");
+    }
+}
+
+impl<'s> Run<'s, '_> {
+    fn go(&mut self, hosts: &mut Vec<Host<'s>>) -> Result<(), Early> {
+        for id in HOSTS {
+            hosts.push(self.world.start(id, self.world.host.pristine().clone()).map_err(broken)?);
+        }
+        let known = self.unit.state.depth;
+        if known == 0 {
+            self.reached(0)?;
+        }
+        for depth in 0..known + self.unit.mutates {
+            self.mutate(hosts, depth)?;
+            if depth >= known {
+                self.reached(depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn mutate(&mut self, hosts: &mut [Host<'s>], depth: u32) -> Result<(), Early> {
+        let explored = depth >= self.unit.state.depth;
+        self.place.mutates = depth + 1;
+        self.operations += u64::from(explored);
+        let step = Step::Mutate { mutates: self.place.mutates, interval: self.place.interval };
+        let so_far = SoFar { choices: self.chooser.made(), operations: self.operations, place: self.place };
+        self.work.about_to(step, &so_far);
+        self.act(hosts).map_err(broken)?;
+        // Either host may crash now, without the other.
+        for host in hosts {
+            let args = [host.id.to_string(), host.promised.to_string()];
+            let ask = Ask { checker: &Registers, when: When::Now, begin: &args, args: &args, at: None };
+            let so_far =
+                SoFar { choices: self.chooser.made(), operations: self.operations, place: self.place };
+            self.place.interval += 1;
+            let checked = match explored {
+                true => self.work.crashes(&mut host.pipeline, &host.stack, &ask, &so_far),
+                false => host.pipeline.skip(host.stack.devices(), When::Now).map_err(Failure::from),
+            };
+            match checked {
+                Ok(()) => {}
+                Err(Failure::Broken(why)) => return Err(Early::Broken(why)),
+                Err(_) => return Err(Early::Stopped),
+            }
+        }
+        Ok(())
+    }
+
+    /// One host writes, syncs, or crashes and comes back.
+    fn act(&mut self, hosts: &mut [Host<'s>]) -> Result<(), Fault> {
+        let schedule = Point { kind: Kind::Schedule, ..Point::action(2, Label::named("acts")) };
+        let host = &mut hosts[self.choose(&schedule) as usize];
+        let action = Point::action(ACTIONS.len() as u32, Label::named("does").on(host.id));
+        let disk = host.stack.disk()?;
+        match ACTIONS[self.choose(&action) as usize] {
+            "write" => disk.write(0, &[read(&disk) + 1; BLOCK], Flags::NONE),
+            "sync" => {
+                if (host.id.0 as usize) < self.world.syncs {
+                    disk.flush();
+                }
+                host.promised = read(&disk);
+            }
+            _ => {
+                // Nothing that it had not flushed is left; the log of the other host goes on.
+                host.pipeline.follow(host.stack.devices())?;
+                host.stack.devices().fence();
+                let durable = host.pipeline.durable()?;
+                *host = self.world.start(host.id, durable)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn choose(&mut self, point: &Point<'_>) -> u32 {
+        self.chooser.choose(point, &mut |point| self.work.fallback(point))
+    }
+
+    fn reached(&mut self, depth: u32) -> Result<(), Early> {
+        let signature = self.chooser.hash() ^ u128::from(depth);
+        let choices = self.chooser.made().len() as u64;
+        let arrival = Arrival { signature, depth, choices, sketch: None, topology: None };
+        let more = depth < self.unit.state.depth + self.unit.mutates;
+        if self.work.reached(arrival, None, more) || !more { Ok(()) } else { Err(Early::Stopped) }
+    }
+}
+
+fn open<'a>(
+    registry: &'a Registry,
+    plan: &Plan,
+    backend: &'a dyn Backend,
+) -> Result<Box<dyn System + 'a>, RunError> {
+    let syncs = plan.checker_options.one_of("syncs", &[("both", 2), ("first", 1)])?;
+    let host = Runner::start(registry, plan, backend)?;
+    Ok(Box::new(World { registry, plan: plan.clone(), backend, host, syncs, keeps_events: false }))
+}
+
+fn registry() -> Registry {
+    let def = CheckerDef::new("registers", "a register on each of two hosts", |_| Ok(Box::new(Registers)));
+    let mut registry =
+        Registry { checkers: [def.options(OPTIONS)].into(), ..common::registry(|_| Ok(Box::new(Registers))) };
+    let mut systems = Systems::default();
+    systems.register("registers", open);
+    registry.extensions.insert(systems);
+    registry
+}
+
+fn plan(depth: u32, syncs: &str) -> Plan {
+    let mut plan = common::plan(depth);
+    plan.checker = "registers".into();
+    plan.checker_options = Options::none().with("syncs", syncs);
+    plan
+}
+
+fn run(depth: u32, syncs: &str) -> Said {
+    common::run(&registry(), &plan(depth, syncs))
+}
+
+/// The disks that crashes can leave, of both hosts after each step of every run: each write that is not flushed is there or not, and
+/// the last one that is hides those before it.
+fn disks(depth: u32, pending: [u64; 2]) -> u64 {
+    if depth == 0 {
+        return 0;
+    }
+    let mut all = 0;
+    for host in 0..2 {
+        for action in ACTIONS {
+            let mut pending = pending;
+            pending[host] = if action == "write" { pending[host] + 1 } else { 0 };
+            all += pending.iter().map(|pending| pending + 1).sum::<u64>() + disks(depth - 1, pending);
+        }
+    }
+    all
+}
+
+#[test]
+fn each_host_has_a_log_of_its_own() {
+    for depth in 1..=3 {
+        let said = run(depth, "both");
+        let summary = said.summary();
+        let steps = (1..=depth).map(|depth| 6_u64.pow(depth)).sum::<u64>();
+        assert_eq!(summary.states, (steps + 1).into());
+        assert_eq!(summary.operations, steps.into());
+        assert_eq!(summary.crash_disks, disks(depth, [0, 0]).into(), "depth {depth}");
+        assert_eq!((summary.findings.clone(), summary.broken.clone()), (0.into(), 0.into()));
+        assert!(summary.complete);
+    }
+}
+
+#[test]
+fn what_one_host_loses_is_found_and_replays() {
+    let said = run(2, "first");
+    let findings = said.findings();
+    assert_eq!(findings.len(), 1);
+    assert_eq!((&*findings[0].signature, findings[0].replayed), ("registers/lost/value", true));
+    let trace = &said.traces[0];
+    assert_eq!(trace.args, ["host 1", "1"]);
+    let choices: Vec<(&str, Option<&str>, u32)> = trace
+        .choices
+        .iter()
+        .map(|choice| (&*choice.label.site, choice.label.object.as_deref(), choice.value))
+        .collect();
+    let acts = ("acts", None, 1);
+    assert_eq!(choices, [acts, ("does", Some("host 1"), 0), acts, ("does", Some("host 1"), 1)]);
+}
+
+/// A choice that another host was asked for is not the recorded one.
+#[test]
+fn a_trace_of_another_host_diverges() {
+    let said = run(2, "first");
+    let mut trace = said.traces[0].clone();
+    trace.choices[1].label.object = Some("host 0".to_owned());
+    let replayed = explode_runtime::worker::replay(&registry(), &trace, &InProcess).expect("it runs");
+    assert!(matches!(replayed, explode_runtime::trace::Replay::Diverged(_)), "{replayed:?}");
+}
+
+/// The summary of a run with so many workers, each a thread of its own, and the signatures found.
+fn merged(workers: usize, syncs: &str) -> (Summary, BTreeSet<String>) {
+    let (registry, plan) = (registry(), plan(3, syncs));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut signatures = BTreeSet::new();
+    let mut confirm = |_: &std::path::Path| Confirmation::Reproduced;
+    let mut hear = |message: &explode_runtime::report::Message| {
+        if let explode_runtime::report::Message::Finding(finding) = message {
+            signatures.insert(format!("{} {}", finding.signature, finding.count));
+        }
+    };
+    let out = folder.path().join("run");
+    let mut audience = Local::new(Some(&out), &mut confirm, &mut hear);
+    let mut spawn = || spawn_thread(&registry);
+    let mut crew = Remote::new(&plan, &mut spawn);
+    let with_crew = |_: &dyn Fn() -> bool, work: &mut dyn FnMut(&mut dyn Crew)| {
+        let mut spawn = || spawn_thread(&registry);
+        work(&mut Remote::new(&plan, &mut spawn));
+    };
+    let lost = |why: &str| panic!("{why}");
+    let mut supervisor = Supervisor::new(&plan, &mut crew, &mut audience);
+    supervisor.helpers = Some(Helpers { count: workers - 1, with_crew: &with_crew, lost: &lost });
+    let summary = supervisor.run().expect("the run ends");
+    (Summary { seconds: 0.0, ..summary }, signatures)
+}
+
+#[test]
+fn results_of_several_workers_merge_to_those_of_one() {
+    for syncs in ["both", "first"] {
+        let one = merged(1, syncs);
+        assert_eq!(one.1.is_empty(), syncs == "both");
+        for workers in [2, 3] {
+            let several = merged(workers, syncs);
+            // Which of two equal disks is judged first may differ.
+            let counted = |summary: &Summary| {
+                let Summary {
+                    states, operations, choices, crash_disks, distinct, left_out, findings, ..
+                } = summary;
+                [states, operations, choices, crash_disks, distinct, left_out, findings]
+                    .map(ToString::to_string)
+            };
+            assert_eq!((counted(&several.0), &several.1), (counted(&one.0), &one.1), "{workers} workers");
+        }
+    }
+}
+
+#[test]
+fn a_stack_alone_is_no_world() {
+    let mut registry = registry();
+    registry.extensions.insert(Systems::default());
+    let said = common::run(&registry, &plan(1, "both"));
+    assert_eq!(said.summary().broken, 1.into());
+}
