@@ -12,7 +12,7 @@ use explode_runtime::report::Summary;
 use explode_runtime::run::{Audience, Helpers, JobFile, JobFolder, Keep, Results, Supervisor};
 use explode_runtime::script::{Case, Refused};
 use explode_runtime::trace::{Replay, Trace};
-use explode_runtime::worker::{Crew, Remote, Spawn, StartError, Started};
+use explode_runtime::worker::{Crew, Remote, Spawn, Started};
 use explode_vm::GuestSpec;
 
 use crate::guest::host;
@@ -94,11 +94,7 @@ pub fn run(
 /// It does not start.
 pub fn first_start(plan: &Plan, workers: &Workers) -> Result<Started, RunError> {
     let mut spawn = workers.spawn(&never);
-    let mut crew = Remote::new(plan, &mut *spawn);
-    match crew.start(false) {
-        Err(StartError::Died(_)) => Ok(crew.start(false)?),
-        started => Ok(started?),
-    }
+    explode_runtime::run::first_start(&mut Remote::new(plan, &mut *spawn))
 }
 
 /// Runs a job. Returns the file of its result.

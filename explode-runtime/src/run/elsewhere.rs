@@ -13,11 +13,12 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::frame::{frame, unframe};
+use super::start::first_start;
 use crate::base::{RunError, UsageError, as_json, durable_write};
 use crate::explore::{Job, Unit, UnitId};
 use crate::plan::Plan;
 use crate::verdict::Step;
-use crate::worker::{Crew, Listener, Order, StartError, Started, UnitResult};
+use crate::worker::{Crew, Listener, Order, Started, UnitResult};
 
 const PLAN: &[u8] = b"explode plan 1\n";
 const JOB: &[u8] = b"explode job 1\n";
@@ -204,7 +205,7 @@ impl JobFile {
     /// # Errors
     /// The worker cannot be started, or starts with something else than the run; `stop` says that it is to end.
     pub fn run(&self, crew: &mut dyn Crew, stop: &dyn Fn() -> bool) -> Result<Vec<u8>, RunError> {
-        let started = start(crew)?;
+        let started = first_start(crew)?;
         if started.origin != self.header.started.origin {
             let changes = self.header.started.origin.changes(&started.origin).join("; ");
             let text = format!("the job cannot be run here: {changes}; run it with what it was planned with");
@@ -242,13 +243,6 @@ pub fn write_result(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
         fs::create_dir_all(folder).map_err(|error| RunError::unwritable(folder, error, NEXT))?;
     }
     write(path, bytes)
-}
-
-fn start(crew: &mut dyn Crew) -> Result<Started, RunError> {
-    match crew.start(false) {
-        Err(StartError::Died(_)) => Ok(crew.start(false)?),
-        started => Ok(started?),
-    }
 }
 
 struct Until<'a>(&'a dyn Fn() -> bool);

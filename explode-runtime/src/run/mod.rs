@@ -29,5 +29,6 @@ pub use folder::{Claim, RunFolder, check_owner, fresh_folder, is_tagged};
 pub use journal::{History, JournalError};
 pub use keeping::Keeping;
 pub use names::OWN_NAMES;
+pub use start::first_start;
 pub use supervisor::{Keep, Supervisor};
 pub use tell::{Audience, Local};

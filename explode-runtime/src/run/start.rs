@@ -21,6 +21,14 @@ pub(super) fn start(crew: &mut dyn Crew, merged: &Checks, keep_events: bool) -> 
     }
 }
 
+/// Starts a crew's first worker, which knows of no merged checks; one that dies is started once more.
+///
+/// # Errors
+/// It does not start.
+pub fn first_start(crew: &mut dyn Crew) -> Result<Started, RunError> {
+    start(crew, &Checks::default(), false)
+}
+
 /// Tells a worker which checks are merged.
 ///
 /// # Errors
