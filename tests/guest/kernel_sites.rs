@@ -3,6 +3,7 @@
 //! The module is `kmod/choosy.c`, a counter behind a file of /proc; the guest has it as `/choosy.ko`.
 
 use std::process::Command;
+use std::rc::Rc;
 use std::{fs, io};
 
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, RunError};
@@ -14,7 +15,7 @@ use explode_runtime::faults::kernel::{FAILURE_OPTIONS, Failures};
 use explode_runtime::judge::Pipeline;
 use explode_runtime::plan::Plan;
 use explode_runtime::report::{Finding, Summary};
-use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Stack, StackSpec};
+use explode_runtime::stack::{Asks, Below, Component, ComponentDef, Facts, Stack, StackSpec, Surface};
 use explode_runtime::unit::{Early, Runner, SoFar, Work};
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 
@@ -47,6 +48,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     let mut registry = explode::registry();
     registry.components.push(choosy());
     registry.checkers.push(counts());
+    registry.checkers.push(pairs());
     let cx = Cx { registry: &registry, ..cx };
     report.case("module choices: a failure that counts is found with them, and only with them", |_| {
         run("insmod", MODULE);
@@ -56,6 +58,11 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     report.case("module choices: the point, and a choice among too many", |_| {
         run("insmod", MODULE);
         point(cx);
+        run("rmmod", "choosy");
+    });
+    report.case("module choices: a component chooses between two of them, in one sequence", |_| {
+        run("insmod", MODULE);
+        between(cx);
         run("rmmod", "choosy");
     });
     report.case("probe sites: what cannot or must not be probed is refused", |_| refused(cx));
@@ -80,7 +87,7 @@ fn counted() -> (u64, u64) {
 fn choosy() -> ComponentDef {
     ComponentDef::new("choosy", "a counter in the kernel", |options| {
         let (failures, wrong) = (Failures::of(options)?, options.bool("wrong", false)?);
-        Ok(Box::new(Choosy { failures, wrong }))
+        Ok(Box::new(Choosy { failures, wrong, adder: None }))
     })
     .modes([Mode::Vm])
     .options([
@@ -93,14 +100,33 @@ fn choosy() -> ComponentDef {
 struct Choosy {
     failures: Failures,
     wrong: bool,
+    adder: Option<Rc<Adder>>,
+}
+
+/// Adds once or twice, by its own choice.
+struct Adder(Asks);
+
+impl Adder {
+    fn add(&self) {
+        // A call that fails by choice is no failure of the test.
+        fs::write(COUNTER, "add").ok();
+        if self.0.choose(2, "again") == 1 {
+            fs::write(COUNTER, "add").ok();
+        }
+    }
 }
 
 impl Component for Choosy {
-    fn mount(&mut self, _below: &Below<'_>) -> Result<(), Fault> {
+    fn mount(&mut self, below: &Below<'_>) -> Result<(), Fault> {
+        self.adder = Some(Rc::new(Adder(below.asks.clone())));
         for word in ["reset", if self.wrong { "wrong" } else { "right" }] {
             fs::write(COUNTER, word).map_err(|error| Fault::new(format!("{COUNTER}: {error}")))?;
         }
         Ok(())
+    }
+
+    fn surface(&self) -> Surface {
+        self.adder.clone().map_or(Surface::Child, |adder| Surface::Engine(adder))
     }
 
     fn facts(&self) -> Facts {
@@ -142,6 +168,24 @@ impl Checker for Counts {
     }
 }
 
+/// Has the component add.
+fn pairs() -> CheckerDef {
+    CheckerDef::new("pairs", "the component adds once or twice", |_| Ok(Box::new(Pairs)))
+}
+
+struct Pairs;
+
+impl Checker for Pairs {
+    fn mutate(&mut self, cx: &mut MutateCx<'_>) -> Result<(), Failure> {
+        cx.stack().engine::<Adder>()?.add();
+        Ok(())
+    }
+
+    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
 fn counter(cx: Cx<'_>, fail: &str, wrong: bool) -> Plan {
     let options = Options::none().with("fail", fail).with("wrong", wrong);
     let stack = StackSpec::default().plug("choosy", options);
@@ -173,6 +217,29 @@ fn found(cx: Cx<'_>) {
         !findings.is_empty() && findings.iter().all(|finding| finding.signature == signature),
         "{findings:?}"
     );
+}
+
+/// The choices of the kernel and of the component are one sequence: the first add has 3 ways, then the component adds again or does
+/// not, and only after an add that ran normally the second one has 3 ways, too.
+fn between(cx: Cx<'_>) {
+    let mut plan =
+        Plan::of_parts(cx.registry, "pairs", counter(cx, "module", false).stack).expect("both are there");
+    plan.settings.depth = 1;
+    let (summary, findings) = cx.explore(&plan);
+    assert!(summary.complete && findings.is_empty(), "{summary:?}, {findings:?}");
+    let Summary { operations, choices, .. } = &summary;
+    // 2 ways to fail and 2 ways to go on, each with 2 choices; once with 2; 3 ways with 3.
+    assert_eq!((operations, choices), (&8.into(), &19.into()));
+    let runner = start(cx, &plan);
+    let twice = go(&runner, "", &[]).choices;
+    let script = [twice[0].clone(), Choice { value: 1, ..twice[1].clone() }];
+    let kinds: Vec<(Kind, Option<String>)> = go(&runner, "", &script)
+        .choices
+        .into_iter()
+        .map(|choice| (choice.kind, choice.label.object))
+        .collect();
+    let component = (Kind::Action, Some("choosy".to_owned()));
+    assert_eq!(kinds, [(Kind::ModuleChoice, None), component, (Kind::ModuleChoice, None)]);
 }
 
 fn point(cx: Cx<'_>) {
