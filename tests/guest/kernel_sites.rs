@@ -8,7 +8,7 @@ use std::{fs, io};
 
 use explode_runtime::base::{Fault, Mode, OptionDef, Options, RunError};
 use explode_runtime::check::{Ask, Checker, CheckerDef, Cx as MutateCx};
-use explode_runtime::choose::{Choice, Kind, Point};
+use explode_runtime::choose::{Choice, Kind, Label, Point};
 use explode_runtime::crash::Epoch;
 use explode_runtime::explore::{Arrival, State, Unit};
 use explode_runtime::faults::kernel::{FAILURE_OPTIONS, Failures};
@@ -231,8 +231,9 @@ fn between(cx: Cx<'_>) {
     // 2 ways to fail and 2 ways to go on, each with 2 choices; once with 2; 3 ways with 3.
     assert_eq!((operations, choices), (&8.into(), &19.into()));
     let runner = start(cx, &plan);
-    let twice = go(&runner, "", &[]).choices;
-    let script = [twice[0].clone(), Choice { value: 1, ..twice[1].clone() }];
+    // A point that is not in the script is none that `go` answers: there the way ends.
+    let mut script = go(&runner, "", &[]).choices;
+    script.push(Choice::of(&Point::action(2, Label::named("again").on("choosy")), 1));
     let kinds: Vec<(Kind, Option<String>)> = go(&runner, "", &script)
         .choices
         .into_iter()

@@ -16,12 +16,13 @@ use crate::common::processes::Mark;
 use crate::common::{file, guest, program, ran};
 use crate::{Left, left, remove_effort, run};
 
-/// With a finding.
-const EXT2: &str = "fs-sync-ext2 --depth 2 --limit 2 --samples 2 --crash-depth 0";
+/// Random walks, with a finding.
+const EXT2: &str =
+    "fs-sync-ext2 --strategy random --depth 3 --states 30 --limit 2 --samples 2 --crash-depth 0";
 /// With checks that are skipped.
-const EXT4: &str = "fs-sync-ext4 --depth 2 --states 50 --limit 20 --samples 8 --crash-depth 0";
+const EXT4: &str = "fs-sync-ext4 --depth 2 --states 30 --limit 20 --samples 8 --crash-depth 0";
 /// With crashes during recovery, and every check made.
-const EXT4_ALL: &str = "fs-sync-ext4 --depth 2 --states 50 --limit 2 --samples 2 --no-skip";
+const EXT4_ALL: &str = "fs-sync-ext4 --depth 2 --states 15 --limit 2 --samples 2 --no-skip";
 /// Longer than a guest takes to boot, on a busy machine too.
 const DEADLINE: Duration = Duration::from_secs(900);
 
@@ -136,9 +137,9 @@ fn started(process: i32) -> u64 {
 fn guests_come_to_the_same() {
     let Some(_alone) = alone() else { return };
     let every = whole(EXT4_ALL, 0);
-    for (args, code, whole) in [(EXT2, 1, ext2()), (EXT4, 0, ext4()), (EXT4_ALL, 0, &every)] {
+    for (args, jobs, code, whole) in [(EXT2, 3, 1, ext2()), (EXT4, 8, 0, ext4()), (EXT4_ALL, 2, 0, &every)] {
         let folder = tempdir().unwrap();
-        assert_eq!(run(folder.path(), &format!("{args} --out run"), 2, code), *whole, "{args}");
+        assert_eq!(run(folder.path(), &format!("{args} --out run"), jobs, code), *whole, "{args}");
     }
     // What is compared is something.
     for (whole, key) in [(ext2(), "findings"), (&every, "crash_crash_disks")] {
