@@ -37,6 +37,7 @@
 //! - `versions`: the versions of btrfs's inodes, which depend on what memory held before
 //! - `unset`: bytes on disk that depend on what memory held before
 //! - `flusher`: passes of write-back, which take no time
+//! - `asked`: requests of other modules for crash checks
 //! - `choices`: the choices and their answers: in whose system calls, and by which script
 //! - `choose`: choices of other modules
 //! - `failures`: kprobes: functions that may fail
@@ -50,6 +51,7 @@
 
 use kernel::prelude::*;
 
+mod asked;
 #[path = "bindings_generated.rs"]
 mod bindings;
 mod buffer;

@@ -14,6 +14,7 @@ mod cases;
 mod directed;
 mod held_still;
 mod host;
+mod kernel_asks;
 mod kernel_choices;
 mod kernel_sites;
 mod late;

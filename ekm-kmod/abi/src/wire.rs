@@ -16,7 +16,7 @@ mod followed;
 pub use followed::*;
 
 /// Changes with every change of these files that matters to either side. [`Hello`] compares it.
-pub const ABI_VERSION: u32 = 3;
+pub const ABI_VERSION: u32 = 4;
 
 /// Bytes of a sector.
 pub const SECTOR: u64 = 512;
@@ -438,6 +438,11 @@ pub const KIND_BUFFER: u16 = 6;
 /// A call has changed a followed file system. `device` is our number of that, `sector` one of `CALL_*`, `len` the length of the data
 /// that was written, `request` the number of the inode. The records are in the order in which the calls took effect.
 pub const KIND_CALL: u16 = 7;
+/// Code of the kernel asks for crash checks at this place (`ekm_check_crashes`). The data is the name, of `len` bytes: at most
+/// [`ASKED_MAX`], and one more where it is longer and cut off. `device` is [`NO_DEVICE`], `request` the address where the code goes on.
+pub const KIND_ASKED: u16 = 8;
+/// So many bytes the name of a request for crash checks has at most.
+pub const ASKED_MAX: usize = 255;
 
 /// `REQ_FUA`.
 pub const FLAG_FUA: u16 = 1;

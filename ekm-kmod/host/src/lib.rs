@@ -4,7 +4,7 @@
 //! events, functions of the kernel ask for choices, tasks take turns, and calls on a file system can be repeated for soft crashes.
 //! [`AllBackends`] opens it for the modes that need it.
 //!
-//! Of `explode_runtime` it uses `base`, `choose`, `faults`, `devices`.
+//! Of `explode_runtime` it uses `base`, `choose`, `faults`, `devices`, `events`.
 //!
 //! # Rooms, bottom first
 //!
@@ -26,6 +26,7 @@
 //! - `probes`: functions that may fail, probed or refused
 //! - `ekm`: EKM's device
 //! - `left`: disks that a killed run has left
+//! - `requests`: requests of kernel code for crash checks
 //! - `calls`: calls on a file system, read from the log and repeated
 //! - `machine`: the kernel of a run: its disks, log and clock
 //! - `handed`: choices while the kernel has their sequence
@@ -55,6 +56,7 @@ mod packages;
 mod plain;
 mod probes;
 mod rdd;
+mod requests;
 mod soft;
 mod threads;
 mod turns;

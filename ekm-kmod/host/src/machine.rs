@@ -11,8 +11,8 @@ use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use explode_ekm_abi::wire::{
-    FOLLOW_BEGIN, FOLLOW_END, FOLLOWED_MAX, Follow, KIND_BUFFER, KIND_CALL, Random, WATCH_BUFFERS,
-    WATCH_REQUESTS, WATCHES_MAX, Watch,
+    FOLLOW_BEGIN, FOLLOW_END, FOLLOWED_MAX, Follow, KIND_ASKED, KIND_BUFFER, KIND_CALL, Random,
+    WATCH_BUFFERS, WATCH_REQUESTS, WATCHES_MAX, Watch,
 };
 use explode_ramdisk::{Disk, Event, Flushes, ReadFault, operation_mark};
 
@@ -23,11 +23,13 @@ use super::left::Left;
 use super::log::{Reader, Record};
 use super::packages::{IMAGE_FILE, Packages};
 use super::rdd::{CONTROL, RddDisk, open_control};
+use super::requests::Requests;
 use super::write_back;
 use crate::calls::{self, Call, Stores};
 use explode_runtime::base::{Blame, Fault, RunError};
 use explode_runtime::choose::Choice;
 use explode_runtime::devices::{NOW, Side};
+use explode_runtime::events::asked;
 use explode_runtime::faults::kernel::Failures;
 
 /// Devices of a side.
@@ -40,6 +42,8 @@ pub struct Machine {
     ekm: Ekm,
     live: RefCell<Bench>,
     crash: RefCell<Bench>,
+    /// What code of the kernel has asked for.
+    requests: Requests,
     /// Do its tasks take turns? It is ours alone then.
     turns: bool,
     /// The disks that are to be taken out of the kernel; none in a guest, which is thrown away.
@@ -109,6 +113,7 @@ impl Machine {
             ekm,
             live: RefCell::default(),
             crash: RefCell::default(),
+            requests: Requests::default(),
             turns,
             left,
             packages,
@@ -139,6 +144,30 @@ impl Machine {
         (bench.reader, bench.events, bench.spoiled) = (Reader::default(), Vec::new(), None);
         bench.issuers = Issuers::default();
         (bench.calls, bench.stores) = (Vec::new(), Stores::default());
+        self.requests.stack_begins(side);
+    }
+
+    /// The stack of a side has ended.
+    pub(crate) fn end(&self, side: Side) {
+        self.pull();
+        self.requests.stack_ended(side);
+    }
+
+    /// A mutate begins on the live side (`on`), or has ended: code of the kernel may ask for crash checks in between.
+    pub(crate) fn hear(&self, on: bool) {
+        self.pull();
+        self.requests.hear(on);
+    }
+
+    /// Has code of the kernel asked for crash checks since the mutate began?
+    pub(crate) fn has_asked(&self) -> bool {
+        self.requests.have_been_heard()
+    }
+
+    /// What code of the kernel must not have asked on a side.
+    pub(crate) fn refused(&self, side: Side) -> Option<Fault> {
+        self.pull();
+        self.requests.refused(side)
     }
 
     /// Disk `dev` of a side, of this size, holding `wanted`; returns its node.
@@ -416,6 +445,10 @@ impl Machine {
                 self.note_call(&record);
                 continue;
             }
+            if record.header.kind == KIND_ASKED {
+                self.note_request(&record);
+                continue;
+            }
             let device = record.header.device;
             let side = if device < DEVICES { Side::Live } else { Side::Crash };
             let mut bench = self.bench(side).borrow_mut();
@@ -440,6 +473,15 @@ impl Machine {
                 bench.spoiled.get_or_insert(fault);
             }
         }
+    }
+
+    /// A request that is heard becomes a mark of the live side.
+    fn note_request(&self, record: &Record) {
+        let by = || self.ekm.caller(record.header.request);
+        let Some(name) = self.requests.take(&record.data, by) else { return };
+        let mut bench = self.live.borrow_mut();
+        bench.events.push(Event::Mark { name: asked(name) });
+        bench.issuers.note(Some(record.header.pid));
     }
 
     fn bench(&self, side: Side) -> &RefCell<Bench> {

@@ -204,9 +204,10 @@ impl Stack {
         Ok(())
     }
 
-    /// A mutate begins on it (`on`), or has ended: only in between its components may ask for crash checks.
+    /// A mutate begins on it (`on`), or has ended: only in between its components, and the kernel, may ask for crash checks.
     pub(crate) fn hear(&self, on: bool) {
         self.desk.hear(on);
+        self.devices.kernel().into_iter().for_each(|kernel| kernel.hear(on));
     }
 
     /// By this the checker asks for crash checks on behalf of the programs that it runs.
@@ -214,14 +215,14 @@ impl Stack {
         Asks::new(&self.desk, "a program of the checker")
     }
 
-    /// Has a component asked for crash checks since the mutate began?
+    /// Has a component asked for crash checks since the mutate began, or the kernel?
     pub(crate) fn has_asked(&self) -> bool {
-        self.desk.has_asked()
+        self.desk.has_asked() || self.devices.kernel().is_some_and(|kernel| kernel.has_asked())
     }
 
-    /// What a component must not have asked, if one has.
+    /// What a component, or the kernel, must not have asked, if one has.
     pub(crate) fn refused(&self) -> Option<Fault> {
-        self.desk.refused()
+        self.desk.refused().or_else(|| self.devices.kernel().and_then(|kernel| kernel.refused()))
     }
 
     /// Brings what the components hold to the devices, as it is, bottom up (a soft crash follows).
