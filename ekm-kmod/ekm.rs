@@ -48,6 +48,7 @@
 //! - `follow`: the file systems whose calls are logged, and their probes
 //! - `commit`: file systems that commit without a wait
 //! - `device`: the calls of `/dev/ekm`
+//! - `marks`: requests of programs for crash checks
 
 use kernel::prelude::*;
 
@@ -73,6 +74,7 @@ mod kprobe;
 mod kretprobe;
 mod lock;
 mod log;
+mod marks;
 mod pages;
 mod random;
 mod sites;
@@ -90,6 +92,7 @@ mod wire;
 use common::control::Registered;
 use device::Ekm;
 use kprobe::Kprobes;
+use marks::Marks;
 use trace::Tracepoints;
 
 module! {
@@ -102,6 +105,7 @@ module! {
 
 /// The loaded module. Dropped in this order.
 struct Loaded {
+    _marks: KBox<Marks>,
     _device: KBox<Registered<Ekm>>,
     _tracepoints: Tracepoints,
     _kprobes: Kprobes,
@@ -132,6 +136,13 @@ impl kernel::Module for Loaded {
         let kprobes = Kprobes::register(probes.into_iter().flatten())?;
         let tracepoints = Tracepoints::register()?;
         let device = Registered::new(Ekm::new()?, module)?;
-        Ok(Self { _device: device, _tracepoints: tracepoints, _kprobes: kprobes, _memory: FreeMemory })
+        let marks = Marks::register(module)?;
+        Ok(Self {
+            _marks: marks,
+            _device: device,
+            _tracepoints: tracepoints,
+            _kprobes: kprobes,
+            _memory: FreeMemory,
+        })
     }
 }

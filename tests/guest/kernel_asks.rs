@@ -236,8 +236,7 @@ fn mounting(cx: Cx<'_>) {
     let (summary, _, seen) = explored(cx, &asks("live"));
     assert_eq!((seen.len(), counts(&summary)), (4, [2, 4, 0]), "{seen:?}");
     let told = broken(cx, &asks("crash"));
-    let expected =
-        "code of the kernel (ask [choosy]) asked for crash checks ('asked') on the stack of a crash disk";
+    let expected = "records: code of the kernel (ask [choosy]) asked for crash checks ('asked') on the stack of a crash disk";
     assert!(told.contains(expected), "{told}");
 }
 

@@ -23,6 +23,7 @@ mod log_writes;
 mod matrix;
 mod options;
 mod overlay;
+mod programs_ask;
 mod report;
 mod skipping;
 mod soft;

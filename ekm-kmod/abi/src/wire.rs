@@ -438,11 +438,18 @@ pub const KIND_BUFFER: u16 = 6;
 /// A call has changed a followed file system. `device` is our number of that, `sector` one of `CALL_*`, `len` the length of the data
 /// that was written, `request` the number of the inode. The records are in the order in which the calls took effect.
 pub const KIND_CALL: u16 = 7;
-/// Code of the kernel asks for crash checks at this place (`ekm_check_crashes`). The data is the name, of `len` bytes: at most
-/// [`ASKED_MAX`], and one more where it is longer and cut off. `device` is [`NO_DEVICE`], `request` the address where the code goes on.
+/// Crash checks are asked for at this place. The data is the name, of `len` bytes. `device` is [`NO_DEVICE`]. With [`FLAG_PROGRAM`] a
+/// program has asked, by a line to [`MARKS`]; records of [`FLAG_ASKED`] belong to it. Else code of the kernel has (`ekm_check_crashes`), and
+/// goes on at the address `request`; of a name that is too long one byte more than [`ASKED_MAX`] is there.
 pub const KIND_ASKED: u16 = 8;
 /// So many bytes the name of a request for crash checks has at most.
 pub const ASKED_MAX: usize = 255;
+
+/// Of a [`KIND_ASKED`]: a program has asked.
+pub const FLAG_PROGRAM: u16 = 64;
+/// Of a [`KIND_BUFFER`]: it is no answer to [`EKM_BUFFERS`]. The next [`KIND_ASKED`] of a program stands behind such records of all dirty
+/// buffers of all watched devices.
+pub const FLAG_ASKED: u16 = 128;
 
 /// `REQ_FUA`.
 pub const FLAG_FUA: u16 = 1;
@@ -456,6 +463,12 @@ pub const FLAG_DISCARD: u16 = 8;
 pub const FLAG_ERROR: u16 = 16;
 /// Of a [`KIND_CALL`]: the name by which the file was found is gone; which file it is, only the number of its inode says.
 pub const FLAG_NAMELESS: u16 = 32;
+
+/// Where programs ask for crash checks: one write(2) of [`MARK_CRASH`], a name, and a newline or none is one request. Names are made of 1
+/// to [`ASKED_MAX`] letters, digits, `.`, `_` and `-`; all else is `EINVAL`. While nothing is recorded it does nothing.
+pub const MARKS: &str = "/dev/explode-mark";
+/// How such a line begins.
+pub const MARK_CRASH: &[u8] = b"crash ";
 
 // --- The calls -------------------------------------------------------------------------------------------------------------
 

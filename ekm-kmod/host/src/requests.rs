@@ -1,4 +1,4 @@
-//! Requests of kernel code for crash checks, as EKM's log has them (EX-66): which of them are heard.
+//! Requests of kernel code and of programs for crash checks, as EKM's log has them (EX-66): which of them are heard.
 
 use std::cell::{Cell, RefCell};
 

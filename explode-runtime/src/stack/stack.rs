@@ -493,6 +493,10 @@ impl Stack {
             asks: Asks::new(desk, name),
         };
         let done = step(component.as_mut(), &below);
+        let of_crash = devices.kernel().filter(|kernel| kernel.side() == Side::Crash);
+        if let Some(fault) = of_crash.and_then(|kernel| kernel.refused()) {
+            desk.refuse(fault.of(name));
+        }
         debug_assert_eq!(component.facts(), *facts, "the facts of a component do not change");
         done
     }
