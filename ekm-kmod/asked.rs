@@ -63,7 +63,7 @@ pub(crate) fn ask(name: &[u8], flags: u16, ip: u64) {
     let len = name.len() as u64;
     let event =
         Event { kind: KIND_ASKED, flags, device: NO_DEVICE, len, request: ip, ..Default::default() };
-    // SAFETY: The log has room for as many bytes as it is told, elsewhere.
+    // SAFETY: The log makes room for as many bytes, elsewhere.
     let fill = |to: *mut u8| unsafe { to.copy_from_nonoverlapping(name.as_ptr(), name.len()) };
     LOG.append(&event, name.len(), fill);
 }

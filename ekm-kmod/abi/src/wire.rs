@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 //! The structures and numbers that the kernel modules and their user share; `core` only. Both modules include these very files.
 //!
-//! Two devices. `/dev/rdd-control` makes RAM disks (`/dev/rdd<N>`), and gives their contents by mmap. `/dev/ekm` keeps one event
-//! log for all watched disks, read by mmap: a [`LogHeader`] in the first page, records from [`LOG_DATA`] on, each a
-//! [`RecordHeader`] and its data. Byte order and sizes are those of the machine: both sides run on the same one.
+//! Two devices with calls, and one for lines ([`MARKS`]). `/dev/rdd-control` makes RAM disks (`/dev/rdd<N>`), and gives their contents
+//! by mmap. `/dev/ekm` keeps one event log for all watched disks, read by mmap: a [`LogHeader`] in the first page, records from
+//! [`LOG_DATA`] on, each a [`RecordHeader`] and its data. Byte order and sizes are those of the machine: both sides run on the same one.
 //!
 //! Every structure is plain integers without padding, so whatever a caller passes is a value; whether it makes sense is checked
 //! by the module, which refuses with `EINVAL` (a wrong value, an unknown flag, a number of a device that is not there is
