@@ -58,8 +58,8 @@ impl Devices {
     }
 
     /// Logs a BUFFER record for each dirty buffer of the device `number`, which the log calls `device`, in order of sector, and
-    /// says how many. `ENODEV` if it is not there any more.
-    pub(crate) fn log_dirty(&self, device: u32, number: DeviceNumber) -> Result<u32> {
+    /// says how many. `ENODEV` if it is not there any more. The records have these flags.
+    pub(crate) fn log_dirty(&self, device: u32, number: DeviceNumber, flags: u16) -> Result<u32> {
         let found = self.get(number).ok_or(ENODEV)?;
         let mut copies = Copies { blocks: KVVec::new(), bytes: KVVec::new() };
         loop {
@@ -79,7 +79,7 @@ impl Devices {
             }
             // More became dirty since they were counted.
         }
-        Ok(copies.log(device))
+        Ok(copies.log(device, flags))
     }
 }
 
@@ -195,7 +195,7 @@ impl Copies {
     }
 
     /// Logs them in order of sector, and says how many found room.
-    fn log(mut self, device: u32) -> u32 {
+    fn log(mut self, device: u32, flags: u16) -> u32 {
         // The kernel's own sort: that of `core` needs much stack.
         // SAFETY: The elements are plain numbers, and `by_sector` compares such.
         unsafe {
@@ -206,7 +206,7 @@ impl Copies {
         for &Copied { sector, start, end } in self.blocks.iter() {
             let bytes = &self.bytes[start..end];
             let len = bytes.len() as u64;
-            let event = Event { kind: wire::KIND_BUFFER, device, sector, len, ..Default::default() };
+            let event = Event { kind: wire::KIND_BUFFER, flags, device, sector, len, ..Default::default() };
             // SAFETY: The log has room for as many bytes as it is told, elsewhere.
             let fill = |to: *mut u8| unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
             if LOG.append(&event, bytes.len(), fill) {

@@ -112,7 +112,7 @@ impl Ekm {
     fn buffers(&self, buffers: &mut Buffers) -> Result {
         let number = WATCHES.device(buffers.device)?;
         LOG.require()?;
-        buffers.count = self.devices.log_dirty(buffers.device, number)?;
+        buffers.count = self.devices.log_dirty(buffers.device, number, 0)?;
         Ok(())
     }
 

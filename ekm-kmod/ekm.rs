@@ -37,6 +37,7 @@
 //! - `versions`: the versions of btrfs's inodes, which depend on what memory held before
 //! - `unset`: bytes on disk that depend on what memory held before
 //! - `flusher`: passes of write-back, which take no time
+//! - `asked`: requests of other modules for crash checks
 //! - `choices`: the choices and their answers: in whose system calls, and by which script
 //! - `choose`: choices of other modules
 //! - `failures`: kprobes: functions that may fail
@@ -47,9 +48,11 @@
 //! - `follow`: the file systems whose calls are logged, and their probes
 //! - `commit`: file systems that commit without a wait
 //! - `device`: the calls of `/dev/ekm`
+//! - `marks`: requests of programs for crash checks
 
 use kernel::prelude::*;
 
+mod asked;
 #[path = "bindings_generated.rs"]
 mod bindings;
 mod buffer;
@@ -71,6 +74,7 @@ mod kprobe;
 mod kretprobe;
 mod lock;
 mod log;
+mod marks;
 mod pages;
 mod random;
 mod sites;
@@ -88,6 +92,7 @@ mod wire;
 use common::control::Registered;
 use device::Ekm;
 use kprobe::Kprobes;
+use marks::Marks;
 use trace::Tracepoints;
 
 module! {
@@ -100,6 +105,7 @@ module! {
 
 /// The loaded module. Dropped in this order.
 struct Loaded {
+    _marks: KBox<Marks>,
     _device: KBox<Registered<Ekm>>,
     _tracepoints: Tracepoints,
     _kprobes: Kprobes,
@@ -130,6 +136,13 @@ impl kernel::Module for Loaded {
         let kprobes = Kprobes::register(probes.into_iter().flatten())?;
         let tracepoints = Tracepoints::register()?;
         let device = Registered::new(Ekm::new()?, module)?;
-        Ok(Self { _device: device, _tracepoints: tracepoints, _kprobes: kprobes, _memory: FreeMemory })
+        let marks = Marks::register(module)?;
+        Ok(Self {
+            _marks: marks,
+            _device: device,
+            _tracepoints: tracepoints,
+            _kprobes: kprobes,
+            _memory: FreeMemory,
+        })
     }
 }

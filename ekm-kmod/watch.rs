@@ -89,6 +89,16 @@ impl Watches {
         }
     }
 
+    /// The devices whose buffers are watched, each behind our number of it.
+    pub(crate) fn with_buffers(&self) -> impl Iterator<Item = (u32, DeviceNumber)> + '_ {
+        let end = self.end.load(Ordering::Acquire) as usize;
+        self.slots.iter().take(end).enumerate().filter_map(|(number, slot)| {
+            let device = slot.device.load(Ordering::Acquire);
+            let watched = device != 0 && slot.what.load(Ordering::Acquire) & WATCH_BUFFERS != 0;
+            watched.then_some((number as u32, device))
+        })
+    }
+
     /// Our number of a device, if events of the kind `what` of it are recorded now.
     ///
     /// # Safety

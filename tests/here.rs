@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 
 use common::guest;
 
-/// A program of shell commands on ext2: it keeps what it has synced, and not what it has only written.
+/// A program of shell commands on ext2: it keeps what it has synced, and not what it has only written. Where it has synced it asks for
+/// crash checks itself.
 const STACK: &str = r#"
 [run]
 in = "here"
@@ -28,10 +29,10 @@ threads = "echo $PPID"
 [checker]
 name = "log-kept"
 mutate = [
-  { name = "sync", steps = [ { sh = "echo k{n} | dd of={path}/log oflag=append conv=notrunc,fsync", must = true }, { crash = ["k{n}"] } ] },
+  { name = "sync", steps = [ { sh = "echo k{n} | dd of={path}/log oflag=append conv=notrunc,fsync && explode-mark crash k{n}", must = true } ] },
   { name = "write", steps = [ { sh = "echo k{n} >>{path}/log", must = true }, { crash = ["k{n}"] } ] },
 ]
-check = "for key in $EXPLODE_ARGS; do grep -q \"^$key$\" {path}/log || { echo \"$key is gone\"; exit 1; }; done"
+check = "echo checked $EXPLODE_ARGS $(cat $EXPLODE_DONE) >>/tmp/checked; for key in $EXPLODE_ARGS; do grep -q \"^$key$\" {path}/log || { echo \"$key is gone\"; exit 1; }; done"
 "#;
 
 /// Types these lines into the shell of a guest, then `exit`; returns what was shown.
@@ -84,7 +85,7 @@ fn a_stack_file_on_its_own_kernel_finds_and_replays() {
     let shown = typed(&format!(
         "cat >/tmp/own.toml <<'END'\n{STACK}\nEND\n\
          explode run /tmp/own.toml --out /tmp/own >/tmp/said; echo \"the run ended with $?\"\n\
-         cat /tmp/said /tmp/own/run.jsonl\n\
+         cat /tmp/said /tmp/own/run.jsonl; sort -u /tmp/checked\n\
          sh -c \"$(tail -n 1 /tmp/said | sed 's/ *replay *//')\"; echo \"the pasted command ended with $?\"\n\
          echo \"left: $(ls /dev | grep -c '^rdd[0-9]') disks\""
     ));
@@ -94,6 +95,8 @@ fn a_stack_file_on_its_own_kernel_finds_and_replays() {
         "  reproduced log-kept/check-failed/#-is-gone",
         "the pasted command ended with 1",
         "left: 0 disks",
+        // The request: its check is made when the command has ended well.
+        "checked k1 sync",
     ];
     words.iter().for_each(|word| assert!(shown.contains(word), "'{word}': {shown}"));
     let summary = summary(&shown);

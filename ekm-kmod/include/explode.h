@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Choices of explode, for kernel modules of your own (docs/kernel-choices.md).
+ * Choices of explode, and requests for crash checks, for kernel modules of your own (docs/kernel-choices.md,
+ * docs/writing-a-component.md).
  *
  *	#include "explode.h"
  *
  *	if (explode_choose(2) == 0)
  *		return -EIO;			// as if the device had failed
  *	// the usual way
+ *
+ *	explode_check_crashes("half");	// a crash here must lose nothing
  *
  * Copy this file to your sources; nothing else is needed to build them.
  */
@@ -43,6 +46,30 @@ static inline unsigned int explode_choose(unsigned int options)
 	if (options < 2)
 		return 0;
 	return ekm_choose ? ekm_choose(options) : options - 1;
+}
+
+/* So many bytes the name of a request has at most, the zero behind it not counted. */
+#define EKM_ASKED_MAX 255u
+
+/* Exported by ekm, and weak, as ekm_choose is. */
+extern void ekm_check_crashes(const char *name) __attribute__((weak));
+
+/*
+ * Asks for checks of every disk that a crash at this very moment could leave (EX-66). The checker's check has the name as its only
+ * argument, in epoch now. It is called later: when the checker asks for crash checks the next time, or when mutate has returned.
+ *
+ * name is in UTF-8, 1 to EKM_ASKED_MAX bytes, and ends with a zero. Another name makes the run broken; NULL counts as empty.
+ *
+ * It does nothing without ekm, where explode does not run, and while no mutate runs. While a crash disk is recovered, mounted or
+ * checked nothing may be asked: that makes the run broken. So it does not belong into code that a mount runs.
+ *
+ * It may be called in any task and in any context but an NMI, with any lock held: it takes none but its own, does not sleep, and does
+ * not allocate.
+ */
+static inline void explode_check_crashes(const char *name)
+{
+	if (ekm_check_crashes)
+		ekm_check_crashes(name);
 }
 
 #endif

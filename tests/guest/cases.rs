@@ -17,7 +17,7 @@ use explode_runtime::worker::replay;
 
 use crate::directed::{LAST, Seen, go, go_on};
 use crate::report::{Line, Report};
-use crate::{kernel_choices, kernel_sites, log_writes};
+use crate::{kernel_asks, kernel_choices, kernel_sites, log_writes};
 
 /// Goes through the cases, and tells the host.
 pub fn all(port: &str) {
@@ -48,6 +48,7 @@ pub fn all(port: &str) {
     log_writes::logs(&*backend, &mut report);
     kernel_choices::all(cx, &mut report);
     kernel_sites::all(cx, &mut report);
+    kernel_asks::all(cx, &mut report);
     crate::breadth::all(cx, &mut report);
     crate::bugs::all(cx, &mut report);
     crate::soft::all(cx, &mut report);

@@ -23,6 +23,7 @@ use crate::kernel_choices::POINTS;
 use crate::kernel_sites::MODULE;
 use crate::log_writes;
 use crate::matrix;
+use crate::programs_ask;
 use crate::report::Line;
 
 /// The module of the tests' own, and explode's header, which it takes along.
@@ -157,6 +158,9 @@ fn apart(tally: &Tally) -> Fresh {
     tally.case("probe sites: a stack file's finds a rename in steps, which replays without it", || {
         named_in_a_file(folder.path())
     });
+    for (name, case) in programs_ask::CASES {
+        tally.case(&format!("programs ask: {name}"), || case(folder.path()));
+    }
     tally.case("one guest measures several targets, and restoring", || measured(folder.path()));
     let fresh =
         |cases: &str| cases.contains(&tally.only).then(|| spec(cases).map(|spec| in_guest(&spec, tally)));

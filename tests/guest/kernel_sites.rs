@@ -25,7 +25,7 @@ use crate::report::Report;
 
 /// Where the host puts the module, and where its counter is.
 pub const MODULE: &str = "/choosy.ko";
-const COUNTER: &str = "/proc/choosy";
+pub const COUNTER: &str = "/proc/choosy";
 
 /// Before anybody has opened EKM: the module is loaded while that is not there.
 pub fn without_ekm(report: &mut Report) {
@@ -37,9 +37,15 @@ pub fn without_ekm(report: &mut Report) {
         for word in ["add", "many", "add"] {
             fs::write(COUNTER, word).expect(word);
         }
+        // A request for crash checks does nothing.
+        fs::write(COUNTER, "ask").expect("ask");
         assert_eq!(counted(), (2, 0));
         run("rmmod", "choosy");
         run("insmod", ekm);
+        // Nor does it while EKM is there and not open.
+        run("insmod", MODULE);
+        fs::write(COUNTER, "ask").expect("ask");
+        run("rmmod", "choosy");
     });
 }
 
@@ -70,7 +76,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
         .case("probe sites: a rename in steps is found with one, and one in a step is silent", |_| named(cx));
 }
 
-fn run(program: &str, argument: &str) {
+pub fn run(program: &str, argument: &str) {
     let ended = Command::new(program).arg(argument).output().expect(program);
     assert!(ended.status.success(), "{program} {argument}: {}", String::from_utf8_lossy(&ended.stderr));
 }

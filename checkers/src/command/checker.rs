@@ -122,8 +122,7 @@ impl CommandChecker {
     }
 }
 
-/// Runs a command of mutate. Where it calls `explode-mark` a crash is checked. On a kernel there is no such tool: its files would draw
-/// numbers of the kernel's row, the first time only.
+/// Runs a command of mutate. Where it calls `explode-mark` a crash is checked. On a kernel the devices hear of that by themselves.
 fn hearing(command: &str, stack: &Stack) -> Result<Ended, Fault> {
     if stack.devices().kernel().is_some() {
         return run(command, stack.devices(), Out::Said, &[]);

@@ -2,6 +2,8 @@
 //!
 //! The tool is a script on the command's PATH. It writes the name into one pipe with a name, and waits for a line in the other, so the
 //! program goes on when explode has heard. The component that runs the command listens until it ends: by [`Marks::wait`].
+//!
+//! This is for commands in process. On a kernel the tool is another one (`explode_kernel::TOOLS`): EKM hears of it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -10,6 +12,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 
+use explode_kernel::MARK_REQUEST;
 use nix::errno::Errno;
 use nix::libc::{O_NONBLOCK, SYS_pidfd_open, syscall};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -18,19 +21,8 @@ use nix::unistd::mkfifo;
 
 use super::private::Private;
 
-/// The tool.
-const TOOL: &str = r#"#!/bin/sh
-if [ "$#" != 2 ] || [ "$1" != crash ]; then
-    echo 'explode-mark: use it so: explode-mark crash NAME' >&2
-    exit 2
-fi
-case $2 in
-'' | *[!A-Za-z0-9._-]*)
-    echo "explode-mark: the name '$2' is not made of letters, digits, '.', '_' and '-'" >&2
-    exit 2
-    ;;
-esac
-folder=${0%/*}
+/// How the tool goes on after [`MARK_REQUEST`].
+const ASK: &str = r#"folder=${0%/*}
 echo "$2" >"$folder/asked" && read -r heard <"$folder/heard"
 "#;
 
@@ -56,7 +48,7 @@ impl Marks {
         };
         let (asked, heard) = (pipe("asked")?, pipe("heard")?);
         let tool = folder.path().join("explode-mark");
-        fs::write(&tool, TOOL)?;
+        fs::write(&tool, format!("{MARK_REQUEST}{ASK}"))?;
         fs::set_permissions(tool, fs::Permissions::from_mode(0o700))?;
         Ok(Marks { folder, asked, heard })
     }

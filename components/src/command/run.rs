@@ -12,6 +12,7 @@ use nix::time::{ClockId, clock_settime};
 
 use super::marks::Marks;
 use super::no_sync::run_without_sync;
+use explode_kernel::TOOLS;
 use explode_runtime::base::{Blame, Fault};
 use explode_runtime::devices::{DiskSet, NOW, Side};
 
@@ -115,8 +116,12 @@ fn ran(
         Out::Alone => tempfile::tempfile().and_then(|file| alone.insert(file).try_clone()),
     };
     let mut shell = Command::new("/bin/sh");
+    let mut path = std::env::var("PATH").unwrap_or_default();
+    if devices.kernel().is_some() {
+        path = format!("{TOOLS}:{path}");
+        shell.env("PATH", &path);
+    }
     if std::process::id() == 1 {
-        let path = std::env::var("PATH").unwrap_or_default();
         shell.env("PATH", format!("{GUEST_PROGRAMS}:{path}"));
         // The e2fsprogs take the time from here: a second may pass while they run.
         shell.env("E2FSPROGS_FAKE_TIME", NOW.to_string()).env("E2FSCK_TIME", NOW.to_string());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 //! The structures and numbers that the kernel modules and their user share; `core` only. Both modules include these very files.
 //!
-//! Two devices. `/dev/rdd-control` makes RAM disks (`/dev/rdd<N>`), and gives their contents by mmap. `/dev/ekm` keeps one event
-//! log for all watched disks, read by mmap: a [`LogHeader`] in the first page, records from [`LOG_DATA`] on, each a
-//! [`RecordHeader`] and its data. Byte order and sizes are those of the machine: both sides run on the same one.
+//! Two devices with calls, and one for lines ([`MARKS`]). `/dev/rdd-control` makes RAM disks (`/dev/rdd<N>`), and gives their contents
+//! by mmap. `/dev/ekm` keeps one event log for all watched disks, read by mmap: a [`LogHeader`] in the first page, records from
+//! [`LOG_DATA`] on, each a [`RecordHeader`] and its data. Byte order and sizes are those of the machine: both sides run on the same one.
 //!
 //! Every structure is plain integers without padding, so whatever a caller passes is a value; whether it makes sense is checked
 //! by the module, which refuses with `EINVAL` (a wrong value, an unknown flag, a number of a device that is not there is
@@ -16,7 +16,7 @@ mod followed;
 pub use followed::*;
 
 /// Changes with every change of these files that matters to either side. [`Hello`] compares it.
-pub const ABI_VERSION: u32 = 3;
+pub const ABI_VERSION: u32 = 4;
 
 /// Bytes of a sector.
 pub const SECTOR: u64 = 512;
@@ -438,6 +438,18 @@ pub const KIND_BUFFER: u16 = 6;
 /// A call has changed a followed file system. `device` is our number of that, `sector` one of `CALL_*`, `len` the length of the data
 /// that was written, `request` the number of the inode. The records are in the order in which the calls took effect.
 pub const KIND_CALL: u16 = 7;
+/// Crash checks are asked for at this place. The data is the name, of `len` bytes. `device` is [`NO_DEVICE`]. With [`FLAG_PROGRAM`] a
+/// program has asked, by a line to [`MARKS`]; records of [`FLAG_ASKED`] belong to it. Else code of the kernel has (`ekm_check_crashes`), and
+/// goes on at the address `request`; of a name that is too long one byte more than [`ASKED_MAX`] is there.
+pub const KIND_ASKED: u16 = 8;
+/// So many bytes the name of a request for crash checks has at most.
+pub const ASKED_MAX: usize = 255;
+
+/// Of a [`KIND_ASKED`]: a program has asked.
+pub const FLAG_PROGRAM: u16 = 64;
+/// Of a [`KIND_BUFFER`]: it is no answer to [`EKM_BUFFERS`]. The next [`KIND_ASKED`] of a program stands behind such records of all dirty
+/// buffers of all watched devices.
+pub const FLAG_ASKED: u16 = 128;
 
 /// `REQ_FUA`.
 pub const FLAG_FUA: u16 = 1;
@@ -451,6 +463,12 @@ pub const FLAG_DISCARD: u16 = 8;
 pub const FLAG_ERROR: u16 = 16;
 /// Of a [`KIND_CALL`]: the name by which the file was found is gone; which file it is, only the number of its inode says.
 pub const FLAG_NAMELESS: u16 = 32;
+
+/// Where programs ask for crash checks: one write(2) of [`MARK_CRASH`], a name, and a newline or none is one request. Names are made of 1
+/// to [`ASKED_MAX`] letters, digits, `.`, `_` and `-`; all else is `EINVAL`. While nothing is recorded it does nothing.
+pub const MARKS: &str = "/dev/explode-mark";
+/// How such a line begins.
+pub const MARK_CRASH: &[u8] = b"crash ";
 
 // --- The calls -------------------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ use explode_ekm_abi::wire::{
 use nix::errno::Errno;
 
 use super::choices::Choices;
+use super::frames;
 use super::log::Record;
 use super::map::Map;
 use super::numbers::mask;
@@ -179,6 +180,14 @@ impl Ekm {
     /// The file system of this file begins to commit, and is not waited for.
     pub fn start_commit(&self, file: BorrowedFd<'_>) -> Result<(), Fault> {
         user::start_commit(self.device.as_fd(), file).map_err(broken)
+    }
+
+    /// The code of the kernel that goes on at this address, for a person.
+    pub fn caller(&self, address: u64) -> String {
+        match user::symbol(self.device.as_fd(), address) {
+            Ok(symbol) => format!("code of the kernel ({})", frames::place(&symbol)),
+            Err(_) => "code of the kernel".to_owned(),
+        }
     }
 
     /// Where the kernel's random numbers come from; returns where they came from.

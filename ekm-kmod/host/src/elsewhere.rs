@@ -114,6 +114,18 @@ impl KernelSide for KernelDisks {
         Ok(handed.chooser.made().to_vec())
     }
 
+    fn hear(&self, on: bool) {
+        self.0.machine.hear(on);
+    }
+
+    fn has_asked(&self) -> bool {
+        self.0.machine.has_asked()
+    }
+
+    fn refused(&self) -> Option<Fault> {
+        self.0.machine.refused(self.0.side)
+    }
+
     fn quiesce(&self, threads: &[(&str, u32)]) -> Result<(), Fault> {
         if !self.0.machine.takes_turns() || self.0.side != Side::Live {
             let why = "what happens between two calls is chosen in guests (--in vm): it counts on one processor and tasks that \

@@ -48,6 +48,14 @@ pub(crate) fn path(word: &str, frames: &[String]) -> String {
     names.join(" < ")
 }
 
+/// The function of a symbol, and its module if it is in one.
+pub(crate) fn place(symbol: &str) -> String {
+    match symbol.split_once(' ') {
+        Some((_, module)) => format!("{} {module}", name(symbol)),
+        None => name(symbol).to_owned(),
+    }
+}
+
 /// Is it on the way from whoever is meant to the function that asks?
 fn is_passed_over(word: &str, name: &str) -> bool {
     let mut prefixes = if word == "late" { SUBMISSION.iter() } else { ALLOCATORS.iter() };

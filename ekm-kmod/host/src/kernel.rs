@@ -239,5 +239,6 @@ impl Drop for Inner {
             let back = self.machine.random(random);
             back.map_or_else(|fault| self.machine.give_up(&fault), drop);
         }
+        self.machine.end(self.side);
     }
 }

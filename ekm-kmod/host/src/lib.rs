@@ -4,12 +4,13 @@
 //! events, functions of the kernel ask for choices, tasks take turns, and calls on a file system can be repeated for soft crashes.
 //! [`AllBackends`] opens it for the modes that need it.
 //!
-//! Of `explode_runtime` it uses `base`, `choose`, `faults`, `devices`.
+//! Of `explode_runtime` it uses `base`, `choose`, `faults`, `devices`, `events`.
 //!
 //! # Rooms, bottom first
 //!
 //! - `map`: memory that is shared with the kernel
 //! - `packages`: the image of a guest and the packages of its programs
+//! - `marks`: the tool by which programs ask for crash checks
 //! - `issuers`: the tasks that have caused events
 //! - `buffers`: dirty buffers that were cleaned where no probe sees it
 //! - `log`: records of EKM's log as events
@@ -26,6 +27,7 @@
 //! - `probes`: functions that may fail, probed or refused
 //! - `ekm`: EKM's device
 //! - `left`: disks that a killed run has left
+//! - `requests`: requests of kernel code and programs for crash checks
 //! - `calls`: calls on a file system, read from the log and repeated
 //! - `machine`: the kernel of a run: its disks, log and clock
 //! - `handed`: choices while the kernel has their sequence
@@ -50,11 +52,13 @@ mod left;
 mod log;
 mod machine;
 mod map;
+mod marks;
 mod numbers;
 mod packages;
 mod plain;
 mod probes;
 mod rdd;
+mod requests;
 mod soft;
 mod threads;
 mod turns;
@@ -65,6 +69,7 @@ pub use disk_model::{Completes, DiskModel};
 pub use kernel::KernelDisks;
 pub use left::remove_left;
 pub use machine::Machine;
+pub use marks::{MARK_REQUEST, TOOLS};
 pub use packages::IMAGE_FILE;
 pub use plain::PlainDisk;
 pub use threads::find_thread;

@@ -77,6 +77,16 @@ impl Reader {
             .or_default()
             .reconcile(dev, now.map(|record| (record.header.sector, record.data)))
     }
+
+    /// The same for all devices: `now` has all dirty buffers of each.
+    pub fn reconcile_all(&mut self, now: Vec<Record>) -> Vec<Event> {
+        let mut by_device: BTreeMap<u32, Vec<Record>> =
+            self.dirty.keys().map(|dev| (*dev, Vec::new())).collect();
+        for record in now {
+            by_device.entry(record.header.device).or_default().push(record);
+        }
+        by_device.into_iter().flat_map(|(dev, now)| self.reconcile(dev, now)).collect()
+    }
 }
 
 fn submit(id: u64, dev: u32, sector: u64, len: u64, flags: u16, data: Bytes) -> Event {
@@ -93,4 +103,31 @@ fn submit(id: u64, dev: u32, sector: u64, len: u64, flags: u16, data: Bytes) -> 
     };
     let flags = Flags { fua: has(FLAG_FUA), preflush: has(FLAG_PREFLUSH) };
     Event::Submit { id, dev, sector, payload, flags }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(kind: u16, device: u32, sector: u64, byte: u8) -> Record {
+        let data = Bytes::from(vec![byte; 1024]);
+        Record { header: RecordHeader { kind, device, sector, len: 1024, ..RecordHeader::default() }, data }
+    }
+
+    #[test]
+    fn what_was_cleaned_or_changed_unseen_is_found_on_all_devices() {
+        let mut reader = Reader::default();
+        for (dev, sector) in [(0, 2), (0, 4), (1, 2)] {
+            assert!(reader.event(dev, record(KIND_DIRTY, dev, sector, 1)).is_some());
+        }
+        let now = vec![record(KIND_BUFFER, 0, 4, 1), record(KIND_BUFFER, 2, 6, 3)];
+        let dirty = Event::Dirty { dev: 2, sector: 6, data: Bytes::from(vec![3; 1024]) };
+        let expected = [
+            Event::Clean { dev: 0, sector: 2, len: 1024 },
+            Event::Clean { dev: 1, sector: 2, len: 1024 },
+            dirty,
+        ];
+        assert_eq!(reader.reconcile_all(now.clone()), expected);
+        assert_eq!(reader.reconcile_all(now), []);
+    }
 }

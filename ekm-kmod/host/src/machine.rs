@@ -11,8 +11,8 @@ use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use explode_ekm_abi::wire::{
-    FOLLOW_BEGIN, FOLLOW_END, FOLLOWED_MAX, Follow, KIND_BUFFER, KIND_CALL, Random, WATCH_BUFFERS,
-    WATCH_REQUESTS, WATCHES_MAX, Watch,
+    FLAG_ASKED, FLAG_PROGRAM, FOLLOW_BEGIN, FOLLOW_END, FOLLOWED_MAX, Follow, KIND_ASKED, KIND_BUFFER,
+    KIND_CALL, Random, WATCH_BUFFERS, WATCH_REQUESTS, WATCHES_MAX, Watch,
 };
 use explode_ramdisk::{Disk, Event, Flushes, ReadFault, operation_mark};
 
@@ -21,13 +21,16 @@ use super::ekm::{self, Ekm};
 use super::issuers::Issuers;
 use super::left::Left;
 use super::log::{Reader, Record};
+use super::marks;
 use super::packages::{IMAGE_FILE, Packages};
 use super::rdd::{CONTROL, RddDisk, open_control};
+use super::requests::Requests;
 use super::write_back;
 use crate::calls::{self, Call, Stores};
 use explode_runtime::base::{Blame, Fault, RunError};
 use explode_runtime::choose::Choice;
 use explode_runtime::devices::{NOW, Side};
+use explode_runtime::events::asked;
 use explode_runtime::faults::kernel::Failures;
 
 /// Devices of a side.
@@ -40,6 +43,8 @@ pub struct Machine {
     ekm: Ekm,
     live: RefCell<Bench>,
     crash: RefCell<Bench>,
+    /// What code of the kernel and programs have asked for.
+    requests: Requests,
     /// Do its tasks take turns? It is ours alone then.
     turns: bool,
     /// The disks that are to be taken out of the kernel; none in a guest, which is thrown away.
@@ -61,6 +66,8 @@ struct Bench {
     stores: Stores,
     /// Who has caused them; known of the live side.
     issuers: Issuers,
+    /// What was dirty when a program asked for crash checks whose request is still to be read.
+    dirty: Vec<Record>,
     /// Disks whose dirty buffers do not count.
     unseen: Vec<u32>,
     /// The log was full: its events are not all there.
@@ -101,6 +108,9 @@ impl Machine {
         let ekm = Ekm::open().map_err(|error| missing(ekm::PATH, error))?;
         let set_up = ekm.freeze_clock(NOW).and_then(|()| ekm.record(true));
         set_up.map_err(|fault| RunError::Broken(fault.to_string()))?;
+        marks::install().map_err(|error| {
+            RunError::Broken(format!("explode-mark cannot be put into {}: {error}", marks::TOOLS))
+        })?;
         let packages = Packages::here()
             .map_err(|error| RunError::Broken(format!("{IMAGE_FILE} cannot be read: {error}")))?;
         let left = if turns { None } else { Some(RefCell::new(cleared(&control)?)) };
@@ -109,6 +119,7 @@ impl Machine {
             ekm,
             live: RefCell::default(),
             crash: RefCell::default(),
+            requests: Requests::default(),
             turns,
             left,
             packages,
@@ -137,8 +148,33 @@ impl Machine {
         self.pull();
         let mut bench = self.bench(side).borrow_mut();
         (bench.reader, bench.events, bench.spoiled) = (Reader::default(), Vec::new(), None);
+        bench.dirty.clear();
         bench.issuers = Issuers::default();
         (bench.calls, bench.stores) = (Vec::new(), Stores::default());
+        self.requests.stack_begins(side);
+    }
+
+    /// The stack of a side has ended.
+    pub(crate) fn end(&self, side: Side) {
+        self.pull();
+        self.requests.stack_ended(side);
+    }
+
+    /// A mutate begins on the live side (`on`), or has ended: code of the kernel may ask for crash checks in between.
+    pub(crate) fn hear(&self, on: bool) {
+        self.pull();
+        self.requests.hear(on);
+    }
+
+    /// Has code of the kernel asked for crash checks since the mutate began?
+    pub(crate) fn has_asked(&self) -> bool {
+        self.requests.have_been_heard()
+    }
+
+    /// What code of the kernel must not have asked on a side.
+    pub(crate) fn refused(&self, side: Side) -> Option<Fault> {
+        self.pull();
+        self.requests.refused(side)
     }
 
     /// Disk `dev` of a side, of this size, holding `wanted`; returns its node.
@@ -292,8 +328,11 @@ impl Machine {
         let unseen = self.bench(side).borrow().unseen.clone();
         for dev in watched.filter(|dev| !unseen.contains(dev)) {
             self.ekm.buffers(number(side, dev))?;
-            let (now, events): (Vec<Record>, Vec<Record>) =
-                self.ekm.drain()?.into_iter().partition(|record| record.header.kind == KIND_BUFFER);
+            let (now, events): (Vec<Record>, Vec<Record>) = self
+                .ekm
+                .drain()?
+                .into_iter()
+                .partition(|record| record.header.kind == KIND_BUFFER && !is_asked(record));
             self.sort(events);
             let mut bench = self.bench(side).borrow_mut();
             let missed = bench.reader.reconcile(dev, now);
@@ -416,9 +455,17 @@ impl Machine {
                 self.note_call(&record);
                 continue;
             }
+            if record.header.kind == KIND_ASKED {
+                self.note_request(&record);
+                continue;
+            }
             let device = record.header.device;
             let side = if device < DEVICES { Side::Live } else { Side::Crash };
             let mut bench = self.bench(side).borrow_mut();
+            if is_asked(&record) {
+                bench.dirty.push(record);
+                continue;
+            }
             let pid = record.header.pid;
             let event = bench.reader.event(device % DEVICES, record);
             if side == Side::Live && event.is_some() {
@@ -442,12 +489,40 @@ impl Machine {
         }
     }
 
+    /// A request that is heard becomes a mark of the live side.
+    fn note_request(&self, record: &Record) {
+        let is_of_program = record.header.flags & FLAG_PROGRAM != 0;
+        let by = || match is_of_program {
+            true => "a program".to_owned(),
+            false => self.ekm.caller(record.header.request),
+        };
+        let mut bench = self.live.borrow_mut();
+        let mut dirty = None;
+        if is_of_program {
+            dirty = Some(std::mem::take(&mut bench.dirty));
+            self.crash.borrow_mut().dirty.clear();
+        }
+        let Some(name) = self.requests.take(&record.data, by) else { return };
+        if let Some(dirty) = dirty {
+            let missed = bench.reader.reconcile_all(dirty);
+            missed.iter().for_each(|_| bench.issuers.note(None));
+            bench.events.extend(missed);
+        }
+        bench.events.push(Event::Mark { name: asked(name) });
+        bench.issuers.note(Some(record.header.pid));
+    }
+
     fn bench(&self, side: Side) -> &RefCell<Bench> {
         match side {
             Side::Live => &self.live,
             Side::Crash => &self.crash,
         }
     }
+}
+
+/// Does it belong to a request of a program for crash checks?
+fn is_asked(record: &Record) -> bool {
+    record.header.kind == KIND_BUFFER && record.header.flags & FLAG_ASKED != 0
 }
 
 /// Disks would stay in the kernel's memory. One that somebody still has open does, until the next run.

@@ -36,6 +36,16 @@ pub trait KernelSide {
     /// What was chosen is not known.
     fn take_back(&self) -> Result<Vec<Choice>, Fault>;
 
+    /// A mutate begins on the stack (`on`), or has ended. In between code of the kernel may ask for crash checks (EX-66): a request
+    /// becomes a mark of the log.
+    fn hear(&self, on: bool);
+
+    /// Has code of the kernel asked for crash checks since the mutate began?
+    fn has_asked(&self) -> bool;
+
+    /// The first request of kernel code that was refused: all are on the stack of a crash disk, and elsewhere one with a wrong name.
+    fn refused(&self) -> Option<Fault>;
+
     /// Holds back the threads of this stack from now on: they run when all others wait.
     ///
     /// # Errors

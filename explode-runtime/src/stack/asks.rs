@@ -84,7 +84,8 @@ impl Desk {
         self.refused.borrow().clone()
     }
 
-    fn refuse(&self, fault: Fault) {
+    /// Refuses a request.
+    pub fn refuse(&self, fault: Fault) {
         self.refused.borrow_mut().get_or_insert(fault);
     }
 }

@@ -204,14 +204,15 @@ impl Stack {
         Ok(())
     }
 
-    /// A mutate begins on it (`on`), or has ended: only in between its components may ask for crash checks.
     /// The stack is one of several: choices of its components name this host.
     pub fn set_host(&mut self, host: HostId) {
         self.desk.is_on(host);
     }
 
+    /// A mutate begins on it (`on`), or has ended: only in between its components, and the kernel, may ask for crash checks.
     pub(crate) fn hear(&self, on: bool) {
         self.desk.hear(on);
+        self.devices.kernel().into_iter().for_each(|kernel| kernel.hear(on));
     }
 
     /// By this the checker asks for crash checks on behalf of the programs that it runs.
@@ -219,14 +220,14 @@ impl Stack {
         Asks::new(&self.desk, "a program of the checker")
     }
 
-    /// Has a component asked for crash checks since the mutate began?
+    /// Has a component asked for crash checks since the mutate began, or the kernel?
     pub(crate) fn has_asked(&self) -> bool {
-        self.desk.has_asked()
+        self.desk.has_asked() || self.devices.kernel().is_some_and(|kernel| kernel.has_asked())
     }
 
-    /// What a component must not have asked, if one has.
+    /// What a component, or the kernel, must not have asked, if one has.
     pub(crate) fn refused(&self) -> Option<Fault> {
-        self.desk.refused()
+        self.desk.refused().or_else(|| self.devices.kernel().and_then(|kernel| kernel.refused()))
     }
 
     /// Brings what the components hold to the devices, as it is, bottom up (a soft crash follows).
@@ -497,6 +498,10 @@ impl Stack {
             asks: Asks::new(desk, name),
         };
         let done = step(component.as_mut(), &below);
+        let of_crash = devices.kernel().filter(|kernel| kernel.side() == Side::Crash);
+        if let Some(fault) = of_crash.and_then(|kernel| kernel.refused()) {
+            desk.refuse(fault.of(name));
+        }
         debug_assert_eq!(component.facts(), *facts, "the facts of a component do not change");
         done
     }

@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For tests: a counter behind /proc/choosy that asks explode what happens. A word that is written there is done; what is read is the
- * counter, and what stray questions were answered.
+ * For tests: a counter behind /proc/choosy that asks explode what happens, and a log of records that asks for crash checks. A word that
+ * is written there is done; what is read is the counter, and what stray questions were answered.
  *
  *	add	one more. It may fail, or take another way; that failing counts all the same is the seeded bug
  *	right	from here on it does not
  *	wrong	from here on it does
  *	many	asks for more options than there may be
  *	reset	nothing was counted
+ *
+ *	disk PATH	the log is on this block device: block 0 counts the records, block n is record n
+ *	append		one more record, with crash checks between its two writes. A record that is counted before it is there is the bug
+ *	close		the log's disk is used no more
+ *	ask		asks for crash checks
+ *	empty, null, long, full, latin1
+ *			the same, with such a name; that of full is as long as may be
  */
 
+#include <linux/err.h>
+#include <linux/file.h>
+#include <linux/fs.h>
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
 #include <linux/module.h>
@@ -58,9 +68,87 @@ static noinline int add(void)
 	return way == 0 ? -EIO : 0;
 }
 
+/* The log's disk, or NULL. */
+static struct file *disk;
+static unsigned int records;
+static char bytes[4096];
+
+static noinline int put(unsigned int block, char byte)
+{
+	loff_t at = (loff_t)block * sizeof(bytes);
+
+	memset(bytes, byte, sizeof(bytes));
+	if (kernel_write(disk, bytes, sizeof(bytes), &at) != sizeof(bytes))
+		return -EIO;
+	return vfs_fsync(disk, 0);
+}
+
+static noinline int append(void)
+{
+	unsigned int record = records + 1;
+	int error;
+
+	if (!disk)
+		return -ENODEV;
+	error = wrong ? put(0, record) : put(record, record);
+	spin_lock_irq(&lock);
+	explode_check_crashes("half");
+	spin_unlock_irq(&lock);
+	if (error)
+		return error;
+	records = record;
+	return wrong ? put(record, record) : put(0, record);
+}
+
+static void close_disk(void)
+{
+	if (disk)
+		fput(disk);
+	disk = NULL;
+}
+
+static int open_disk(const char *path)
+{
+	loff_t at = 0;
+
+	close_disk();
+	disk = filp_open(path, O_RDWR, 0);
+	if (IS_ERR(disk)) {
+		int error = PTR_ERR(disk);
+
+		disk = NULL;
+		return error;
+	}
+	if (kernel_read(disk, bytes, sizeof(bytes), &at) != sizeof(bytes))
+		return -EIO;
+	records = bytes[0];
+	return 0;
+}
+
+static noinline int ask(const char *word)
+{
+	static char name[EKM_ASKED_MAX + 2];
+
+	memset(name, 0, sizeof(name));
+	if (!strcmp(word, "ask"))
+		strscpy(name, "asked");
+	else if (!strcmp(word, "null"))
+		return explode_check_crashes(NULL), 0;
+	else if (!strcmp(word, "long"))
+		memset(name, 'n', EKM_ASKED_MAX + 1);
+	else if (!strcmp(word, "full"))
+		memset(name, 'n', EKM_ASKED_MAX);
+	else if (!strcmp(word, "latin1"))
+		strscpy(name, "h\xe4lf");
+	else if (strcmp(word, "empty"))
+		return -EINVAL;
+	explode_check_crashes(name);
+	return 0;
+}
+
 static ssize_t choosy_write(struct file *file, const char __user *from, size_t len, loff_t *at)
 {
-	char word[8] = "";
+	char word[64] = "";
 	int error = 0;
 
 	if (len >= sizeof(word))
@@ -77,8 +165,14 @@ static ssize_t choosy_write(struct file *file, const char __user *from, size_t l
 		error = explode_choose(EKM_CHOOSE_MAX + 1) == EKM_CHOOSE_MAX ? 0 : -EIO;
 	else if (!strcmp(word, "reset"))
 		count = others = strays = 0;
+	else if (!strncmp(word, "disk ", 5))
+		error = open_disk(word + 5);
+	else if (!strcmp(word, "append"))
+		error = append();
+	else if (!strcmp(word, "close"))
+		close_disk();
 	else
-		error = -EINVAL;
+		error = ask(word);
 	/* One option is no choice, and none is none. */
 	strays += explode_choose(1) != 0 || explode_choose(0) != 0;
 	return error ? error : len;
@@ -111,6 +205,7 @@ static int __init choosy_init(void)
 static void __exit choosy_exit(void)
 {
 	remove_proc_entry("choosy", NULL);
+	close_disk();
 	irq_work_sync(&of_interrupt);
 	flush_work(&of_task);
 }

@@ -1,7 +1,7 @@
 //! Cases about the calls of both devices: refusals, the log, what a confused program does.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read as _, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::process::{Command, Stdio};
@@ -23,6 +23,7 @@ pub(crate) const CASES: &[Case] = &[
     ("one opener of ekm", opener),
     ("watches", watches),
     ("log of direct requests", requests),
+    ("programs ask for crash checks", marks),
     ("log of two processors", race),
     ("log overflow", overflow),
     ("log sizes and maps", log_sizes),
@@ -192,6 +193,42 @@ fn requests() -> Outcome {
     device.write_all_at(&buffer.0[..512], 0).unwrap();
     user::mark(ekm.fd(), 1).unwrap();
     assert_eq!(ekm.take().len(), 1, "marks are put in any case, requests are not");
+    Good
+}
+
+/// Lines to [`MARKS`]: what is dirty stands before the request.
+fn marks() -> Outcome {
+    let disk = Disk::new(1);
+    let mut program = File::options().write(true).open(MARKS).unwrap();
+    let mut ask = |line: &[u8]| program.write(line).map_err(|error| error.raw_os_error());
+    assert_eq!(ask(b"crash early\n"), Ok(12), "nothing records");
+    let ekm = Ekm::recording(&disk);
+    let buffered = File::options().write(true).open(disk.path()).unwrap();
+    buffered.write_all_at(&[7; 4096], 8192).unwrap();
+    ekm.take();
+    assert_eq!(ask(b"crash half\n"), Ok(11));
+    let longest = [MARK_CRASH, &[b'n'; ASKED_MAX]].concat();
+    assert_eq!(ask(&longest), Ok(longest.len()));
+    let records = ekm.take();
+    let told = |record: &Record| {
+        let RecordHeader { kind, flags, device, sector, len, .. } = record.head;
+        (kind, flags, device, sector, len, record.data.clone())
+    };
+    let dirty = (KIND_BUFFER, FLAG_ASKED, 0, 16, 4096, vec![7; 4096]);
+    let asked = |name: &[u8]| (KIND_ASKED, FLAG_PROGRAM, NO_DEVICE, 0, name.len() as u64, name.to_vec());
+    let expected = [dirty.clone(), asked(b"half"), dirty, asked(&[b'n'; ASKED_MAX])];
+    assert_eq!(records.iter().map(told).collect::<Vec<_>>(), expected);
+    let too_long = [&longest[..], b"n"].concat();
+    for line in
+        [&b"crash "[..], b"crash \n", b"", b"half", b"crash a b", b"crash a/b", b"crash h\xe4lf", &too_long]
+    {
+        assert_eq!(ask(line), Err(Some(Errno::EINVAL as i32)), "{line:?}");
+    }
+    assert!(ekm.take().is_empty());
+    assert!(
+        File::open(MARKS).and_then(|mut file| file.read(&mut [0; 8])).is_err(),
+        "there is nothing to read"
+    );
     Good
 }
 

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0
+//! `ekm_check_crashes(name)`, for other modules (EX-66; `include/explode.h` says what it does): a request for crash checks becomes a
+//! record at its place in the log.
+//!
+//! It is exported as `ekm_choose` is (`choose`).
+
+use core::arch::global_asm;
+
+use crate::log::{Event, LOG};
+use crate::watch::WATCHES;
+use crate::wire::{ASKED_MAX, KIND_ASKED, NO_DEVICE};
+
+// Where the caller goes on says who has asked.
+global_asm!(
+    ".pushsection .text",
+    ".balign 16",
+    ".globl ekm_check_crashes",
+    ".type ekm_check_crashes, @function",
+    "ekm_check_crashes:",
+    "endbr64",
+    "mov rsi, qword ptr [rsp]",
+    "jmp ekm_check_crashes_of",
+    "int3",
+    ".size ekm_check_crashes, . - ekm_check_crashes",
+    ".popsection",
+    ".pushsection .export_symbol, \"a\"",
+    "__export_symbol_ekm_check_crashes:",
+    ".asciz \"GPL\"",
+    ".asciz \"\"",
+    ".balign 8",
+    ".quad ekm_check_crashes",
+    ".popsection",
+);
+
+/// What `ekm_check_crashes` goes on to. Its caller goes on at `ip`.
+///
+/// A name that is too long is cut off, and one byte longer than names may be. Null is an empty name. The user refuses both.
+///
+/// # Safety
+///
+/// `name` is null, or ends with a zero; not in an NMI.
+#[no_mangle]
+unsafe extern "C" fn ekm_check_crashes_of(name: *const u8, ip: u64) {
+    let mut len = 0usize;
+    // SAFETY: No byte behind the zero is read.
+    while !name.is_null() && len <= ASKED_MAX && unsafe { name.wrapping_add(len).read() } != 0 {
+        len = len.wrapping_add(1);
+    }
+    let name = if len == 0 {
+        &[][..]
+    } else {
+        // SAFETY: So many bytes are there, and were read just now.
+        unsafe { core::slice::from_raw_parts(name, len) }
+    };
+    ask(name, 0, ip);
+}
+
+/// Puts a request into the log, if that records.
+pub(crate) fn ask(name: &[u8], flags: u16, ip: u64) {
+    if !WATCHES.is_recording() {
+        return;
+    }
+    let len = name.len() as u64;
+    let event =
+        Event { kind: KIND_ASKED, flags, device: NO_DEVICE, len, request: ip, ..Default::default() };
+    // SAFETY: The log makes room for as many bytes, elsewhere.
+    let fill = |to: *mut u8| unsafe { to.copy_from_nonoverlapping(name.as_ptr(), name.len()) };
+    LOG.append(&event, name.len(), fill);
+}

@@ -1,0 +1,163 @@
+//! Requests of kernel code and of programs for crash checks, as EKM's log has them (EX-66): which of them are heard.
+
+use std::cell::{Cell, RefCell};
+
+use explode_ekm_abi::wire::ASKED_MAX;
+use explode_runtime::base::{Blame, Fault};
+use explode_runtime::devices::Side;
+
+/// What becomes of a request depends on what runs when it is made.
+#[derive(Debug, Default)]
+pub(crate) struct Requests {
+    /// Does a mutate run?
+    mutate: Cell<bool>,
+    /// So many stacks of crash disks are there.
+    crash_stacks: Cell<u32>,
+    /// Was a request heard since the mutate began?
+    heard: Cell<bool>,
+    /// What must not have been asked, on each side.
+    live: RefCell<Option<Fault>>,
+    crash: RefCell<Option<Fault>>,
+}
+
+impl Requests {
+    /// A stack of this side begins.
+    pub fn stack_begins(&self, side: Side) {
+        self.refusal(side).take();
+        match side {
+            Side::Live => {
+                self.mutate.set(false);
+                self.heard.set(false);
+            }
+            Side::Crash => self.crash_stacks.set(self.crash_stacks.get() + 1),
+        }
+    }
+
+    /// It has ended.
+    pub fn stack_ended(&self, side: Side) {
+        match side {
+            Side::Live => self.mutate.set(false),
+            Side::Crash => self.crash_stacks.set(self.crash_stacks.get() - 1),
+        }
+    }
+
+    /// A mutate begins (`on`), or has ended.
+    pub fn hear(&self, on: bool) {
+        self.mutate.set(on);
+        if on {
+            self.heard.set(false);
+        }
+    }
+
+    /// Was a request heard since the mutate began?
+    pub fn have_been_heard(&self) -> bool {
+        self.heard.get()
+    }
+
+    /// The first request that was refused.
+    pub fn refused(&self, side: Side) -> Option<Fault> {
+        self.refusal(side).borrow().clone()
+    }
+
+    /// Takes a request for crash checks with this name; `by` says who has asked. Returns the name if the request is heard.
+    pub fn take<'n>(&self, name: &'n [u8], by: impl FnOnce() -> String) -> Option<&'n str> {
+        if self.crash_stacks.get() > 0 {
+            let why = "on the stack of a crash disk; ask only in operations that mutate makes, not in mount and recovery";
+            self.refuse(Side::Crash, || format!("{} asked for crash checks ('{}') {why}", by(), shown(name)));
+            return None;
+        }
+        if !self.mutate.get() {
+            return None;
+        }
+        let wrong = match std::str::from_utf8(name) {
+            _ if name.is_empty() => "an empty name".to_owned(),
+            _ if name.len() > ASKED_MAX => {
+                format!("a name of more than {ASKED_MAX} bytes ('{}...')", shown(&name[..ASKED_MAX]))
+            }
+            Err(_) => format!("a name that is not UTF-8 ('{}')", shown(name)),
+            Ok(name) => {
+                self.heard.set(true);
+                return Some(name);
+            }
+        };
+        let names = format!("names have 1 to {ASKED_MAX} bytes, in UTF-8");
+        self.refuse(Side::Live, || format!("{} asked for crash checks with {wrong}; {names}", by()));
+        None
+    }
+
+    fn refuse(&self, side: Side, why: impl FnOnce() -> String) {
+        self.refusal(side).borrow_mut().get_or_insert_with(|| Fault::new(why()).blame(Blame::Tool));
+    }
+
+    fn refusal(&self, side: Side) -> &RefCell<Option<Fault>> {
+        match side {
+            Side::Live => &self.live,
+            Side::Crash => &self.crash,
+        }
+    }
+}
+
+fn shown(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn by() -> String {
+        "add [choosy]".to_owned()
+    }
+
+    #[test]
+    fn a_request_is_heard_while_a_mutate_runs() {
+        let requests = Requests::default();
+        requests.stack_begins(Side::Live);
+        assert_eq!(requests.take(b"mounting", by), None);
+        requests.hear(true);
+        assert!(!requests.have_been_heard());
+        assert_eq!(requests.take(b"half", by), Some("half"));
+        assert!(requests.have_been_heard());
+        requests.hear(false);
+        assert_eq!(requests.take(b"unmounting", by), None);
+        assert!(requests.have_been_heard() && requests.refused(Side::Live).is_none());
+        requests.hear(true);
+        assert!(!requests.have_been_heard(), "the next mutate");
+    }
+
+    #[test]
+    fn a_request_on_a_crash_disk_is_refused() {
+        let requests = Requests::default();
+        requests.hear(true);
+        requests.stack_begins(Side::Crash);
+        assert_eq!(requests.take(b"mounting", by), None);
+        let told = requests.refused(Side::Crash).expect("it is refused").to_string();
+        assert!(told.starts_with("add [choosy] asked for crash checks ('mounting') on the stack"), "{told}");
+        requests.stack_ended(Side::Crash);
+        assert_eq!(
+            (requests.take(b"half", by), requests.refused(Side::Live).is_none()),
+            (Some("half"), true)
+        );
+        requests.stack_begins(Side::Crash);
+        assert!(requests.refused(Side::Crash).is_none(), "the next crash disk");
+    }
+
+    #[test]
+    fn names_are_checked() {
+        let long = [b'n'; ASKED_MAX + 1];
+        for (name, why) in [
+            (&b""[..], "with an empty name; names have 1 to 255 bytes, in UTF-8"),
+            (&long, "with a name of more than 255 bytes ('nnn"),
+            (b"h\xe4lf", "with a name that is not UTF-8 ('h\u{fffd}lf'); names"),
+        ] {
+            let requests = Requests::default();
+            requests.hear(true);
+            assert_eq!(requests.take(name, by), None);
+            let told = requests.refused(Side::Live).expect("it is refused").to_string();
+            assert!(told.contains(why) && !requests.have_been_heard(), "{told}");
+        }
+        let requests = Requests::default();
+        requests.hear(true);
+        assert!(requests.take(&long[1..], by).is_some());
+    }
+}
