@@ -104,7 +104,7 @@ pub fn check_intervals<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<(
 }
 
 impl Definition {
-    /// What must hold whoever wrote it.
+    /// Checks the rules that every definition must meet, from whatever source it comes.
     pub fn check(&self) -> Result<(), UsageError> {
         if self.mutate.is_empty() {
             return Err(UsageError("mutate has no alternative; write at least one".to_owned()));

@@ -358,7 +358,8 @@ mod tests {
 
     use super::*;
 
-    /// What is told of `/a/x` that was moved to `/b`, once these directories were forced, if `x` is in those.
+    /// Returns the violation, if any, of `/a/x` that was moved to `/b`, once the directories `forced` were forced, with `x` in the
+    /// directories `is_in`.
     fn told(forced: &[usize], is_in: &[usize]) -> Option<(Verdict, String)> {
         let storage = Storage::new(Image::new(), Recording::Off);
         let files = SimFiles::mount(storage, 0, Granule::default()).unwrap();

@@ -88,7 +88,7 @@ pub struct Changed {
 #[derive(Clone, Debug)]
 pub struct Pairs {
     pub root: usize,
-    /// What each inode that was found may be, by itself and with what is below it; nothing if nobody asks. The root is the root.
+    /// What each inode that was found may be, by itself and with what is below it; empty if no name asks for it. The root is the root.
     pub possible: Vec<Set>,
     /// The names that have changed places, if an exchange is there whole or not at all.
     pub exchanges: Vec<[Changed; 2]>,
