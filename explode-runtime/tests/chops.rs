@@ -135,7 +135,8 @@ fn a_bug_is_found_within_the_window_and_lost_across_a_chop() {
     }
 }
 
-/// Its way leads through chops, which its trace has: a fresh process goes it from the pristine disks on, and comes to the same log.
+/// The way of the finding leads through chops, which the trace has. A fresh process goes this way from the pristine disks on, and
+/// gets the same log.
 #[test]
 fn a_trace_with_chops_replays() {
     // The record that the pointer counts is written at the earliest by the fourth mutate.

@@ -244,7 +244,7 @@ impl Checking<'_, '_> {
             return judged;
         };
         if judged.judgement == Judgement::Stopped {
-            // It was told to end, and the verdict is known.
+            // It was stopped, and the verdict is known.
             return Judged::known(known.judgement(), known.recovery.unwrap_or_default());
         }
         if let Some(difference) = known.difference(&judged, deeper) {

@@ -1,5 +1,5 @@
 //! Systems made of a random number: what they read next, what they write, and what they say of it is decided by what they have
-//! read so far, and by nothing else, unless they are told to remember.
+//! read so far, and by nothing else, unless an option makes them remember.
 
 use std::cell::Cell;
 
