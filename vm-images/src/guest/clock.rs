@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Long enough for an error below one in ten thousand.
 const WINDOW: Duration = Duration::from_millis(20);
 
-/// What the guest's kernel is told when it is emulated; nothing where the host has no such counter.
+/// The arguments of the guest's kernel when it is emulated; empty if the host has no such counter.
 pub(super) fn kernel_arguments() -> String {
     static RATE_KHZ: OnceLock<u64> = OnceLock::new();
     if cfg!(target_arch = "x86_64") {
