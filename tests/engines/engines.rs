@@ -1,4 +1,4 @@
-//! What each target comes to.
+//! The results of each target.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -62,7 +62,7 @@ fn cold(backend: &dyn Backend) {
             assert!(is_seen(&devices, &file, block, byte), "round {round}, block {block}");
         }
     }
-    // Whoever keeps a disk open keeps its cache warm: that is what the above would look like.
+    // A disk that stays open keeps its cache warm: the above would look like this then.
     let (devices, file) = attach(backend, &image);
     assert!(is_seen(&devices, &file, 0, 1));
     drop(devices);

@@ -1,4 +1,5 @@
-//! A log on simulated files whose checker and component do what they are told: hang, exit, abort, or die now and then.
+//! A log on simulated files whose checker and component misbehave as their options say: they hang, exit, abort, or die
+//! now and then.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
