@@ -214,7 +214,7 @@ fn restoring_repeats_no_more_than_a_window() {
     assert_eq!(units(plain, Some(2)), (expected, all));
 }
 
-/// With many ways: what the cache gives and what is gone from the beginning on come to the same.
+/// With many ways: a state from the cache gives the same results as its way from the beginning.
 #[test]
 fn a_checker_without_copies_comes_to_the_same() {
     let forks: Build = |_| store(ALL, true);

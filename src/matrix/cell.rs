@@ -269,7 +269,7 @@ fn is_loss(finding: &Finding) -> bool {
     is_loss && !finding.by_design
 }
 
-/// Has it come to its end, and found no loss?
+/// Returns true if it ran to its end and found no loss.
 fn has_seen_nothing(deaf: &Heard) -> bool {
     let ended = deaf.summary.as_ref().is_some_and(|summary| summary.pending.is_zero());
     ended && !deaf.interrupted && !deaf.findings.iter().any(|finding| finding.replayed && is_loss(finding))

@@ -379,7 +379,7 @@ enum Ring {
     Plain,
     /// The sender waits for an answer.
     Answer(SyncSender<()>),
-    /// From now on it comes before everybody.
+    /// From now on it comes before all others.
     First(SyncSender<()>),
 }
 

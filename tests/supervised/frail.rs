@@ -87,7 +87,7 @@ pub fn registry() -> Registry {
     add("frail-slow".to_owned(), Options::none().with("slow", 40_u64), 1);
     add("frail-long".to_owned(), Options::none().with("slow", 700_u64), 1);
     add("frail-slower".to_owned(), Options::none().with("slow", 3_600_000_u64), 1);
-    // Only where tests have put such a file is anybody killed.
+    // A process is killed only where tests have put such a file.
     let dice = std::env::var("EXPLODE_TEST_DICE").unwrap_or_default();
     let killed = Options::none().with("dice", dice.as_str());
     add("frail-killed".to_owned(), killed.clone(), 4);

@@ -35,7 +35,7 @@ pub(crate) struct Building<'a> {
     pub dir: PathBuf,
     /// Takes the output of the build's commands.
     log: Log,
-    /// Told about the build's steps.
+    /// Gets the build's steps.
     pub progress: &'a dyn Progress,
 }
 

@@ -70,7 +70,7 @@ impl TryFrom<Written> for Step {
     }
 }
 
-/// Can a check be told these arguments? They are handed on separated by spaces.
+/// Checks that these can be the arguments of a check. They are handed on separated by spaces.
 ///
 /// # Errors
 /// One is empty, or holds a space.

@@ -115,7 +115,7 @@ fn broken(how: &str, options: Options) -> Ran {
 fn repairs_that_break_files_are_told() {
     let broken = |how| broken(how, Options::none().with("copies", false));
     told(&broken("nothing"), &[]);
-    // What is set aside in lost+found is no name of anybody's.
+    // What is set aside in lost+found is not reported.
     told(
         &broken("adds what nobody asked for"),
         &[("resurrected/created-name", "/other was never created, and is there")],

@@ -2,7 +2,7 @@
 //!
 //! The kernel finds out by counting timer ticks. An emulated machine on a busy host does not get them in time; then the kernel gives
 //! the counter up, and its clock is the ticks themselves: coarse, and slow whenever the host is. QEMU's emulation passes the host's
-//! counter on, so its rate can be told.
+//! counter on, so its rate can be given to the guest's kernel.
 
 use std::sync::OnceLock;
 use std::thread;

@@ -1,4 +1,5 @@
-//! What each inode that was found may be, and what that asks for: the pairs of it with the model's, as far as each can be told by itself.
+//! What each inode that was found may be, and what that asks for: the pairs of it with the model's, as far as each can be judged by
+//! itself.
 //!
 //! Found inodes and those of the model that have a name are numbered here, each from 0 on.
 

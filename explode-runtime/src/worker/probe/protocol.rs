@@ -98,7 +98,7 @@ pub enum ProbeSaid {
     Chose(u32, Choice),
     /// This disk comes next; said if the worker may die.
     Looking(Spot),
-    /// It stands still, and wants to be told what to try.
+    /// It stands still, and waits for what to try.
     Standing(Standing),
     /// What came of a try.
     Tried(Tried),

@@ -37,7 +37,7 @@ enum From {
     Nobody,
     /// The write of this version, and so many sectors before.
     Write(u32, i64),
-    /// Nothing that can be told; what they are.
+    /// Of unknown origin; what they are.
     Other(u64),
 }
 
