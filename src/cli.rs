@@ -341,7 +341,7 @@ pub struct ReplayArgs {
     pub format: Format,
 }
 
-/// In which form a trace is told.
+/// The form in which a trace is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum As {
     /// As a story.

@@ -46,7 +46,7 @@ pub fn is_unread(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe
 }
 
-/// Says that standard output cannot be written, unless nobody reads it any more.
+/// Reports that standard output cannot be written, unless it has no reader any more.
 pub fn unsaid(error: &io::Error) {
     if !is_unread(error) {
         fail(Exit::Broken, format!("cannot write to standard output: {error}"));

@@ -1,5 +1,5 @@
-//! The programs that a plan's shell commands name: a guest gets those that it does not have, and what nobody has is said before
-//! anything is run.
+//! The programs that a plan's shell commands name. A guest gets those that it does not have. A program that this machine does
+//! not have either is reported before anything is run.
 
 use std::collections::BTreeSet;
 

@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 /// How long the bar is, for indicatif: it counts in thousandths.
 const WHOLE: u64 = 1000;
 
-/// The line of this process, for whoever writes beside it.
+/// The line of this process, for other code that writes to the terminal.
 static LINE: Mutex<Line> = Mutex::new(Line::None);
 
 #[derive(Debug)]
@@ -31,7 +31,7 @@ fn line() -> MutexGuard<'static, Line> {
 pub fn write_above(lines: &[u8]) {
     let lines = String::from_utf8_lossy(lines);
     let lines = escaped(&lines);
-    // Without a reader nobody misses it.
+    // If there is no reader, the lines are not needed.
     let write = || drop(io::stderr().lock().write_all(lines.as_bytes()));
     match &*line() {
         Line::Shown(bar) => bar.suspend(write),

@@ -121,8 +121,8 @@ mutate = [{ name = "die", steps = [{ sh = "kill -KILL $PPID" }] }]
 check = "true"
 "#;
 
-/// Whatever ends a worker or a run, its disks, which nobody could remove while they are mounted, are gone: at once, or, if the
-/// supervisor itself was killed, when the next run begins.
+/// Whatever ends a worker or a run, its disks are gone, although they cannot be removed while they are mounted: at once, or,
+/// if the supervisor itself was killed, when the next run begins.
 #[test]
 fn nothing_is_left_in_the_kernel() {
     if !guest::required() {

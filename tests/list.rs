@@ -91,7 +91,7 @@ fn the_columns_of_a_text_stand_below_each_other() {
     assert_eq!(columns.first().copied(), longest.map(|name| "target     ".len() + name + 1));
 }
 
-/// What a target is made of can be named, too; a seeded bug says so in its name and is expected to be found.
+/// What a target is made of can be named as well. A seeded bug shows in the name of its target, and is expected to be found.
 #[test]
 fn targets_are_made_of_what_is_listed() {
     let lines = list("");

@@ -25,7 +25,7 @@ fn matrix(folder: &Path, args: &str, code: i32) -> Vec<Value> {
     explode_in(folder, args.split_whitespace()).expect(code).json()
 }
 
-/// Which cell came to what.
+/// The outcome of each cell.
 fn outcomes(lines: &[Value]) -> Vec<[String; 3]> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let mut cells: Vec<_> = of_type(lines, "cell")
@@ -111,7 +111,7 @@ fn deeper_is_a_step_more_of_each_check() {
     assert_eq!(looked(&matrix(folder.path(), "--resume deep", 0)), looked(&lines));
 }
 
-/// Whoever doubts a cell runs its file: the counts are the same.
+/// Run the file of a cell to reproduce it: the counts are the same.
 #[test]
 fn a_cell_is_a_run_like_any_other() {
     let folder = tempdir().unwrap();
@@ -141,7 +141,7 @@ fn a_cell_is_a_run_like_any_other() {
     ));
 }
 
-/// Files whose syncs lie, and whose profile says so or does not: a layer a pair of what lies and what is excluded, bottom first.
+/// Files whose syncs lie, and whose profile excludes them or not. Each layer is a pair of what lies and what is excluded, bottom first.
 fn lying(folder: &Path, name: &str, layers: &[(&str, &str)]) {
     let mut text = "[[component]]\nuse = \"simfiles\"\n".to_owned();
     for (at, (lies, excludes)) in layers.iter().enumerate() {
@@ -201,7 +201,7 @@ fn a_profile_decides_what_is_a_bug() {
     let has = |system: &str, by_design: bool, call: &str| {
         found(system, by_design).iter().any(|signature| signature.ends_with(call))
     };
-    // sync is excluded and lies, fsync is not excluded and lies: both are told, each as what it is.
+    // sync is excluded and lies, fsync is not excluded and lies: both are reported, each as what it is.
     assert!(has("both", true, "synced-by-sync") && !has("both", false, "synced-by-sync"));
     assert!(has("both", false, "synced-by-fsync") && !has("both", true, "synced-by-fsync"));
     assert!(found("excluded", false).is_empty() && has("excluded", true, "synced-by-sync"));
@@ -251,8 +251,8 @@ fn what_is_safe_goes_by_all_checks() {
     assert_eq!([safe(&lines, "not"), safe(&lines, "safe")], [json!(["sync"]), json!([])]);
 }
 
-/// Nor is one safe that may be to blame for what another check has found: by a word that is not that of one way, or a disk that a crash
-/// has left and that nobody can recover. What one way alone has lost is no doubt of another's.
+/// A way is not safe either if it may be to blame for what another check has found: by a word that is not that of one way, or a disk that a
+/// crash has left and that cannot be recovered. What one way alone has lost casts no doubt on another.
 #[test]
 fn what_another_check_has_found_leaves_a_way_in_doubt() {
     let folder = tempdir().unwrap();
@@ -313,7 +313,7 @@ fn a_layer_above_that_lies_is_accused() {
         let said = [&fault["systems"], &fault["of"], &fault["layer"]];
         assert_eq!(said, [&json!(systems), &json!(4), &json!("above")]);
     }
-    // A cell that came to no verdict in the end is none of those, whatever it has found.
+    // A cell without a verdict in the end is none of those, whatever it has found.
     let cell = folder.join("m/four/sync/cell.json");
     let mut four: Value = serde_json::from_slice(&std::fs::read(&cell).unwrap()).unwrap();
     four["outcome"] = json!("broken");
@@ -457,7 +457,8 @@ fn what_it_cannot_take_it_refuses() {
     refused("toyfs --out full", &["the folder is not empty"]);
 }
 
-/// What the model of simulated files says that a crash may lose is by design, with the section that says so; a bug that is put in is found.
+/// What a crash may lose by the model of simulated files is by design, and the finding cites the section of the model; a bug that is put in
+/// is found.
 #[test]
 fn simulated_files_are_held_to_what_their_model_promises() {
     let folder = tempdir().unwrap();

@@ -94,7 +94,7 @@ fn lost(target: &str, found: &str) {
     let folder = tempdir().unwrap();
     let text = run(folder.path(), ["run", target, "--depth", "1"]).expect(1).out;
     assert!(text.lines().any(|line| line == found), "{text}");
-    // Of each finding where it is told, and again at the end.
+    // Each finding has its command where it is reported, and again at the end.
     let commands: BTreeSet<&str> =
         text.lines().filter_map(|line| line.strip_prefix("             replay    ")).collect();
     assert!(!commands.is_empty(), "{text}");

@@ -60,7 +60,8 @@ fn profiles_are_listed() {
     run("list targets ext4").refused(&["explode list profiles ext4"]);
 }
 
-/// Below POSIX nobody goes after a sync or fsync: what is excluded is a synchronous mount, and what a crash makes of what was not synced.
+/// After a sync or fsync no profile promises less than POSIX. Excluded are a synchronous mount, and what a crash makes of what was not
+/// synced.
 #[test]
 fn profiles_exclude_only_what_may_be_excluded() {
     let excluded: BTreeSet<String> = list("")
@@ -93,8 +94,9 @@ fn reasonable(folder: &Path, metadata: &str, excludes: &str, code: i32) -> (Vec<
     (findings, lines.last().unwrap().clone())
 }
 
-/// Without a journal, an inode that is used again may be found with the size that it had in another file. Where nobody promises what an
-/// unsynced file holds, that is by design; where it is excluded that sync works, it is a bug. One that keeps versions has none of it.
+/// Without a journal, an inode that is used again may be found with the size that it had in another file. If the profile does not
+/// promise what an unsynced file holds, that is by design; if it excludes only that sync works, it is a bug. A design that keeps
+/// versions has none of it.
 #[test]
 fn what_unsynced_files_hold_is_by_design_where_nobody_promises_it() {
     let folder = tempdir().unwrap();

@@ -16,8 +16,8 @@ fn run(target: &str, more: &[&str], code: i32) -> Vec<Value> {
     explode_in(folder.path(), args.iter().chain(more)).expect(code).json()
 }
 
-/// What a complete exploration comes to: states, crash disks, distinct ones, checks that are by design, disks of crashes during
-/// recovery that were checked. The page has the same numbers.
+/// The results of a complete exploration: states, crash disks, distinct ones, checks that are by design, disks of crashes
+/// during recovery that were checked. The page has the same numbers.
 fn is_clean(target: &str, exact: [u64; 5]) -> Vec<Value> {
     let lines = run(target, &["--require-complete"], 0);
     let summary = lines.last().unwrap();

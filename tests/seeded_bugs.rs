@@ -153,7 +153,7 @@ fn the_inode_was_not_kept(folder: &Path, trace: &str) {
     assert_eq!((&critical["found"], &critical["kept"]), (&true.into(), &false.into()), "{critical}");
 }
 
-/// What a complete exploration of a system without a bug comes to.
+/// The results of a complete exploration of a system without a bug.
 fn is_silent(target: &str, states: u64, crash_disks: u64, distinct: u64, crash_crash_disks: u64) {
     let summary = run(target, &["--require-complete"], 0).pop().unwrap();
     let counts =
@@ -172,7 +172,7 @@ fn the_file_system_is_silent() {
     is_silent("toyfs", 1165, 1571, 1072, 7136);
 }
 
-/// A directory that contains itself is named (EXC-5), and nobody walks it for ever; without that bug nothing is found.
+/// A directory that contains itself is named (EXC-5), and no walk runs in it for ever; without that bug nothing is found.
 #[test]
 fn a_loop_of_directories_is_found() {
     let lines = run("toyfs-reasonable+rename-loop", &["--depth", "3", "--require-complete"], 1);

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use common::{explode_in, of_type};
 
-/// What a complete exploration comes to.
+/// The results of a complete exploration.
 struct Expected {
     crash_disks: u64,
     distinct: u64,

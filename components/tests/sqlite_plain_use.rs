@@ -1,4 +1,4 @@
-//! A use of SQLite without us works as it does without our VFS, and disturbs nobody in its own thread.
+//! A use of SQLite without us works as it does without our VFS, and does not disturb the databases of its own thread.
 //!
 //! SQLite's random generator belongs to the process, so a process of its own: with other tests of ours at the same time, what
 //! the plain connection draws is theirs.

@@ -135,7 +135,8 @@ fn a_bug_is_found_within_the_window_and_lost_across_a_chop() {
     }
 }
 
-/// Its way leads through chops, which its trace has: a fresh process goes it from the pristine disks on, and comes to the same log.
+/// The way of the finding leads through chops, which the trace has. A fresh process goes this way from the pristine disks on, and
+/// gets the same log.
 #[test]
 fn a_trace_with_chops_replays() {
     // The record that the pointer counts is written at the earliest by the fourth mutate.
@@ -213,7 +214,7 @@ fn restoring_repeats_no_more_than_a_window() {
     assert_eq!(units(plain, Some(2)), (expected, all));
 }
 
-/// With many ways: what the cache gives and what is gone from the beginning on come to the same.
+/// With many ways: a state from the cache gives the same results as its way from the beginning.
 #[test]
 fn a_checker_without_copies_comes_to_the_same() {
     let forks: Build = |_| store(ALL, true);

@@ -13,7 +13,7 @@ use explode_runtime::stack::Stack;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
 
 thread_local! {
-    /// What every check was told and saw: epoch, arguments, the first byte of sectors 0, 8, 16 ...
+    /// What every check got and saw: epoch, arguments, the first byte of sectors 0, 8, 16 ...
     static SEEN: RefCell<Vec<(Epoch, String, String)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -259,7 +259,8 @@ fn a_restore_that_takes_another_path_names_the_place() {
     assert!(message.contains("now asked 4 options"), "{message}");
 }
 
-/// An error that its replay does not show is no finding: it is told as such, counted as broken, and tried again.
+/// An error that its replay does not show does not count as a finding: it is reported as not replayed, counted
+/// as broken, and tried again.
 struct Flaky;
 
 thread_local! {

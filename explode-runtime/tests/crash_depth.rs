@@ -33,8 +33,8 @@ enum Step {
 /// As patience: recovery goes by phases, which [`ATTEMPTS`] tells, and not by attempts.
 const PHASES: u8 = 0;
 
-/// From the crash to phase 1, from there to phase 2, from there to the copies; who begins in phase 2 goes by phase 9, and from that
-/// nobody comes back.
+/// From the crash to phase 1, from there to phase 2, from there to the copies. A recovery that begins in phase 2 goes by phase 9,
+/// from which no recovery comes back.
 fn phases(state: State) -> Vec<Step> {
     let way: &[u8] = match state.0[ATTEMPTS] {
         0 => &[1, 2],

@@ -158,7 +158,8 @@ fn run(buffers: bool) -> (common::Said, Vec<(Epoch, u8, u8)>) {
     (said, SEEN.with_borrow_mut(std::mem::take))
 }
 
-/// Before the last operation a check is told what any crash in between would be told; after it, that nothing is on its way.
+/// Before the last operation a check gets the epoch of any crash in between. After it the check gets the soft epoch: nothing
+/// is on its way.
 #[test]
 fn each_write_to_a_disk_is_an_operation_and_nothing_is_lost() {
     let (said, seen) = run(false);

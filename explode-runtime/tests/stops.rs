@@ -1,5 +1,5 @@
-//! What ends a run before its end holds at every step, what is left is counted, and a resumed run comes to the counts of one that was
-//! never stopped. A run is stopped at each of its steps in turn; a budget ends it in the same way.
+//! What ends a run early works at every step: what is left is counted, and a resumed run has the counts of one that was never
+//! stopped. A run is stopped at each of its steps in turn; a budget ends it in the same way.
 
 mod common;
 
@@ -28,7 +28,7 @@ const NEVER: usize = usize::MAX;
 
 thread_local! {
     static STEPS: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
-    /// At this step, from 1, the run is told to stop.
+    /// The step, from 1, at which the run is stopped.
     static STOP_AT: Cell<usize> = const { Cell::new(NEVER) };
     static STOP: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
     /// A replay is one step.
@@ -151,14 +151,14 @@ fn plan(chop: Option<u32>, strategy: StrategyName) -> Plan {
     plan
 }
 
-/// What a run came to, with its findings as they were told last, by signature.
+/// The result of a run, with its findings as they were reported last, by signature.
 struct Ran {
     result: Result<Summary, RunError>,
     findings: Vec<Finding>,
     steps: Vec<&'static str>,
 }
 
-/// Keeps what it is told in memory: the folder has the journal alone.
+/// Keeps its messages in memory: the folder has the journal alone.
 struct Listening<'a> {
     folder: &'a Path,
     registry: &'a Registry,

@@ -2,7 +2,7 @@
 //! One disk: its memory, its gendisk, and what is remembered of it.
 //!
 //! Invariants: [`Disk::start`] is called once, and the gendisk that it makes is gone ([`Disk::stop`]) before the disk is dropped.
-//! `leaving` becomes true only when nobody has the disk open or mapped, and then nobody gets it.
+//! `leaving` becomes true only when the disk is neither open nor mapped, and then it can no longer be opened or mapped.
 
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
@@ -44,7 +44,7 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// A disk of zeroes that nobody sees yet. The caller has checked the size: whole blocks, at most 2^32.
+    /// Makes a disk of zeroes that is not visible yet. The caller has checked the size: whole blocks, at most 2^32.
     pub(crate) fn new(number: u32, sectors: u64, held: Arc<Held>) -> Result<Arc<Self>> {
         let bytes = usize::try_from(sectors.checked_mul(SECTOR).ok_or(EINVAL)?).map_err(|_| EINVAL)?;
         let blocks = usize::try_from(bytes as u64 / BLOCK).map_err(|_| EINVAL)?;
@@ -111,7 +111,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Begins to remove it: `EBUSY` if it is open or mapped; else nobody opens or maps it from here on.
+    /// Begins to remove it. Returns `EBUSY` if it is open or mapped. Otherwise it cannot be opened or mapped from here on.
     ///
     /// The caller holds the lock under which disks are mapped.
     pub(crate) fn leave(&self) -> Result {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 //! The list of bios that are done and held back.
 //!
-//! Invariants: a held bio is in the list once, and nobody else has it; `bi_next` is the list's.
+//! Invariants: a held bio is in the list once, and has no other owner; `bi_next` is the list's.
 
 use core::ptr;
 use kernel::prelude::*;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-//! Late completion: a write is done when it is submitted, and its submitter hears of it as late as can be.
+//! Late completion: a write is done when it is submitted, and its submitter is notified as late as possible.
 //!
 //! One thread for all disks completes what is held back, the oldest first, one at a time, and each only when no other task of its
-//! processor can run: whoever goes on without waiting gets as far as he can, and nobody waits for ever. It is no thread that takes
-//! turns: it runs at the lowest priority of ordinary tasks, and yields to them all.
+//! processor can run: a task that does not wait gets as far as it can, and no task waits for ever. It is not one of the threads
+//! that take turns: it runs at the lowest priority of ordinary tasks, and yields to them all.
 //!
 //! Where writes end by choice, each asks [`rdd_ends_late`], which EKM answers for.
 //!
@@ -27,7 +27,7 @@ fn is_ready(disk: &Disk) -> bool {
 #[no_mangle]
 #[inline(never)]
 pub(crate) extern "C" fn rdd_ends_late(bio: *mut bio) -> ffi::c_int {
-    // The probe wants the argument, and nobody may know the answer beforehand.
+    // The probe reads the argument, and the compiler must not know the answer beforehand.
     core::hint::black_box(bio);
     core::hint::black_box(0)
 }
@@ -117,7 +117,7 @@ impl Held {
         }
     }
 
-    /// The thread shall stop: it hears of it wherever it is, for it is told under the lock under which it goes to sleep.
+    /// Asks the thread to stop. It cannot miss this: the flag is set under the lock under which it goes to sleep.
     fn leave(&self) {
         self.list.lock().leaving = true;
         self.change.notify_all();

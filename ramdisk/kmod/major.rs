@@ -17,7 +17,7 @@ pub(crate) struct Major(u32);
 impl Major {
     /// The kernel chooses it (`register_blkdev`).
     pub(crate) fn register() -> Result<Self> {
-        // SAFETY: The name is static, and copied; nobody is to be asked for more disks.
+        // SAFETY: The name is static, and copied. There is no callback that makes more disks.
         let major = unsafe { bindings::__register_blkdev(0, NAME.as_char_ptr(), None) };
         kernel::error::to_result(major.min(0))?;
         Ok(Self(major as u32))

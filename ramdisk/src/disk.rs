@@ -101,7 +101,7 @@ impl Disk {
         });
     }
 
-    /// The same, where somebody knows what it adds to the identity: hashing takes longer than writing.
+    /// As [`write`](Disk::write), where the caller knows the difference to the identity: hashing takes longer than writing.
     ///
     /// # Panics
     /// If `data` is not whole sectors.
@@ -111,7 +111,7 @@ impl Disk {
         self.identity += difference;
     }
 
-    /// Puts in a whole block, which is shared with whoever else has it; the same of its identity.
+    /// Puts in a whole block, which is shared with its other owners. The caller knows the difference to the identity.
     pub fn share_known(&mut self, block: u64, bytes: &Block, difference: Identity) {
         self.heal(block * SECTORS_PER_BLOCK..(block + 1) * SECTORS_PER_BLOCK);
         self.blocks.insert(block, Arc::clone(bytes));

@@ -21,7 +21,7 @@ pub enum Event {
     Dirty { dev: u32, sector: u64, data: Bytes },
     /// Cached changes of the range are forgotten, unwritten (`clear_buffer_dirty`, `__bforget`; EX-69).
     Clean { dev: u32, sector: u64, len: u64 },
-    /// The buffers of the range are locked: nobody writes them back (`lock_buffer`; EX-69).
+    /// The buffers of the range are locked: they are not written back (`lock_buffer`; EX-69).
     Lock { dev: u32, sector: u64, len: u64 },
     /// The buffers of the range are no longer locked.
     Unlock { dev: u32, sector: u64, len: u64 },

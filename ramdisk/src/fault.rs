@@ -15,7 +15,7 @@ use crate::{Identity, SECTOR_BYTES, ZERO_SECTOR, sector_identity};
 pub enum ReadFault {
     /// Reading them is an error (`EIO`).
     Unreadable,
-    /// They hold bytes that nobody has written, the same for the same seed and sector.
+    /// They hold bytes that were never written, drawn from the seed and the sector number.
     Garbage {
         /// Where the bytes are drawn from.
         seed: u64,

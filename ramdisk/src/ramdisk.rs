@@ -1,4 +1,5 @@
-//! A block device in process: every write is a request, unless its user keeps a cache of buffers above it and says so.
+//! A block device in process: every write is a request, unless its user keeps a cache of buffers above it and reports their
+//! changes ([`RamDisk::dirty`]).
 //!
 //! It advertises a volatile write cache, FUA, flush, discard and write-zeroes; which of them a caller uses, and when, is what
 //! is being checked. What it stands on is a device of a [`Storage`], or a [`Device`] that is made of other block devices.
@@ -42,13 +43,13 @@ pub trait Device: fmt::Debug {
     fn flush(&self);
 }
 
-/// What a disk does when it is told to flush its cache, or to write through it.
+/// What a disk does on a request to flush its cache, or to write through it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Flushes {
     /// It does so.
     #[default]
     Kept,
-    /// It says that it has, and does nothing: a disk with a seeded bug.
+    /// It reports success, and does nothing: a disk with a seeded bug.
     Dropped,
 }
 

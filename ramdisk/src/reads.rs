@@ -110,7 +110,7 @@ pub(crate) struct Reads {
     settled: HashMap<(u32, u64), u8>,
     /// Those that are no sectors.
     others: HashSet<Read>,
-    /// The image as a whole was given away: nobody knows what was looked at.
+    /// The image as a whole was given away: what was looked at is unknown.
     everything: bool,
 }
 
@@ -128,7 +128,7 @@ impl Reads {
         }
     }
 
-    /// Whole sectors were written. (Of very many at once, a discard's, nobody keeps a record: reading one then counts.)
+    /// Whole sectors were written. (No record is kept of very many at once, as of a discard: reading one of them then counts.)
     pub fn written(&mut self, dev: u32, sectors: Range<u64>) {
         if sectors.end - sectors.start > WRITTEN_MAX {
             return;

@@ -3,8 +3,8 @@
 //! A [`Storage`] is a handle; its clones are the same devices. What a reader sees is the newest contents, cached or not: a
 //! cache is not simulated, it is the difference between what is seen here and what the log says has become durable.
 //!
-//! Whoever wants to know [what of the image was looked at](Storage::note_reads) is told all of it: what the system gets to see
-//! comes by `read`, by `peek` with a note of what mattered, or by `image`, after which nobody knows.
+//! [`note_reads`](Storage::note_reads) records all that is looked at: what the system gets to see comes by `read`, by `peek`
+//! with a note of what mattered, or by `image`, after which it is unknown what was looked at.
 //!
 //! After [`fence`](Storage::fence) writes are discarded and nothing is logged: a crashed system's destructors repair nothing.
 
@@ -26,11 +26,11 @@ pub enum Recording {
     On,
     /// So does a mark after each operation ([`Storage::operation`]): for soft crashes.
     Operations,
-    /// Contents change, and nothing is logged: for a stack whose crashes nobody asks about.
+    /// Contents change, and nothing is logged: for a stack whose crashes are not explored.
     Off,
 }
 
-/// The devices of one stack, shared by whoever holds a clone.
+/// The devices of one stack, shared by all clones of the handle.
 #[derive(Clone, Debug)]
 pub struct Storage(Rc<RefCell<Devices>>);
 
@@ -41,7 +41,7 @@ struct Devices {
     recording: Recording,
     fenced: bool,
     next_id: u64,
-    /// What was read, if somebody wants to know.
+    /// What was read, if that is recorded.
     reads: Option<Reads>,
     /// Was a buffer changed since the last mark of an operation?
     changed: bool,
@@ -124,8 +124,8 @@ impl Storage {
         self.0.borrow_mut().seen.disk_mut(dev).spoil(sectors, fault);
     }
 
-    /// Pulls a device out: what wants to read it is told `EIO`, and what is written to it goes nowhere, until it is
-    /// [put back](Storage::put_back) with what it held. No event: it is nothing that the system does.
+    /// Pulls a device out: reads of it fail with `EIO`, and writes to it go nowhere, until it is [put back](Storage::put_back)
+    /// with what it held. No event: it is nothing that the system does.
     pub fn pull_out(&self, dev: u32) {
         self.0.borrow_mut().out.insert(dev);
     }
@@ -195,7 +195,7 @@ impl Storage {
         }
     }
 
-    /// A call of the system ends that may have changed buffers; if it has, the log says so with a mark ([`operation_mark`]).
+    /// Ends a call of the system that may have changed buffers. If it has, a mark is logged ([`operation_mark`]).
     pub fn operation(&self, name: &str) {
         let Some(mut devices) = self.unfenced() else { return };
         if std::mem::take(&mut devices.changed) {

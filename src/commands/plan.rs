@@ -67,7 +67,7 @@ fn of_file(registry: &Registry, target: &str, args: &StackArgs) -> Result<Plan, 
     Plan::of_file(registry, format!("{checker}-{}", file.name()), checker, Options::none(), stack)
 }
 
-/// Each option once: nobody can know which of two was meant.
+/// Checks that each option is set once: otherwise it is unknown which value was meant.
 ///
 /// # Errors
 /// One that is set twice.

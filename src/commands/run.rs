@@ -1,4 +1,4 @@
-//! `explode run`: explores a target; each finding is replayed in a process (and a guest) of its own before it is told.
+//! `explode run`: explores a target. Each finding is replayed in a process (and a guest) of its own before it is reported.
 
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt as _;
@@ -178,7 +178,7 @@ fn resume_with(plan: &Plan, folder: &Path, format: Format) {
     let command = output::paste_for(plan).command("run --resume", &folder.display().to_string());
     match format {
         Format::Human => {
-            // Without a reader nobody misses it.
+            // If there is no reader, the line is not needed.
             let _ = output::try_line(&format!("             resume    {command}"));
         }
         Format::Jsonl => output::note(&format!("resume with: {command}")),

@@ -1,4 +1,4 @@
-//! One cell as a stack file: what the matrix runs, and whoever wants to run it again.
+//! One cell as a stack file: the matrix runs it, and a user can run it again.
 
 use explode_runtime::base::{Bounds, OptionValue, Options};
 use explode_runtime::plan::Registry;

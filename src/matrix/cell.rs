@@ -128,7 +128,7 @@ impl Cell {
         }
     }
 
-    /// That of an earlier process, if it came to anything.
+    /// Reads the cell of an earlier process. `None` if there is no cell, or if it was not run.
     pub fn read(place: &Path) -> Option<Cell> {
         let text = read_plain_at_most(&place.join(CELL_FILE), MOST_BYTES).ok()?;
         let mut cell: Cell = serde_json::from_slice(&text).ok()?;
@@ -142,7 +142,7 @@ impl Cell {
         durable_write(&place.join(CELL_FILE), &text)
     }
 
-    /// Is what it asks for promised, as far as is known? If not, the profile says so.
+    /// Returns true if what it asks for is promised, as far as is known. Otherwise `profile` has the line that excludes it.
     pub fn is_promised(&self) -> bool {
         self.profile.is_none()
     }
@@ -269,7 +269,7 @@ fn is_loss(finding: &Finding) -> bool {
     is_loss && !finding.by_design
 }
 
-/// Has it come to its end, and found no loss?
+/// Returns true if it ran to its end and found no loss.
 fn has_seen_nothing(deaf: &Heard) -> bool {
     let ended = deaf.summary.as_ref().is_some_and(|summary| summary.pending.is_zero());
     ended && !deaf.interrupted && !deaf.findings.iter().any(|finding| finding.replayed && is_loss(finding))

@@ -25,7 +25,7 @@ pub struct Limits<'a> {
     pub deadline: Duration,
     /// End it as soon as it has found, and replayed, something of this kind.
     pub until: Option<&'a dyn Fn(&Finding) -> bool>,
-    /// Whoever wants everything to end says so here.
+    /// Everything ends once this is set.
     pub interrupted: &'a AtomicBool,
 }
 
@@ -49,7 +49,7 @@ pub struct Heard {
     pub code: Option<i32>,
     /// On standard error.
     pub said: String,
-    /// What a replay came to.
+    /// The result of a replay.
     pub replay: Option<Replayed>,
     /// It had to be killed.
     pub hung: bool,
@@ -92,7 +92,7 @@ pub fn replay(trace: &Path, limits: Limits<'_>) -> std::io::Result<Heard> {
 }
 
 fn hear(mut command: Command, limits: Limits<'_>) -> std::io::Result<Heard> {
-    // Ctrl-C on the terminal is not for it: it is told.
+    // Ctrl-C on the terminal must not reach it: this process asks it to end.
     command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = explode_vm::spawn(command, Signal::SIGKILL)?;
     let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
@@ -100,7 +100,7 @@ fn hear(mut command: Command, limits: Limits<'_>) -> std::io::Result<Heard> {
         let (lines, heard) = mpsc::channel();
         scope.spawn(move || {
             let reader = out.take().into_iter().flat_map(|out| BufReader::new(out).lines());
-            // Nobody listens any more once the run has ended.
+            // There is no receiver any more once the run has ended.
             let _ = reader.map_while(Result::ok).try_for_each(|line| lines.send(line));
         });
         let said = scope.spawn(move || {

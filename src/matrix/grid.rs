@@ -285,7 +285,7 @@ mod tests {
     use super::*;
     use crate::ramdisk::{Image, Recording};
 
-    /// A row promises what the stack of its runs does, and that is what the layer below keeps, where a layer says so.
+    /// A row promises what the stack of its runs does. A layer may promise what the layer below it keeps.
     #[test]
     fn a_row_of_a_stack_file_promises_what_its_stack_does() {
         let folder = tempfile::tempdir().unwrap();

@@ -19,7 +19,7 @@ pub struct Fault {
     pub by_design: bool,
     /// Where.
     pub systems: Vec<String>,
-    /// Where the check came to a verdict.
+    /// The number of systems on which the check has a verdict.
     pub of: usize,
     /// Of so many drivers these systems are, and those.
     pub drivers: usize,
@@ -111,7 +111,7 @@ pub struct Safe {
     pub not: Vec<String>,
     /// The system's profile promises nothing of it.
     pub not_promised: Vec<String>,
-    /// Nobody knows: blind, not supported, broken, not run.
+    /// Unknown: blind, not supported, broken, not run.
     pub unknown: Vec<String>,
     /// Of each way whose own check has found nothing, and that is in doubt or not safe, the checks that have found what makes it so.
     pub found_by: BTreeMap<String, Vec<String>>,

@@ -1,5 +1,5 @@
-//! Is it a hang, or only slow? A run ends a step after its deadline, and says `hang`. The matrix tries each such finding again, with
-//! ten times as long: a step that then comes to an end accuses nobody.
+//! Is it a hang, or only slow? A run ends a step after its deadline, and reports `hang`. The matrix replays each such finding with ten
+//! times the deadline. If the step then ends, it does not count as a bug.
 
 use std::path::Path;
 
@@ -17,8 +17,8 @@ use crate::output;
 /// So many times the deadline is a step given when it is tried again.
 const LONGER: u32 = 10;
 
-/// Tries the hangs of a run again: those that come to an end are no findings any more, and are told first in `broken`; those that do not
-/// say so.
+/// Replays the hangs of a run with a longer deadline. A hang that is reproduced stays a finding, and its message says that it was tried
+/// again. The others are no findings any more, and come first in `broken`.
 ///
 /// # Errors
 /// Those of the file system and of starting a process.

@@ -214,7 +214,7 @@ mod tests {
     use super::*;
     use crate::matrix::{Column, Row, page};
 
-    /// What a kernel says as it dies is many lines: one in the cell, and all of them where the bugs are told.
+    /// What a kernel says as it dies is many lines: one in the cell, and all of them in the list of bugs.
     #[test]
     fn a_cell_is_one_line_and_the_bug_below_is_all() {
         let check: Column = serde_json::from_value(json!({

@@ -38,7 +38,7 @@ fn bounds_of_nothing_are_refused() {
     refused_run("fs-basic --strategy random --budget 0.5ms", &["a budget of 0 leaves no time"]);
 }
 
-/// Which of two was meant nobody can know; but for those of a stack file, over which the command line wins.
+/// It is unknown which of two was meant. The options of a stack file are an exception: the command line wins over them.
 #[test]
 fn an_option_that_is_set_twice_is_refused() {
     let twice = |key: &str, first: &str, then: &str| {
@@ -87,7 +87,7 @@ fn a_way_that_the_stack_does_not_have_is_unsupported() {
     run("fs-ways.way=fsync").expect(0);
 }
 
-/// So is a stack on top of which there is not what the checker drives; it says so in plain words.
+/// A stack is unsupported as well if its top is not what the checker drives. The message is in plain words.
 #[test]
 fn a_stack_that_a_checker_cannot_drive_is_unsupported() {
     for (run, words) in [

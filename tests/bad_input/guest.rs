@@ -184,7 +184,7 @@ fn the_cache_is_a_folder_that_can_be_written() {
     }
 }
 
-/// Whatever QEMU does instead of running a guest, its last words are told.
+/// Whatever QEMU does instead of running a guest, its last words are reported.
 #[test]
 fn a_guest_that_does_not_boot_is_told_with_its_last_words() {
     if !guest::required() {

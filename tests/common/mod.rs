@@ -22,7 +22,7 @@ use serde_json::Value;
 /// Longer than anything here takes, on a busy machine too.
 const DEADLINE: Duration = Duration::from_secs(900);
 
-/// What a run of the program came to.
+/// The result of a run of the program.
 #[derive(Debug)]
 pub struct Ran {
     pub code: i32,

@@ -19,7 +19,7 @@ pub fn replays(text: &str) -> BTreeSet<String> {
     for (index, head) in lines.iter().enumerate() {
         let word = head.get(..12).unwrap_or_default().trim();
         let rest: Vec<&str> = lines[index + 1..].iter().copied().take_while(is_detail).collect();
-        // One that is told again, with its last count, has no details.
+        // A finding that is reported again, with its last count, has no details.
         let (true, Some(last)) = (["FAIL", "by design"].contains(&word), rest.last()) else { continue };
         let command = detail(last, "replay    ").unwrap_or_else(|| panic!("a command ends {head}\n{text}"));
         let bug = rest.iter().find_map(|line| detail(line, "bug       ")).expect("it has a name");

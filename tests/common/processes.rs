@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// Longer than the kernel takes to end a process, on a busy machine too.
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// A mark that nobody else has.
+/// A mark that no other test has.
 pub struct Mark<'a>(&'a Path);
 
 impl<'a> Mark<'a> {

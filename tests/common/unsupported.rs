@@ -1,4 +1,4 @@
-//! What becomes of a test whose requirements are not there: it passes, and says so; in CI it fails.
+//! The result of a test whose requirements are not there: it passes with a message; in CI it fails.
 
 use std::io::Write as _;
 
@@ -8,6 +8,6 @@ use std::io::Write as _;
 /// Where the environment variable `CI` is set: there everything has to be.
 pub fn unsupported(what: &str) {
     assert!(std::env::var_os("CI").is_none(), "unsupported: {what}");
-    // If standard error is gone there is nobody to tell.
+    // If standard error is gone, the message is lost.
     let _ = writeln!(std::io::stderr(), "unsupported: {what}");
 }

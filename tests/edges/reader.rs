@@ -8,7 +8,8 @@ use super::stack_file;
 use crate::common::log::{dirty, lines};
 use crate::common::{file, files, program};
 
-/// Runs explode with a standard output that nobody reads; its exit code, and what it says on standard error.
+/// Runs explode with a standard output that has no reader. Returns its exit code, and what it says on
+/// standard error.
 fn unread(folder: &TempDir, args: &str) -> (Option<i32>, String) {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

@@ -1,4 +1,4 @@
-//! What each target comes to.
+//! The results of each target.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -133,7 +133,7 @@ fn the_bugs_that_were_found_replay() {
     }
 }
 
-/// The page says what they come to.
+/// The page has their results.
 #[test]
 fn the_page_has_the_counts() {
     let page = std::fs::read_to_string("docs/engines.md").unwrap();

@@ -1,5 +1,5 @@
-//! The storage engines of others (`docs/engines.md`): what each target comes to, with exact counts; the canaries; and the bugs that
-//! were found, which replay.
+//! The storage engines of others (`docs/engines.md`): the results of each target, with exact counts; the canaries; and the bugs
+//! that were found, which replay.
 
 #[cfg(feature = "engines")]
 #[path = "../common/mod.rs"]

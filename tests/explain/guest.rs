@@ -34,7 +34,7 @@ fn ext2() {
     let lines = explode(folder.path(), &format!("show {out} --format jsonl")).expect(0).json();
     assert_eq!(lines[0]["reproduced"], true, "{}", lines[0]);
     assert!(lines[0]["promise"]["source"].as_str().unwrap().contains("fsync(2)"), "{}", lines[0]);
-    // Whoever calls fsync(2) writes: the agent, on whose thread the checker runs.
+    // The caller of fsync(2) writes: the agent, on whose thread the checker runs.
     let submitted: Vec<_> =
         of_type(&lines, "event").into_iter().filter(|event| event["e"] == "submit").collect();
     assert!(!submitted.is_empty());

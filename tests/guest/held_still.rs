@@ -56,7 +56,7 @@ impl Ordinary {
     }
 }
 
-/// The kernel lets ordinary tasks cut in when they have waited for 0.95 s, unless it is told not to.
+/// The kernel lets ordinary tasks cut in when they have waited for 0.95 s, unless this is switched off.
 fn nobody_cuts_in() {
     let ordinary = Ordinary::start();
     thread::sleep(Duration::from_millis(50));
@@ -77,7 +77,7 @@ fn nothing_is_written(backend: &dyn Backend) {
     let node = disks.attach(3, SECTORS, DiskModel::default()).expect("there is room");
     let file = OpenOptions::new().read(true).write(true).open(node).expect("nobody else has it");
     file.write_all_at(&[7; 4096], 8192).expect("there is room");
-    // Whoever is to write it has his turn now.
+    // The task that is to write it has its turn now.
     thread::sleep(Duration::from_millis(100));
     let kinds = || -> Vec<&str> {
         let events = devices.take_log().expect("the driver says");

@@ -1,5 +1,5 @@
 //! Functions of the kernel that fail by choice (`docs/kernel-choices.md`): the same places in every run and every guest, each fails
-//! when it is told to, and nobody else is asked.
+//! when that is chosen, and no other task is asked.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -81,7 +81,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     }
 }
 
-/// What `fs-failures` comes to with one failure on a path: on a file system, with these kinds, so many states, operations and
+/// The results of `fs-failures` with one failure on a path: on a file system, with these kinds, so many states, operations and
 /// choices, and these promises are broken.
 const FOUND: [(&str, &str, [u64; 3], &[&str]); 5] = [
     ("ext4", "slab", [65, 66, 415], &["failed-create-has-no-effect", "fsync-has-its-effect-on-disk"]),
@@ -178,8 +178,8 @@ fn trace(runner: &Runner<'_>, plan: &Plan, violation: Violation, way: Way) -> St
     Trace::of(plan, runner.origin(), &error).to_json()
 }
 
-/// A thread that makes calls on files as fast as it can, and comes before whoever is checked (EX-16). It ends when this is dropped:
-/// were it left behind by a case that fails, it would take the kernel's random numbers from all cases that follow.
+/// A thread that makes calls on files as fast as it can, and comes before the checked system (EX-16). It ends when this is dropped:
+/// if a case that fails left it behind, it would take the kernel's random numbers from all cases that follow.
 struct Neighbour {
     stop: Arc<AtomicBool>,
     rounds: Arc<AtomicU64>,

@@ -39,7 +39,7 @@ pub fn names_what_it_cannot_ask(folder: &Path) -> Result<(), String> {
     good.then_some(()).ok_or(format!("{ran:?}"))
 }
 
-/// An fsck that is slower than the deadline is named, and accuses nobody. Says what is not as it should be.
+/// An fsck that is slower than the deadline is named, and does not count as a bug. Returns what is not as it should be.
 pub fn tells_a_slow_fsck_from_one_that_hangs(folder: &Path) -> Result<(), String> {
     let disk = "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"ext2\"\nfsck = false\n";
     let fsck = "[[component]]\nname = \"fsck\"\nrecover = \"sleep 12\"\n";

@@ -41,7 +41,7 @@ fn attach(backend: &dyn Backend, image: &Image) -> (Devices, File) {
     (devices, file)
 }
 
-/// Reads a block as anybody would, and tells whether the driver has seen it.
+/// Reads a block as any program would. Returns true if the driver has seen it.
 fn is_seen(devices: &Devices, file: &File, block: u64, byte: u8) -> bool {
     let mut bytes = [0; BLOCK];
     file.read_exact_at(&mut bytes, block * BLOCK as u64).expect("it is there");
@@ -62,7 +62,7 @@ fn cold(backend: &dyn Backend) {
             assert!(is_seen(&devices, &file, block, byte), "round {round}, block {block}");
         }
     }
-    // Whoever keeps a disk open keeps its cache warm: that is what the above would look like.
+    // A disk that stays open keeps its cache warm: the above would look like this then.
     let (devices, file) = attach(backend, &image);
     assert!(is_seen(&devices, &file, 0, 1));
     drop(devices);

@@ -223,7 +223,7 @@ const STEPS: &[Step] = &[
     ("a store", 1, |h| {
         let (file, length) = (open(h, "t")?, NonZeroUsize::MIN);
         let (protection, flags) = (ProtFlags::PROT_READ | ProtFlags::PROT_WRITE, MapFlags::MAP_SHARED);
-        // SAFETY: A new mapping of a file that has a byte; nobody else uses it, and it ends here.
+        // SAFETY: A new mapping of a file that has a byte; it has no other user, and it ends here.
         unsafe {
             let byte = mmap(None, length, protection, flags, &file, 0)?;
             byte.cast::<u8>().write_volatile(b'T');

@@ -1,5 +1,5 @@
 //! What a recovery leaves is looked at by the file system's own program (`strict`): what that finds is a failed recovery, and it is
-//! looked for there only. Each system is damaged where nobody looks but its program.
+//! looked for there only. Each system is damaged where only its program looks.
 
 mod damages;
 mod spoilt;
@@ -13,7 +13,7 @@ use crate::report::Report;
 
 /// Each, its program's words, and a block that goes bad before anything is done.
 const BAD_BLOCKS: [(&str, &str, &str); 4] = [
-    // The last of the eight blocks of inodes that mkfs.xfs makes: nobody uses these inodes.
+    // The last of the eight blocks of inodes that mkfs.xfs makes: these inodes are not used.
     ("xfs", "after the recovery xfs_repair ended with 1", "ramdisk block 1391 garbage"),
     // The directory lost+found.
     ("ext4", "after the recovery e2fsck ended with 12", "ramdisk block 5 garbage"),

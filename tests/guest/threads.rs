@@ -377,9 +377,9 @@ struct Bell {
 enum Ring {
     /// Nothing.
     Plain,
-    /// Whoever rings waits for an answer.
+    /// The sender waits for an answer.
     Answer(SyncSender<()>),
-    /// From now on it comes before everybody.
+    /// From now on it comes before all others.
     First(SyncSender<()>),
 }
 
@@ -410,7 +410,7 @@ impl Component for Helper {
     }
 }
 
-/// What the thread does, until nobody can ring any more.
+/// Runs the thread until there is no sender any more.
 fn answer(bell: &Receiver<Ring>) {
     while let Ok(ring) = bell.recv() {
         match ring {

@@ -12,7 +12,7 @@ use tempfile::tempdir;
 use crate::common::{Ran, explode_in, files, program};
 use crate::remove_effort;
 
-/// What a run has come to: its summary but for effort, how often each finding was seen, its traces.
+/// The results of a run: its summary but for effort, how often each finding was seen, its traces.
 #[derive(Debug, PartialEq)]
 struct End {
     summary: Value,

@@ -123,7 +123,7 @@ fn a_run_goes_on_with_any_number() {
 }
 
 impl Left {
-    /// It has come to the end of that run, from somewhere in it.
+    /// It has reached the end of that run, from somewhere in it.
     #[track_caller]
     fn goes_on(&self, whole: &Left, how: &str) {
         assert_eq!(self.lines.last(), whole.lines.last(), "{how}");

@@ -1,4 +1,4 @@
-//! `--chop`: within its bounds a run with chops comes to what one without does, but for what is lost by design.
+//! `--chop`: within its bounds a run with chops has the results of one without, except for what is lost by design.
 
 use serde_json::{Value, json};
 use tempfile::tempdir;

@@ -157,7 +157,7 @@ fn the_other_printed_commands_work_in_any_folder() {
 }
 
 fn check_commands(folder: &Path, text: &str, findings: usize) {
-    // A finding is its own line and the indented ones after it; one that is told again has none.
+    // A finding is its own line and the indented ones after it; one that is reported again has none.
     let is_detail = |line: &&str| line.starts_with("             ");
     let lines: Vec<&str> = text.lines().collect();
     let mut seen = 0;

@@ -1,4 +1,4 @@
-//! The same run says the same; and what happens when nobody reads it.
+//! The same run says the same; and what happens when it has no reader.
 
 use serde_json::json;
 use tempfile::tempdir;

@@ -156,7 +156,7 @@ const FATES: [(&str, Fate); 70] = [
     ),
 ];
 
-/// How a test of the suite comes to the disk that a crash has left.
+/// How a test of the suite gets the disk that a crash has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disk {
     /// It is recorded.

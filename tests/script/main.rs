@@ -170,7 +170,7 @@ fn scripts_and_tests_of_the_suite_in_a_plain_guest() {
         put.insert(format!("/suite/common/{name}"), std::fs::read_to_string(path).unwrap());
     }
     let said = plain(&put, &dealt(scripts));
-    // All of them are told, and not only the first.
+    // All of them are reported, and not only the first.
     let wrong: Vec<String> = findings.iter().filter_map(|finding| judge(finding, &said).err()).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     others(&said);

@@ -1,5 +1,5 @@
-//! Findings that are made to order: a way of calls that are named, on a disk that does nothing when it is told to flush. Their scripts
-//! have each command that a call can become, and the running file system must then hold what the calls would have made.
+//! Findings that are made to order: a way of calls that are named, on a disk that ignores flushes. Their scripts have each command
+//! that a call can become, and the running file system must then hold what the calls would have made.
 //!
 //! Which answers are a way's is asked of simulated files: the checker makes the same calls there. The crash disk is not known
 //! beforehand; it is found when the trace is run again, and is the new file system, for nothing was ever flushed. One crashes during

@@ -90,7 +90,7 @@ fn threads_are_pids() {
             format!("error: the first start failed: system: `threads` printed '{printed}', which is no PID");
         assert!(ran.err.starts_with(&said), "{ran:?}");
     }
-    // Numbers that are nobody's; those of Linux end at 4194304.
+    // Numbers that no task has; those of Linux end at 4194304.
     for nobody in [0, 4_194_305, u32::MAX] {
         let run = desk.run(&on_folder(&component(&format!("threads = 'echo {nobody}'"))), 4);
         let said = format!("system: `threads` printed {nobody}, and there is no such task");

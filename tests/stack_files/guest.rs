@@ -105,7 +105,7 @@ unmount = "kill $(cat {path}/pid); rm {path}/*"
 threads = "cat {path}/pid"
 "#;
 
-/// One boot each: a process that takes its turn as whoever has started it, one that has chosen another policy, one that is gone.
+/// One boot each: a process that takes its turn like its parent, one that has chosen another policy, one that is gone.
 #[test]
 fn processes_of_a_component_are_there_and_take_turns() {
     if !guest::required() {

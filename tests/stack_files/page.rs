@@ -34,7 +34,7 @@ fn documented(section: &str) -> BTreeSet<String> {
     keys.collect()
 }
 
-/// The keys that the parser names when it meets one that is nobody's.
+/// The keys that the parser names when it meets an unknown one.
 fn known(file: &str) -> BTreeSet<String> {
     let desk = Desk::new();
     desk.write(&file.replace("?", "qqqqqqqqqqqqqqqqqqqqqqqq = 1"));

@@ -1,5 +1,5 @@
-//! The command at the end of each finding is pasted: for every verdict that runs in process come to, and those in a guest that it
-//! survives (what ends guests: `guests.rs`, `trouble.rs`; replays that say something else: `tests/run_and_replay`, `guests.rs`).
+//! The command at the end of each finding is pasted: for every verdict of runs in process, and those in a guest that it survives
+//! (what ends guests: `guests.rs`, `trouble.rs`; replays that say something else: `tests/run_and_replay`, `guests.rs`).
 //! `liveness`, `deadlock` and `livelock` are said by nothing yet.
 
 use std::fs;

@@ -1,4 +1,5 @@
-//! A log on simulated files whose checker and component do what they are told: hang, exit, abort, or die now and then.
+//! A log on simulated files whose checker and component misbehave as their options say: they hang, exit, abort, or die
+//! now and then.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -86,7 +87,7 @@ pub fn registry() -> Registry {
     add("frail-slow".to_owned(), Options::none().with("slow", 40_u64), 1);
     add("frail-long".to_owned(), Options::none().with("slow", 700_u64), 1);
     add("frail-slower".to_owned(), Options::none().with("slow", 3_600_000_u64), 1);
-    // Only where tests have put such a file is anybody killed.
+    // A process is killed only where tests have put such a file.
     let dice = std::env::var("EXPLODE_TEST_DICE").unwrap_or_default();
     let killed = Options::none().with("dice", dice.as_str());
     add("frail-killed".to_owned(), killed.clone(), 4);

@@ -104,7 +104,7 @@ fn ends_the_first_start() {
     assert_eq!(files(folder.path()), [""; 0]);
 }
 
-/// Guests are killed now and then while they work; which is seen by the progress that is told.
+/// Guests are killed now and then while they work, which is seen by the progress that is reported.
 fn killed() {
     if !guest::required() {
         return;
@@ -120,7 +120,7 @@ fn killed() {
         let (mut child, lines) =
             begin(folder.path(), &mark, &format!("fs-sync-ext2 --depth 1 {no_skip} --out run-{n}"));
         let mut all: Vec<Value> = Vec::new();
-        // What was told before the last guest was killed is not answered by killing the next one, which may be starting: a run
+        // Progress from before the last guest was killed is not answered by killing the next one, which may be starting: a run
         // whose guests cannot be started twice in a row ends.
         let mut from = 0.0;
         for line in lines {

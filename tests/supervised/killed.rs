@@ -1,4 +1,4 @@
-//! Workers and runs that are killed: the counts are those of a run that nobody has disturbed.
+//! Workers and runs that are killed: the counts are those of an undisturbed run.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -27,7 +27,7 @@ pub fn trials() -> Vec<Trial> {
     ]
 }
 
-/// The counts of the target that nobody disturbs.
+/// The counts of the undisturbed target.
 fn undisturbed(folder: &Path) -> Value {
     counts(&run(folder, "frail --out undisturbed").expect(0).json())
 }

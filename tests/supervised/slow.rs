@@ -46,7 +46,7 @@ fn hangs_or_is_slow() {
                which is no bug; give it longer in a matrix with --deadline 4s";
     assert_eq!(tardy["why"], why);
     assert_eq!([&tardy["outcome"], &tardy["findings"]], [&json!("broken"), &json!([])]);
-    // Nobody is accused of it, and the deadline stands in the folder.
+    // It is not reported as a fault, and the deadline stands in the folder.
     assert!(
         of_type(&lines, "fault").iter().all(|fault| fault["systems"] == json!(["hanging"])),
         "{lines:#?}"
@@ -54,7 +54,8 @@ fn hangs_or_is_slow() {
     std::fs::remove_dir_all(folder.join("m/tardy/synced")).unwrap();
     let again = explode(folder, "matrix --resume m --format jsonl").expect(1).json();
     assert_eq!(cell(&again, "tardy")["why"], why);
-    // Who does as it says comes to a verdict: it stands on no disk whose flushes could be dropped, and finds nothing.
+    // With the deadline that it recommends there is a verdict: the system stands on no disk whose flushes could be
+    // dropped, and the check finds nothing.
     let longer = "matrix tardy.toml --check synced --deadline 4s --cell 4s --format jsonl --out n";
     let lines = explode(folder, longer).expect(0).json();
     assert_eq!(cell(&lines, "tardy")["outcome"], "blind");

@@ -1,8 +1,8 @@
 //! The cache of what was built: tools, kernels, modules, images.
 //!
 //! An entry is a folder `<root>/<kind>/<hash of its inputs>`. It is built as `<hash>.tmp` beside its place, written to disk, and
-//! renamed: an entry that is there is whole. Whoever builds holds a lock on `<hash>.lock`, so a second builder waits and then finds
-//! the first one's entry; a lock ends with its process, and what a killed builder has left is removed by the next. The output of the
+//! renamed: an entry that is there is whole. The builder holds a lock on `<hash>.lock`, so a second builder waits and then finds the
+//! first one's entry; a lock ends with its process, and what a killed builder has left is removed by the next. The output of the
 //! build is in `<hash>.log`.
 
 use std::env;
@@ -35,7 +35,7 @@ pub(crate) struct Building<'a> {
     pub dir: PathBuf,
     /// Takes the output of the build's commands.
     log: Log,
-    /// Told about the build's steps.
+    /// Gets the build's steps.
     pub progress: &'a dyn Progress,
 }
 
@@ -164,7 +164,7 @@ pub(crate) fn write_whole(file: &Path, contents: &[u8]) -> Result<()> {
     fs::rename(&temporary, file).at("write", file)
 }
 
-/// Takes the lock of an entry, and says so if that means to wait.
+/// Takes the lock of an entry. If it has to wait for the lock, it reports that first.
 fn lock(path: &Path, kind: &str, progress: &dyn Progress) -> Result<File> {
     let file = own_file(path).at("make", path)?;
     match file.try_lock() {

@@ -44,7 +44,7 @@ fn failure(tree: &Path, deadline: Duration) -> (String, Duration) {
     (error.to_string(), started.elapsed())
 }
 
-/// Is there a process that was told to boot this tree?
+/// Returns true if there is a process that was started to boot this tree.
 fn running(tree: &Path) -> bool {
     let tree = tree.to_str().unwrap();
     let processes = fs::read_dir("/proc").unwrap().flatten();

@@ -70,7 +70,7 @@ impl TryFrom<Written> for Step {
     }
 }
 
-/// Can a check be told these arguments? They are handed on separated by spaces.
+/// Checks that these can be the arguments of a check. They are handed on separated by spaces.
 ///
 /// # Errors
 /// One is empty, or holds a space.
@@ -104,7 +104,7 @@ pub fn check_intervals<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<(
 }
 
 impl Definition {
-    /// What must hold whoever wrote it.
+    /// Checks the rules that every definition must meet, from whatever source it comes.
     pub fn check(&self) -> Result<(), UsageError> {
         if self.mutate.is_empty() {
             return Err(UsageError("mutate has no alternative; write at least one".to_owned()));

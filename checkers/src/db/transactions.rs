@@ -237,7 +237,8 @@ impl Transactions {
     }
 }
 
-/// Copies the whole WAL into the database; a checkpoint that could not is the checker's fault: nobody else uses the database.
+/// Copies the whole WAL into the database. A checkpoint that cannot finish is the checker's fault: no other connection uses
+/// the database.
 fn checkpoint(database: &Database) -> Result<(), Failure> {
     let row = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
     let rows = database.query("PRAGMA wal_checkpoint(RESTART)", [], row);

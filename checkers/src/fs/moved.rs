@@ -1,10 +1,10 @@
 //! What a rename moves to another directory is there after a crash, under its old name or its new one, and not under both.
 //!
 //! The first call of mutate makes `/a` and `/b`, a file `/a/x`, and a directory `/a/d` with a file in it, and forces all of it. Then each
-//! moves one of the two to another directory, or forces something: a directory that a name has left or come to, or what was moved
-//! itself, which promises nothing of its name and has file systems write a part of the rename. Every disk that a crash could leave meanwhile
-//! and right then is checked. What was moved may be wherever it was since its place was forced; a directory that was forced since has the
-//! name, or has it no more.
+//! moves one of the two to another directory, or forces something: a directory that a name has left or entered, or what was moved itself,
+//! which promises nothing of its name and has file systems write a part of the rename. Every disk that a crash could leave meanwhile and
+//! right then is checked. What was moved may be wherever it was since its place was forced; a directory that was forced since has the name,
+//! or has it no more.
 //!
 //! | promise | what |
 //! | --- | --- |
@@ -358,7 +358,8 @@ mod tests {
 
     use super::*;
 
-    /// What is told of `/a/x` that was moved to `/b`, once these directories were forced, if `x` is in those.
+    /// Returns the violation, if any, of `/a/x` that was moved to `/b`, once the directories `forced` were forced, with `x` in the
+    /// directories `is_in`.
     fn told(forced: &[usize], is_in: &[usize]) -> Option<(Verdict, String)> {
         let storage = Storage::new(Image::new(), Recording::Off);
         let files = SimFiles::mount(storage, 0, Granule::default()).unwrap();

@@ -3,8 +3,8 @@
 //!
 //! The first call of mutate makes `/a` and forces it and its name. Then each writes `/b`, of part of a block or of a few, and renames it to
 //! `/a`; or forces what `/a` is. Every disk that a crash could leave meanwhile and right then is checked. `/a` may be what was forced, or
-//! any that has replaced it since: nobody promises that a rename is durable before its directory is forced. Names are forced by fsync(2) of
-//! the directory, or by sync(2) where no directory can be fsynced (HFS says EINVAL).
+//! any that has replaced it since: no call promises that a rename is durable before its directory is forced. Names are forced by fsync(2)
+//! of the directory, or by sync(2) where no directory can be fsynced (HFS says EINVAL).
 //!
 //! | promise | what |
 //! | --- | --- |
@@ -15,9 +15,9 @@
 //!
 //! rename(2) promises the first to other processes, and says nothing of crashes: journals of metadata promise it. The second is a
 //! promise of ext3 and ext4 (auto_da_alloc). These two are what the check is about; a profile may exclude them, and `kind` and
-//! `readable`. While a file is replaced nobody else promises what it holds, forced or not: the old one may be given back already, and
-//! the name not lead to the new one yet. So a fsync that lies is told by these words, too; what fsync alone promises is asked for by
-//! `fs-ways`.
+//! `readable`. While a file is replaced no other promise covers what it holds, forced or not: the old file may be given back already, and
+//! the name may not lead to the new one yet. So an fsync that lies is reported by these words as well. `fs-ways` checks what fsync alone
+//! promises.
 
 use explode_ramdisk::files::{Files, Kind, OpenFlags, Result as FilesResult};
 use explode_runtime::base::{Bounds, OptionDef, Options, UsageError};

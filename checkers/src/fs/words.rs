@@ -1,5 +1,5 @@
-//! Every word by which a check of the matrix may tell what is broken, and that each system of the matrix has a line for it: what has none
-//! would be a bug that nobody's words make one.
+//! Every word by which a check of the matrix may report what is broken, and that each system of the matrix has a line for it. A word
+//! without a line would make a bug of something that no document promises.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! A repair that breaks files after each crash: what is told of it, and what is not.
+//! A repair that breaks files after each crash: which of its damage is reported, and which is not.
 
 use std::rc::Rc;
 
@@ -106,7 +106,7 @@ fn repair(how: &str, files: &dyn Files) -> FilesResult<()> {
     }
 }
 
-/// What is told of such a repair within so many steps.
+/// Runs with such a repair to this depth.
 fn broken(how: &str, depth: u32) -> Ran {
     let mut registry = registry();
     registry.components.push(repair_def());

@@ -44,7 +44,7 @@ fn a_structure_that_is_broken_hides_nothing_that_was_forced() {
     for words in ["none", STRUCTURE] {
         assert_eq!(reasonable("nothing", excluding(words)), []);
     }
-    // A name that nobody has made.
+    // A name that no call has made.
     let adds = |words| reasonable("adds what nobody asked for", excluding(words));
     assert_eq!(adds("none"), expected(&[("resurrected/created-name", false)]));
     assert_eq!(adds(STRUCTURE), expected(&[("resurrected/created-name", true)]));
@@ -67,7 +67,7 @@ fn a_structure_that_is_broken_hides_nothing_that_was_forced() {
     assert!(again(STRUCTURE).contains(&("resurrected/deleted-name".to_owned(), false)));
 }
 
-/// A mode that nobody has set: of a file that was forced, or not.
+/// A mode that no call has set, of a file that was forced or not.
 #[test]
 fn a_mode_is_held_to_once_it_is_forced() {
     let modes = |words: &str| {

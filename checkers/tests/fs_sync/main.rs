@@ -1,5 +1,5 @@
-//! What is synced survives on simfiles, completely explored; whatever breaks that is told, with the right verdict and promise. So it
-//! is with each way to sync (`fs-ways`), and with all that a crash leaves (`fs-reasonable`).
+//! What is synced survives on simfiles, completely explored. Whatever breaks that is reported with the right verdict and promise.
+//! The same holds for each way to sync (`fs-ways`), and for all that a crash leaves (`fs-reasonable`).
 
 mod broken_files;
 mod counts;
@@ -36,7 +36,7 @@ fn plan(registry: &Registry, target: &str, depth: u32) -> Plan {
     plan
 }
 
-/// What a run came to.
+/// The result of a run.
 struct Ran {
     summary: Summary,
     /// The first words of each finding, by its signature without the checker's name.

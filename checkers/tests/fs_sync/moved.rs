@@ -1,4 +1,4 @@
-//! `fs-moved`: exact counts where a rename is one change, and what is told where it is two.
+//! `fs-moved`: exact counts where a rename is one change, and the findings where it is two.
 
 use explode_runtime::base::Options;
 
@@ -24,7 +24,7 @@ fn what_is_moved_in_two_writes_is_told() {
     assert_eq!(told, expected.map(|(signature, text)| (signature.to_owned(), text.to_owned())));
 }
 
-/// A sync that lies is told by what it promises.
+/// A sync that lies is reported by the promise that it breaks.
 #[test]
 fn lies_of_syncs_are_told() {
     let lying = |lies: &str| {

@@ -1,4 +1,4 @@
-//! `fs-reasonable`: exact counts where all is well, and what is told where something is not.
+//! `fs-reasonable`: exact counts where all is well, and the findings where something is not.
 
 use explode_runtime::base::Options;
 use explode_runtime::plan::Plan;
@@ -89,7 +89,7 @@ fn a_file_is_forced_by_each_of_its_names() {
     told(&lying("linked"), &[("lost/flushed-contents", "/b has 0 bytes, not 1000")]);
 }
 
-/// A file that a crash has left under two names as two is told where that is not allowed.
+/// One file that a crash has left as two files under two names is reported if that is not allowed.
 #[test]
 fn copies_are_told_unless_they_are_allowed() {
     let not_at_once = |copies: bool| {
@@ -99,7 +99,7 @@ fn copies_are_told_unless_they_are_allowed() {
     assert_eq!([false, true].map(not_at_once), [true, false]);
 }
 
-/// What is told of a repair that breaks files after each crash, three steps deep.
+/// Runs with a repair that breaks files after each crash, three steps deep.
 fn broken(how: &str, options: Options) -> Ran {
     let mut registry = registry();
     registry.components.push(repair_def());
@@ -115,7 +115,7 @@ fn broken(how: &str, options: Options) -> Ran {
 fn repairs_that_break_files_are_told() {
     let broken = |how| broken(how, Options::none().with("copies", false));
     told(&broken("nothing"), &[]);
-    // What is set aside in lost+found is no name of anybody's.
+    // What is set aside in lost+found is not reported.
     told(
         &broken("adds what nobody asked for"),
         &[("resurrected/created-name", "/other was never created, and is there")],
@@ -135,7 +135,7 @@ fn repairs_that_break_files_are_told() {
     );
 }
 
-/// Contents that nobody has written are told unless they may be anything; what was forced never may.
+/// Contents that were never written are reported unless unsynced contents may be anything. Forced contents may never be anything else.
 #[test]
 fn garbage_in_unsynced_contents_is_told_unless_it_is_allowed() {
     let garbage =

@@ -1,4 +1,4 @@
-//! `fs-replaced`: exact counts where a rename is atomic and what it leads to was forced, and what is told where that is not so.
+//! `fs-replaced`: exact counts where a rename is atomic and the new file was forced, and the findings where that is not so.
 
 use explode_runtime::base::Options;
 
@@ -14,7 +14,7 @@ fn what_is_replaced_is_there_whole() {
     for (depth, expected) in [(1, [3, 2, 52, 54]), (2, [9, 8, 446, 376]), (3, [25, 24, 2278, 1752])] {
         counts(&plan(&registry(), "fs-replaced", depth), expected);
     }
-    // What was not forced by whoever wrote it, rename forces.
+    // What the writer has not forced, the rename forces.
     for (depth, expected) in [(1, [5, 4, 104, 108]), (2, [25, 24, 1652, 1360])] {
         counts(&plan(&registry(), "simfiles-replaced", depth), expected);
     }
@@ -34,7 +34,7 @@ fn what_is_not_there_whole_is_told() {
     told("simfiles-replaced+rename-in-steps", &[("lost/replaced-name", "/a was replaced, and is gone")]);
 }
 
-/// Nobody else asks for it: a rename that takes steps is silent under the other checkers.
+/// No other checker asks for it: with a rename that takes steps the others find nothing.
 #[test]
 fn no_other_check_finds_a_rename_in_steps() {
     for (target, depth) in [("fs-sync", 3), ("fs-ways-sync", 3), ("fs-ways-fsync", 3), ("fs-reasonable", 3)] {

@@ -69,7 +69,8 @@ fn a_lie_is_told_by_its_word() {
     assert_eq!(told("sync", "removals"), set(&["lost/synced-by-sync", "resurrected/synced-by-sync"]));
     assert_eq!(told("o-sync", "o-sync"), set(&["lost/synced-by-o-sync"]));
     assert_eq!(told("o-sync", "directories"), set(&["lost/synced-directory"]));
-    // What lies before the bytes that were stored is promised by nobody, so the file as a whole is not.
+    // Nothing is promised about the bytes before those that were stored, so the file as a whole is not
+    // promised.
     assert_eq!(told("msync", "msync"), set(&["lost/partly-synced-by-msync", "lost/synced-by-msync"]));
     assert_eq!(told("mount-sync", "mount-sync"), set(&["lost/metadata-synced-by-mount-sync"]));
     assert_eq!(told("fsync-dir", "moved"), set(&["lost/synced-directory", "resurrected/synced-directory"]));

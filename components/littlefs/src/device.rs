@@ -32,7 +32,7 @@ pub trait Device {
     fn sync(&self) -> Result<(), Errno>;
 }
 
-/// The calls of a device, for C; whoever makes them sees to it that the device is still there.
+/// Returns the calls of a device, for C. The caller must keep the device alive.
 pub(crate) fn calls(device: NonNull<Box<dyn Device>>) -> ffi::Device {
     ffi::Device { context: device.as_ptr().cast(), read, prog, erase, sync }
 }

@@ -253,7 +253,7 @@ impl Volume {
     /// What littlefs says.
     pub fn list(&self, path: &str) -> Result<Vec<(String, bool)>, Errno> {
         unsafe extern "C" fn each(names: *mut c_void, name: *const c_char, directory: c_int) {
-            // SAFETY: `names` is the vector below, which nobody else uses during the call.
+            // SAFETY: `names` is the vector below, which has no other user during the call.
             let names = unsafe { &mut *names.cast::<Vec<(String, bool)>>() };
             // SAFETY: the name ends with a zero.
             let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
@@ -304,7 +304,7 @@ fn len(buf: &[u8]) -> Result<u32, Errno> {
 
 impl Drop for Volume {
     fn drop(&mut self) {
-        // SAFETY: nobody uses these any more.
+        // SAFETY: these have no user any more.
         unsafe {
             self.files.borrow().values().for_each(|file| ffi::explode_lfs_file_free(file.as_ptr()));
             ffi::explode_lfs_free(self.raw.as_ptr());

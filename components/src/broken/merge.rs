@@ -1,8 +1,8 @@
 //! A working folder of three files that belong together, and a merge that replaces all three (EXC-10: EXPENSIV's merge).
 //!
 //! `commit=manifest` writes the new files under names of their own, and then moves a manifest that says which ones count over the
-//! old one: one rename decides. `commit=renames` moves each of the three over the file that it replaces: whoever dies in between
-//! leaves a mixture, and no recovery can tell. Everything is synced before it is moved, so that this is the only bug.
+//! old one: one rename decides. `commit=renames` moves each of the three over the file that it replaces: a crash in between
+//! leaves a mixture, which no recovery can detect. Everything is synced before it is moved, so that this is the only bug.
 
 use std::rc::Rc;
 

@@ -212,7 +212,7 @@ impl PageJournal {
         self.moved.extend(pages);
     }
 
-    /// A block is somebody else's now: its page is not put in place any more. (Whoever opens the journal does not know that.)
+    /// A block has another owner now: its page is not put in place any more. (A later open of the journal does not know that.)
     pub fn forget(&mut self, block: u64) {
         self.moved.remove(&block);
     }

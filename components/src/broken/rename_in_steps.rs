@@ -108,7 +108,7 @@ impl Files for Stepping {
             let synced = self.files.fsync(fd);
             self.files.close(fd).and(synced)?;
         }
-        // Nobody can link a directory.
+        // A directory cannot be linked.
         if !self.steps || !is_file {
             return self.files.rename(from, to);
         }

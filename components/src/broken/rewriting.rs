@@ -1,5 +1,5 @@
-//! Files that are rewritten at each write: cut to nothing, then written again from their beginning. In between they are empty, which a
-//! crash can only show where somebody else has brought that to the disk.
+//! Files that are rewritten at each write: cut to nothing, then written again from their beginning. In between they are empty. A crash
+//! can show that only if something else has brought the empty file to the disk.
 
 use std::rc::Rc;
 

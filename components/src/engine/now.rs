@@ -3,7 +3,7 @@
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-/// What a future comes to.
+/// Returns the output of a future that is ready at once.
 ///
 /// # Panics
 /// It waits for something.

@@ -115,7 +115,7 @@ impl Kind for Sequential {
             now(storage.fetch_item::<&[u8]>(&mut [0; PAGE], &Key::default())).map_err(failed)?;
         }
         let map = Map(RefCell::new(storage));
-        // Whoever reads repairs.
+        // A read repairs.
         map.contents()?;
         Ok(Rc::new(map))
     }

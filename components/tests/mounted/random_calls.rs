@@ -50,7 +50,7 @@ fn random_call(files: &dyn Files, call: usize, path: &str, other: &str, number: 
             let other_word = |errno| if errno == Errno::EPERM { Errno::EISDIR } else { errno };
             format!("unlink: {:?}", files.unlink(path).map_err(other_word))
         }
-        // Of several errors, which one is told is left open.
+        // If several errors apply, it is not specified which one is returned.
         11 => format!("link: {}", files.link(path, other).is_ok()),
         _ => format!("rename: {}", files.rename(path, other).is_ok()),
     }

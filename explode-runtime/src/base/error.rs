@@ -59,7 +59,7 @@ impl RunError {
         RunError::Folder { path: path.to_owned(), error, hint, unsaved: Vec::new() }
     }
 
-    /// The same, with the traces that are lost unless somebody says them.
+    /// Returns the error with the traces that are lost unless they are printed.
     pub(crate) fn with_unsaved(mut self, traces: impl IntoIterator<Item = String>) -> RunError {
         if let RunError::Folder { unsaved, .. } = &mut self {
             unsaved.extend(traces);

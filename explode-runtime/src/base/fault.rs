@@ -27,7 +27,7 @@ impl Fault {
         Fault { message: message.to_string(), blame: Blame::System }
     }
 
-    /// The same fault, somebody else's.
+    /// Returns the fault with another blame.
     #[must_use = "this returns the fault with its blame"]
     pub fn blame(self, blame: Blame) -> Fault {
         Fault { blame, ..self }

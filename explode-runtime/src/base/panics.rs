@@ -1,7 +1,7 @@
 //! Panics of a checked system, as errors.
 //!
 //! To explode a panic is something broken: it says nothing of the checked system, for a checker or a component may have panicked.
-//! Whoever calls into a system that is written in Rust, and knows that nothing else can panic there, calls it by [`caught`].
+//! A call into a checked system that is written in Rust goes through [`caught`], if nothing else can panic there.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -11,7 +11,7 @@ use std::sync::Once;
 thread_local! {
     /// How many calls of [`caught`] this thread is in.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
-    /// Where the last panic was that nobody was told of.
+    /// The place of the last panic that is not reported yet.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 

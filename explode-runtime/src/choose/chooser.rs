@@ -26,7 +26,7 @@ impl Divergence {
         Divergence { index, recorded, asked: Some((options, kind, label)), answered: Some((value, name)) }
     }
 
-    /// Nobody asks for what is recorded.
+    /// No point asks for the recorded choice.
     pub(crate) fn unasked(index: usize, recorded: Choice) -> Divergence {
         Divergence { index, recorded: Some(recorded), asked: None, answered: None }
     }
@@ -143,7 +143,7 @@ impl Chooser {
         }
     }
 
-    /// The same, whatever the script says: whoever goes by this one's answers finds out.
+    /// Records the choice without comparing it with the script. The caller detects a divergence later.
     pub fn record_anyway(&mut self, choice: Choice) {
         self.made.push(choice);
     }

@@ -1,4 +1,4 @@
-//! Choices: wherever the system can go one way or another, somebody asks, and somebody answers (EX-10 to EX-17).
+//! Choices: wherever the system can go one way or another, it asks, and gets an answer (EX-10 to EX-17).
 //!
 //! A [`Point`] is a place that asks; a [`Choice`] is one answer, with the place, so that a replay can tell whether it still
 //! goes the same way. The [`Chooser`] answers: first from a script, then by a [`Policy`], and writes down what was answered.
@@ -221,8 +221,8 @@ impl Choice {
         Point { kind: *kind, options: *options, names: &[], weights: &[], label: label.clone() }
     }
 
-    /// The place of its value among those of its point, in the order in which they are tried: 0 is what happens if nobody wants
-    /// anything else. Of a function of the kernel that is to run normally, not to fail.
+    /// The place of its value among those of its point, in the order in which they are tried: 0 is what happens by default. Of a
+    /// function of the kernel that is to run normally, not to fail.
     pub fn rank(&self) -> u32 {
         if self.kind.is_of_kernel() { self.options - 1 - self.value } else { self.value }
     }

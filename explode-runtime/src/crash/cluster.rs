@@ -32,7 +32,7 @@ pub(super) struct Outcome {
     pub since: u64,
 }
 
-/// What choices for several clusters come to, that share no sector.
+/// The sum of choices for several clusters, which share no sector.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sum {
     /// The image's identity.

@@ -5,7 +5,7 @@ use std::ops::{BitOr, BitOrAssign};
 
 use serde::{Deserialize, Serialize};
 
-/// An epoch of EX-62; a check is told which one it judges.
+/// An epoch of EX-62. A check gets the one that it judges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Epoch {
@@ -63,8 +63,8 @@ impl Epochs {
         Epochs(Epochs::only_if(Epoch::Soft, true).0 | u8::from(!last) << Epochs::EARLY)
     }
 
-    /// What a check is told of an epoch in the set: a soft crash before the last operation of an interval is judged as any crash
-    /// in between.
+    /// Returns the epoch that a check gets for an epoch in the set: a soft crash before the last operation of an interval is
+    /// judged as any crash in between.
     pub fn told(self, epoch: Epoch) -> Epoch {
         let early = self.0 & 1 << Epochs::EARLY != 0;
         if epoch == Epoch::Soft && early { Epoch::InBetween } else { epoch }

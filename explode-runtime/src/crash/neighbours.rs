@@ -1,6 +1,7 @@
 //! A crash disk among its neighbours: those that a crash at the same moment can leave, in the same world.
 //!
-//! Whoever asks what of a crash disk matters keeps or loses other pieces of the same write set, and looks at what comes of it.
+//! To find out what of a crash disk matters, a search keeps or loses other pieces of the same write set, and looks at the
+//! results.
 
 use explode_ramdisk::Event;
 
@@ -22,7 +23,8 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// Those of the first disk of an interval for which `wanted` says so, of the disks that keep these pieces.
+    /// Returns those of the first disk of an interval for which `wanted` returns true, among the disks that keep these
+    /// pieces.
     ///
     /// # Errors
     /// An event that contradicts the log before it.

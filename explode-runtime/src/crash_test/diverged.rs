@@ -1,4 +1,4 @@
-//! What a crash test fails with where the story of a finding cannot be told: the finding is reported all the same.
+//! The failure text of a crash test without the story of a finding: the finding is reported all the same.
 
 use std::fmt::Display;
 

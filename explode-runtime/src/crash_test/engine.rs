@@ -48,7 +48,7 @@ impl<S: 'static, M: 'static> Component for Engine<S, M> {
     }
 }
 
-/// What a store does when it is dropped after a crash is nobody's business, a panic included.
+/// What a store does when it is dropped after a crash does not count, not even a panic.
 impl<S, M> Drop for Engine<S, M> {
     fn drop(&mut self) {
         let open = self.open.take();

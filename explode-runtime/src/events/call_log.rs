@@ -83,7 +83,7 @@ impl CallLog {
         self.0.borrow().open.get(&fd).cloned().unwrap_or_else(|| (NAMELESS.to_owned(), How::Plain))
     }
 
-    /// Whoever has a file open goes by its new name, if it has one; so does who has one in a directory that was renamed.
+    /// Gives open files their new path: the renamed one, and those in a renamed directory.
     fn renamed(&self, from: &str, to: &str) {
         for (path, _) in self.0.borrow_mut().open.values_mut() {
             match path.strip_prefix(from) {

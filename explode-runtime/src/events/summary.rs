@@ -23,7 +23,7 @@ pub struct Happened {
     pub by: Option<String>,
 }
 
-/// What stands in a sector of a device, as far as anybody can tell.
+/// What stands in a sector of a device, as far as that is known.
 pub(crate) type Whose<'a> = &'a dyn Fn(u32, u64) -> Option<String>;
 
 /// An event without its bytes.

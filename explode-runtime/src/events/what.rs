@@ -93,7 +93,7 @@ impl From<Synced> for How {
 }
 
 impl Done {
-    /// May it give space back that the file system has given to somebody, for others to take?
+    /// Returns true if it may give back space that the file system has allocated, for others to take.
     pub(crate) fn gives_back(&self) -> bool {
         let gives = match &self.what {
             What::Create(_, cuts) => *cuts,

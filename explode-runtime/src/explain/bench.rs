@@ -73,7 +73,7 @@ impl Here {
     }
 }
 
-/// What a way came to.
+/// The result of a way.
 #[derive(Debug)]
 pub enum WayEnd {
     /// The worker stands still at a disk.
@@ -103,7 +103,7 @@ pub struct Failing {
     pub promise: Option<PromiseLine>,
 }
 
-/// What a disk came to.
+/// The result of a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// No crash leaves it.

@@ -1,7 +1,7 @@
 //! Explaining a trace: what of it matters, and what it tells (`docs/minimising.md`).
 //!
-//! A worker runs the trace's way, or another one, and stands still where the crash was ([`probe`](crate::worker::probe)). Whoever asks, on the other side
-//! of the wire, then has it try other disks of that moment, and remembers what came of each ([`Bench`]). Smaller traces
+//! A worker runs the trace's way, or another one, and stands still where the crash was ([`probe`](crate::worker::probe)). The [`Bench`], on
+//! the other side of the wire, then has it try other disks of that moment, and remembers the results. Smaller traces
 //! ([`minimise`](crate::explain::minimise)) and stories are made of that.
 
 mod bench;

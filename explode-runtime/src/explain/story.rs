@@ -14,7 +14,7 @@ use crate::verdict::Violation;
 use crate::worker::Remote;
 use crate::worker::probe::{PromiseLine, Standing};
 
-/// Everything that is told of a trace.
+/// Everything that is reported about a trace.
 #[derive(Clone, Debug)]
 pub struct Story {
     /// It.
@@ -98,7 +98,8 @@ pub fn story(remote: &mut Remote<'_>, trace: &Trace, bounds: Bounds) -> Result<S
     Ok(Story { trace: trace.clone(), retold: Ok(retold) })
 }
 
-/// The image is told apart by its packages: it has many more than those that the stack uses.
+/// Returns the versions that differ: name, recorded, now. The image is omitted: the packages that the stack uses are compared
+/// themselves, and the image has many more.
 fn differences(
     recorded: &BTreeMap<String, String>,
     now: &BTreeMap<String, String>,

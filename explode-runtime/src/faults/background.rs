@@ -1,8 +1,8 @@
 //! What the kernel does on its own, as choices between two calls (EX-42, EX-57, EX-58, EX-83; `docs/threads.md`).
 //!
-//! Write-back, a journal's commit and memory reclaim happen at any time on a real machine, and never in a guest of ours unless somebody
-//! asks for them. With the options of a component that stands on a kernel ([`BETWEEN_OPTIONS`]) each is tried after each call of the
-//! checker that changes or syncs anything: nothing, or one of them. The threads that belong to the stack are held back meanwhile;
+//! Write-back, a journal's commit and memory reclaim happen at any time on a real machine, and in a guest of ours only on request. With
+//! the options of a component that stands on a kernel ([`BETWEEN_OPTIONS`]) each is tried after each call of the checker that changes
+//! or syncs anything: nothing, or one of them. The threads that belong to the stack are held back meanwhile;
 //! `KernelDisks::between_calls` (`ekm-kmod/host/src/elsewhere.rs`) makes the choice and says which threads must have run.
 
 use crate::base::{OptionDef, Options, UsageError};
@@ -46,7 +46,7 @@ pub struct Between {
     most: u32,
 }
 
-/// The options by which a component is told so.
+/// The options of a component that say what may happen between two calls.
 pub const BETWEEN_OPTIONS: [OptionDef; 2] = [
     OptionDef {
         name: "between",

@@ -17,7 +17,7 @@ pub struct Origin {
     /// The stack, with the effective values of the options that were not given.
     #[serde(with = "as_json")]
     pub stack: StackSpec,
-    /// The checker's options that were not given, likewise.
+    /// The checker's options that were not given, with their effective values.
     #[serde(with = "as_json")]
     pub checker_defaults: Options,
 }

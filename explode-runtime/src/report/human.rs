@@ -19,9 +19,9 @@ pub struct Human<W> {
     paste: Paste,
     /// The command that shows the first finding again.
     first_replay: Option<String>,
-    /// Findings told so far: when one is told again, only its count has grown.
+    /// Findings reported so far. If one is reported again, only its count has grown.
     told: Vec<(String, bool)>,
-    /// When progress is told.
+    /// When a line of progress is due.
     sparse: Sparse,
 }
 

@@ -17,11 +17,11 @@ use crate::verdict::{Broken, BrokenKind, Verdict};
 pub enum Message {
     /// What is going to be run; the first message.
     Run(RunInfo),
-    /// How far it is; as often as somebody wants to look.
+    /// How far the run is; sent repeatedly.
     Progress(Progress),
     /// A finding, or something that is by design.
     Finding(Finding),
-    /// Something that could not be done; told once, counted in the summary. The only message of a run that is refused.
+    /// Something that could not be done; reported once, counted in the summary. The only message of a run that is refused.
     Broken {
         /// Who or what stands in the way.
         kind: BrokenKind,
@@ -31,7 +31,7 @@ pub enum Message {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         profile: Option<String>,
     },
-    /// What it came to; the last message.
+    /// The result; the last message.
     Summary(Summary),
 }
 
@@ -150,7 +150,7 @@ impl Finding {
     }
 }
 
-/// What a run came to. Counts are exact; none counts replays.
+/// The result of a run. Counts are exact; none counts replays.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Summary {
     /// Distinct signatures of states, the first included.

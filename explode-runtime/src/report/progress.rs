@@ -31,7 +31,7 @@ pub fn share(settings: &Settings, states: u64, elapsed: Duration) -> Option<f64>
     states.into_iter().chain(time).reduce(f64::max)
 }
 
-/// When progress is told where lines stay: after 10 seconds, 20, 40, and so on.
+/// When progress is reported where lines stay: after 10 seconds, 20, 40, and so on.
 #[derive(Debug)]
 pub(super) struct Sparse {
     /// In seconds.

@@ -2,9 +2,9 @@
 //!
 //! The first time that a worker dies in a step the unit is repeated as it was. The second time the step is an error: if a replay
 //! dies there too, it is one of the checked system, and the unit goes on past it. If not, the unit is repeated again; a step that
-//! goes on like that is given up as broken. A worker that somebody else has ended says nothing of the step that it was in: the unit
-//! is just repeated. Nothing of an attempt counts but of the last, and of what a replay has confirmed: that is told even if the run
-//! ends before the unit comes there again.
+//! goes on like that is given up as broken. If a worker was ended from outside, that says nothing of the step that it was in: the
+//! unit is just repeated. Only the last attempt counts, and what a replay has confirmed: that is reported even if the run ends
+//! before the unit gets there again.
 
 use std::collections::BTreeMap;
 

@@ -13,8 +13,8 @@ use crate::worker::InThread;
 /// deadlines, and nothing to resume: for those, see [`Supervisor`].
 ///
 /// # Errors
-/// Wrong usage, a component that cannot start, a run folder that cannot be written. What was found before stands in the
-/// folder and has been told; traces that could not be written are in the error.
+/// Wrong usage, a component that cannot start, a run folder that cannot be written. What was found before stands in the folder and
+/// was reported; traces that could not be written are in the error.
 pub fn explore(
     registry: &Registry,
     plan: &Plan,

@@ -42,7 +42,7 @@ struct Bug {
     tries: u32,
     /// One of its errors is fresh.
     waiting: bool,
-    /// What was told last, and with which count.
+    /// The finding that was reported last, and its count then.
     #[serde(with = "as_json")]
     told: Option<(Finding, u64)>,
 }

@@ -175,7 +175,7 @@ impl<'a> Supervisor<'a> {
             let told = run.findings.report(audience, run.time)?;
             run.tell(strategy.waiting(), 0, audience)?;
             if result.stopped || merged.is_cut || told.late {
-                // It did not come to its end: a run that is resumed repeats it.
+                // It did not run to its end: a run that is resumed repeats it.
                 run.stopped = true;
                 break;
             }

@@ -1,4 +1,4 @@
-//! Who hears of a run: every message goes to whoever listens, and to the run folder; traces are kept, and confirmed.
+//! The audience of a run: every message goes to the listener and to the run folder; traces are kept and confirmed.
 
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! When a run has to end, whatever is left: its budget, or somebody who wants it to.
+//! When a run has to end, whatever is left: after its budget, or on an interrupt.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What a run has come to: the only place where anything is counted.
+//! The totals of a run: the only place where anything is counted.
 //!
 //! One worker or many, a resumed run, and jobs that were run elsewhere: [`Totals::merge`] is called with each unit's result in the
 //! order of the units, and takes from it what is new.
@@ -16,7 +16,7 @@ use crate::trace::ErrorFound;
 use crate::verdict::Broken;
 use crate::worker::{Segment, UnitResult};
 
-/// What a run has come to.
+/// The totals of a run.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
     /// How many crashes during recovery are followed.

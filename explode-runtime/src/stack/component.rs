@@ -35,7 +35,7 @@ pub enum Surface {
     Block(PathBuf),
     /// A file system.
     Files(Rc<dyn Files>),
-    /// Something of its own: a database's connection. Whoever uses it knows the type.
+    /// Something of its own: a database's connection. Its user knows the type.
     Engine(Rc<dyn Any>),
 }
 
@@ -78,8 +78,8 @@ pub struct Below<'a> {
     pub devices: &'a dyn DiskSet,
     /// The first device of this component, if [`Facts::devices`] is not 0.
     pub first_device: u32,
-    /// Does what is dirty in the kernel's buffer cache count, for components that are devices? Not where somebody above says that
-    /// its [buffers are no places](Facts::buffers_are_places).
+    /// True if what is dirty in the kernel's buffer cache counts, for components that are devices. False if a component above
+    /// says that its [buffers are no places](Facts::buffers_are_places).
     pub buffers: bool,
     /// A folder for this component alone, for its mount point and what else needs a path; on a kernel it is there.
     pub place: &'a Path,

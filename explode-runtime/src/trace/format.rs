@@ -56,7 +56,7 @@ pub struct Trace {
     pub interval: u64,
     /// When the crash was; null without a crash.
     pub epoch: Option<Epoch>,
-    /// What the check was told.
+    /// The arguments of the check.
     pub args: Vec<String>,
     /// Hash of all events up to there, 32 hexadecimal digits.
     pub log: String,

@@ -1,4 +1,4 @@
-//! What a replay came to.
+//! The result of a replay.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::verdict::{Death, Violation};
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum NotSeen {
-    /// The step that hung, or ended its process, came to an end.
+    /// The step that hung, or ended its process, completed.
     CameToAnEnd,
     /// The process died, in another step or of something else.
     Died,
@@ -40,7 +40,7 @@ impl NotSeen {
     ];
 }
 
-/// What a replay came to.
+/// The result of a replay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Replay {
     /// The same verdict, for the same reason.

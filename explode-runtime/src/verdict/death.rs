@@ -12,7 +12,7 @@ pub struct Death {
     pub verdict: Option<Verdict>,
     /// How it ended.
     pub message: String,
-    /// Was it ended by somebody else, so that it says nothing of the step?
+    /// True if it was ended from outside, so that this says nothing of the step.
     pub from_outside: bool,
 }
 

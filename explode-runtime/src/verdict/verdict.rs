@@ -31,7 +31,7 @@ pub enum Verdict {
     KernelOops,
     /// The guest's kernel has warned of itself.
     KernelWarn,
-    /// A step has not come to an end within the deadline.
+    /// A step did not end within the deadline.
     Hang,
     /// A replay took another path.
     Diverged,

@@ -30,7 +30,7 @@ use crate::trace::{ErrorFound, Place, Way};
 use crate::unit::{Early, SoFar, System, Work};
 use crate::verdict::{Broken, BrokenKind, Failure, Profile, Stage, Step, StepName, Violation};
 
-/// Runs a unit, makes its checks, and notes what they come to.
+/// Runs a unit, makes its checks, and notes their results.
 pub(super) struct Examiner<'a> {
     plan: &'a Plan,
     profile: Option<&'a Profile>,
@@ -244,7 +244,7 @@ impl Checking<'_, '_> {
             return judged;
         };
         if judged.judgement == Judgement::Stopped {
-            // It was told to end, and the verdict is known.
+            // It was stopped, and the verdict is known.
             return Judged::known(known.judgement(), known.recovery.unwrap_or_default());
         }
         if let Some(difference) = known.difference(&judged, deeper) {

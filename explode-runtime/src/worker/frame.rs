@@ -7,7 +7,8 @@ use nix::errno::Errno;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// A message is at most this long. Nobody allocates by what a length says: memory grows with what has come.
+/// A message is at most this long. Memory is not allocated by the length that a message announces: it grows
+/// with what has come.
 pub const FRAME_MAX: usize = 1 << 30;
 
 /// So many bytes are read at once.

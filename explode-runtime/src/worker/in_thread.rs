@@ -90,7 +90,7 @@ impl<'a> InThread<'a> {
     }
 }
 
-/// Why a worker that was not started is nobody's fault but the caller's.
+/// The panic message if the caller has not started the worker.
 const STARTED: &str = "a worker is started before it runs anything";
 
 impl fmt::Debug for InThread<'_> {

@@ -18,7 +18,7 @@ pub struct Order {
     pub stream_choices: bool,
     /// Shall it get a sketch of each state?
     pub sketches: bool,
-    /// All that this worker's last unit has come to is merged.
+    /// The whole result of this worker's last unit is merged.
     pub last_counts: bool,
 }
 

@@ -54,7 +54,7 @@ struct OwnThread {
 }
 
 impl OwnThread {
-    /// Waits until the thread has ended, and says how; it has been told to by the end of its stream.
+    /// Ends the stream, waits until the thread has ended, and returns how it ended.
     fn finish(&mut self, patience: Duration) -> String {
         // The thread may have closed its side already.
         self.stream.shutdown(Shutdown::Both).ok();

@@ -106,7 +106,7 @@ impl Page {
 
 impl Drop for Page {
     fn drop(&mut self) {
-        // SAFETY: this very mapping, and nobody has a reference into it. An error could only mean that it is not one.
+        // SAFETY: this very mapping, and there is no reference into it. An error could only mean that it is not one.
         unsafe { munmap(self.at.cast(), BYTES) }.ok();
     }
 }

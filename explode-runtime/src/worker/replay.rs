@@ -151,7 +151,7 @@ struct Search<'a> {
 }
 
 impl Work for Search<'_> {
-    /// The trace has every answer up to the finding: whoever asks for more is on another way.
+    /// The trace has every answer up to the finding: a point that asks for more is on another way.
     fn fallback(&mut self, point: &Point<'_>) -> u32 {
         let asked = Some((point.options, point.kind, point.label.clone()));
         let index = self.trace.choices.len();

@@ -1,4 +1,4 @@
-//! The worker's side of the wire: it does what it is told until the supervisor is gone.
+//! The worker's side of the wire: it carries out orders until the supervisor is gone.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -27,7 +27,7 @@ use crate::worker::replay::replay_heard;
 /// stream if there is none.
 ///
 /// # Errors
-/// The supervisor says what nobody understands, or the stream fails. That it is gone is none.
+/// A message cannot be decoded or is not expected, or the stream fails. A closed stream is not an error.
 pub fn serve(
     registry: &Registry,
     backends: &dyn Backends,

@@ -137,7 +137,7 @@ impl Segment {
 /// What is known of a unit before one of its steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// What it has come to so far.
+    /// Its result so far.
     pub result: UnitResult,
     /// What leads to the step.
     pub way: Way,

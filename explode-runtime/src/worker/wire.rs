@@ -39,7 +39,7 @@ pub enum Said {
     Ready(String),
     /// Its stack has started.
     Started(Started),
-    /// What it was told to start or replay could not be.
+    /// The requested start or replay has failed.
     Failed(Failed),
     /// A choice past the end of the script.
     Chose(#[serde(with = "as_json")] Choice),
@@ -49,7 +49,7 @@ pub enum Said {
     Wary(Step, Box<Snapshot>),
     /// The unit has ended.
     End(Box<UnitResult>),
-    /// What a replay came to.
+    /// The result of a replay.
     Replayed(#[serde(with = "as_json")] Replay),
     /// Something about a probe.
     Probe(#[serde(with = "as_json")] Box<ProbeSaid>),

@@ -85,7 +85,7 @@ fn garbage() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..2000)
 }
 
-/// Failures are told, not kept in files.
+/// Failures are printed, not kept in files.
 fn config() -> ProptestConfig {
     ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
 }

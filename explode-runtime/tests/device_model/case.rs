@@ -30,7 +30,7 @@ impl Case {
     }
 }
 
-/// One line an event, tokens for bytes: a failure has to be read by somebody.
+/// One line per event, tokens for bytes, so that a failure can be read.
 impl fmt::Debug for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:?}", self.rules)?;

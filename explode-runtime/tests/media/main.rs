@@ -151,7 +151,7 @@ fn a_mirror_that_does_not_look_is_found_and_replayed() {
     assert_eq!(counts(&run("careless", "none", 1))[3..], [0, 0], "sound disks do not show it");
 }
 
-/// Two bad blocks are more than a mirror can take: that it says so is all that is to be had, and nothing is broken.
+/// Two bad blocks are more than a mirror can take: it reports an error, which is neither a finding nor broken.
 #[test]
 fn both_copies_unreadable_is_an_error_and_no_finding() {
     let said = run_to(3, "plain", "unreadable", 2);

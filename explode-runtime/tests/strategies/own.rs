@@ -84,7 +84,7 @@ fn it_decides_what_is_done() {
     assert_eq!((&summary.states, &summary.operations, &summary.choices), (&4.into(), &3.into(), &6.into()));
 }
 
-/// A trace of it must not say that another strategy has found it; and by its name alone nobody can run it.
+/// A trace of it must not name another strategy; and its name alone is not enough to run it.
 #[test]
 fn it_has_a_name_of_its_own() {
     let registry = common::registry(nothing);

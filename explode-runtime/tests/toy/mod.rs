@@ -1,5 +1,5 @@
 //! Systems made of a random number: what they read next, what they write, and what they say of it is decided by what they have
-//! read so far, and by nothing else, unless they are told to remember.
+//! read so far, and by nothing else, unless an option makes them remember.
 
 use std::cell::Cell;
 
@@ -104,7 +104,7 @@ impl Nature {
         mix(self.seed, salt)
     }
 
-    /// Goes from block to block as what was read there leads it; returns what it has come to.
+    /// Goes from block to block as what was read there leads it. Returns the last number.
     fn wander(self, disk: &RamDisk, salt: u64, writes: bool) -> u64 {
         let mut at = self.number(salt);
         for _ in 0..2 + self.number(salt + 1) % 4 {
@@ -184,7 +184,7 @@ impl Checker for Toss {
     fn check(&self, stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
         let disk = stack.disk()?;
         if self.nature.memory != Memory::Nothing {
-            // What it reads is all there is to it, as far as anybody sees.
+            // What it reads is all that can be seen of it.
             disk.read(0, &mut [0; SECTOR_BYTES]);
             let forgets = self.nature.memory == Memory::Check && each_third();
             let lost = Violation::new(Verdict::Lost, "memory", "each third one");

@@ -148,7 +148,7 @@ fn sector(parts: &[&[u8]]) -> Option<Bytes> {
     })
 }
 
-/// The name and the value that a sector holds; `EIO` if nobody has written that.
+/// Decodes the name and the value that a sector holds. `EIO` if it holds no attribute.
 fn decode(sector: &[u8; SECTOR_BYTES]) -> Result<(String, Vec<u8>)> {
     let name_end = 3 + usize::from(sector[0]);
     let end = name_end + usize::from(u16::from_le_bytes([sector[1], sector[2]]));

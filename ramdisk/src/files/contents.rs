@@ -77,8 +77,8 @@ impl Tree {
         Ok(bytes.into())
     }
 
-    /// Writes zeroes to the granules of a range, that begins at the end of the file, where there is something else in it. Only
-    /// the first of them has anything to be read, so whoever fails has changed nothing.
+    /// Writes zeroes to the granules of a range that begins at the end of the file, where they hold something else. Only the first
+    /// of them has bytes to read, so a call that fails has changed nothing.
     fn clear_gap(&mut self, file: Number, gap: Range<u64>) -> Result<()> {
         if gap.is_empty() {
             return Ok(());

@@ -124,7 +124,7 @@ impl Inode {
         }
     }
 
-    /// Can nobody reach it, in this mount or after a crash?
+    /// Returns true if it cannot be reached, in this mount or after a crash.
     pub fn is_lost(&self) -> bool {
         self.links == 0 && self.handles == 0 && self.lingers_in.is_empty()
     }

@@ -46,7 +46,7 @@ impl Tree {
                 }
             }
         }
-        // Whoever makes an inode looks at this; nobody else does.
+        // Only the creation of an inode looks at this.
         let used = image.devices().filter(|dev| (base..=last).contains(dev) && holds_something(&image, *dev));
         let highest = used.map(|dev| dev - base).chain(inodes.keys().copied()).max().unwrap_or(ROOT);
         Ok(Tree { storage, base, granule, inodes, next: highest + 1 })

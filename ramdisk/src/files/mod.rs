@@ -75,7 +75,7 @@ pub enum Kind {
     File,
     /// A directory.
     Directory,
-    /// A symbolic link: the text that it holds leads nobody anywhere, for no path is resolved through one.
+    /// A symbolic link. It holds a text, and no path is resolved through it.
     Symlink,
 }
 

@@ -81,7 +81,7 @@ impl Mounted {
         Ok(())
     }
 
-    /// Closes a handle; a file that nobody can reach then is forgotten.
+    /// Closes a handle. A file that cannot be reached then is forgotten.
     pub fn close(&mut self, fd: Fd) -> Result<()> {
         let file = self.file(fd)?;
         self.open[fd.0 as usize] = None;

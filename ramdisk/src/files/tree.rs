@@ -6,8 +6,8 @@
 //! [`attributes`](super::attributes). A device of zeroes is an empty file or directory.
 //!
 //! Invariants: every change goes through [`Storage::dirty`] and is remembered in [`Inode::dirty`]; an inode number or a slot is
-//! never used again for something else, for a crash may bring back what it was; an inode is forgotten as soon as nobody can
-//! reach it ([`Inode::is_lost`]), and no sooner.
+//! never used again for something else, for a crash may bring back what it was; an inode is forgotten as soon as it cannot be
+//! reached any more ([`Inode::is_lost`]), and no sooner.
 
 use std::collections::BTreeMap;
 
@@ -199,7 +199,7 @@ impl Tree {
         }
     }
 
-    /// Forgets an inode if nobody can reach it any more: what is dirty of it will never be written.
+    /// Forgets an inode if it cannot be reached any more: what is dirty of it will never be written.
     pub fn forget_if_lost(&mut self, number: Number) {
         let Some(inode) = self.inodes.get_mut(&number).filter(|inode| inode.is_lost()) else { return };
         for run in inode.take_dirty() {

@@ -1,4 +1,4 @@
-//! When the dirty contents of what nobody can reach are cleaned, and when not yet.
+//! When the dirty contents of an inode that cannot be reached are cleaned, and when not yet.
 
 use explode_ramdisk::files::{Kind, OpenFlags};
 use explode_ramdisk::{Files, SimFiles};

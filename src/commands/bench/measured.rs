@@ -1,9 +1,9 @@
-//! A measurement, which is told at once.
+//! A measurement, which is reported at once.
 
 use super::plans::Variant;
 use crate::bench::{BenchReport, Restore, Tracing};
 
-/// What is told as soon as it is known.
+/// A measurement, reported as soon as it is known.
 pub enum Measured<'a> {
     /// Checks of a target; with how long they took by the host's clock, if they were measured by that of a guest.
     Checks(&'a Variant, &'a BenchReport, Option<f64>),

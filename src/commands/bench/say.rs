@@ -1,4 +1,4 @@
-//! How measurements are told.
+//! The output of measurements.
 
 use crate::bench::{BenchReport, Restore, Tracing};
 use explode_runtime::report::status_line;

@@ -44,7 +44,7 @@ fn starter() -> io::Result<Sender<Job>> {
     let (sender, jobs) = mpsc::channel::<Job>();
     thread::Builder::new().name("starter".into()).spawn(move || {
         for (mut command, answer) in jobs {
-            // Nobody waits any more: the child is dropped, and ends with this process.
+            // If the caller waits no more, the child is dropped, and ends with this process.
             let _ = answer.send(command.spawn());
         }
     })?;

@@ -2,7 +2,7 @@
 //!
 //! The kernel finds out by counting timer ticks. An emulated machine on a busy host does not get them in time; then the kernel gives
 //! the counter up, and its clock is the ticks themselves: coarse, and slow whenever the host is. QEMU's emulation passes the host's
-//! counter on, so its rate can be told.
+//! counter on, so its rate can be given to the guest's kernel.
 
 use std::sync::OnceLock;
 use std::thread;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Long enough for an error below one in ten thousand.
 const WINDOW: Duration = Duration::from_millis(20);
 
-/// What the guest's kernel is told when it is emulated; nothing where the host has no such counter.
+/// The arguments of the guest's kernel when it is emulated; empty if the host has no such counter.
 pub(super) fn kernel_arguments() -> String {
     static RATE_KHZ: OnceLock<u64> = OnceLock::new();
     if cfg!(target_arch = "x86_64") {

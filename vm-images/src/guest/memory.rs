@@ -47,7 +47,7 @@ impl MemoryFile {
         unsafe { command.pre_exec(keep_open) };
     }
 
-    /// What is in the file, whoever has written it.
+    /// Returns the contents of the file, whatever process has written them.
     pub fn text(&self) -> String {
         let len = self.file.metadata().map_or(0, |data| data.len());
         let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];

@@ -77,7 +77,7 @@ struct Packing {
 }
 
 impl Packing {
-    /// Sees to it that a program is there; false if nobody has it.
+    /// Makes sure that a program is in the guest. Returns false if this machine does not have it either.
     fn program(&mut self, name: &str) -> Result<bool> {
         let place = if name.starts_with('/') {
             name.to_owned()

@@ -11,10 +11,10 @@ use crate::host;
 
 const PROGRAM: &str = "qemu-system-x86_64";
 
-/// What every guest's kernel is told: the console; no messages below "error", each costs time on an emulated serial port; a panic ends
-/// the guest; addresses are the same in each boot; nothing waits for random numbers. And no check whether timer interrupts arrive in
-/// time: on a busy machine they do not, and the kernel would give up ("IO-APIC + timer doesn't work!"). Nor does a work queue start its
-/// next item beside one that has run for 10 ms: on a busy machine that is any.
+/// The arguments of every guest's kernel: the console; no messages below "error", each costs time on an emulated serial port; a panic
+/// ends the guest; addresses are the same in each boot; nothing waits for random numbers. And no check whether timer interrupts arrive
+/// in time: on a busy machine they do not, and the kernel would give up ("IO-APIC + timer doesn't work!"). Nor does a work queue start
+/// its next item beside one that has run for 10 ms: on a busy machine that is any.
 const KERNEL_ARGUMENTS: &str = "console=ttyS0 quiet loglevel=4 panic=-1 nokaslr random.trust_cpu=on random.trust_bootloader=on \
      no_timer_check workqueue.cpu_intensive_thresh_us=0 rdinit=/init";
 

@@ -49,7 +49,7 @@ impl Guest {
         Self::boot_unless(spec, &|| false)
     }
 
-    /// The same, but gives it up as soon as this says so.
+    /// As [`Guest::boot`], but gives up as soon as `given_up` returns true.
     ///
     /// # Errors
     /// As [`Guest::boot`]; [`VmError::Broken`] if it was given up.

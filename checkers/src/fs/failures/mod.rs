@@ -4,9 +4,9 @@
 //! is made on simulated files, the model, if it has succeeded; if not, the model stays as it is. Then the file system must be like
 //! the model: as it is, and again when everything was synced, the machine was stopped, and the disk was recovered and mounted.
 //!
-//! Exempt is write(2) that has failed: how much of it was written is nobody's promise. The rest of the file is as it was, each byte
-//! of the range is the old or the new one, and what is there now is what counts from then on. An ftruncate(2) that has failed may
-//! have cut the file or not: POSIX does not say.
+//! A write(2) that has failed is exempt: no source promises how much of it was written. The rest of the file must be as it was, and
+//! each byte of the range must be the old or the new one. What is there then counts from then on. An ftruncate(2) that has failed
+//! may have cut the file or not: POSIX does not specify it.
 //!
 //! A file system may also shut itself down: then every call says EIO, and there is nothing to compare ([`shutdown`]).
 //!
@@ -59,7 +59,7 @@ struct Failures {
     last: Ended,
     /// The file system has shut itself down.
     down: Option<Down>,
-    /// A sync has failed: nobody promises any more what will be on the disk.
+    /// A sync has failed, so the contents of the disk are no longer promised.
     unsure: bool,
 }
 
@@ -120,7 +120,7 @@ impl Checker for Failures {
         if let Ended::Failed(what, errno) = &ended
             && !cx.has_failed()
         {
-            // A file system without hard links says so by EPERM (link(2)); there is nothing to look at then.
+            // A file system without hard links returns EPERM (link(2)). There is nothing to check then.
             if call == Call::Link && *errno == Errno::EPERM {
                 return Ok(());
             }
@@ -141,12 +141,12 @@ impl Checker for Failures {
             })?;
             self.compare(files.as_ref(), "")
         })?;
-        // After an fsync that has failed nobody says what of the file is on the disk, whatever a later one says (fsync(2), EIO).
+        // After a failed fsync the contents of the file on the disk are unknown, even if a later fsync succeeds (fsync(2), EIO).
         if matches!(ended, Ended::Failed("fsync /file", _)) {
             self.unsure = true;
             return Ok(());
         }
-        // A file system that has given up says so; what is on its disk then is what was synced before.
+        // A file system that has given up returns an error. Its disk then holds what was synced before.
         match cx.undisturbed(|_| files.sync()) {
             Ok(()) => cx.check_soft_crash(self, &[]),
             Err(_) if matches!(ended, Ended::Failed(..)) => {

@@ -1,9 +1,10 @@
-//! Gives each inode that was found one of the model's.
+//! Assigns one of the model's inodes to each inode that was found.
 //!
-//! Of each inode that somebody asks for all that it may be is known, and what follows from that is taken out before anything is tried
-//! ([`State::follow`]; in the field's words: arc consistency, and a matching where no inode is found as two). What is tried first:
-//! which of some inodes is the one that must not be there; then what it is that several names lead to, since without these the rest is
-//! mostly a tree, in which all that is left agrees with what is above and below; then what directories are, and files last.
+//! For each found inode that a name asks for, the set of all that it may be is known. What follows from these sets is taken out before
+//! anything is tried ([`State::follow`]; in the field's words: arc consistency, and a matching where no inode is found as two). The
+//! order of the tries: first, which of some inodes is the one that must not be there; then, which inode several names lead to, since
+//! without these the rest is mostly a tree, in which all that is left agrees with what is above and below; then what directories are;
+//! files last.
 
 use super::pairs::{Changed, Lead, Pairs, Set};
 use super::search::Search;

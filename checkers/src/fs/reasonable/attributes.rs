@@ -100,7 +100,8 @@ impl Past {
         self.mode.volatile.is_empty() && self.xattrs.values().all(|versions| versions.volatile.is_empty())
     }
 
-    /// Can it be this, if it was ever forced, or not (`made`)? What is not forced counts only if `unsynced` does.
+    /// Judges whether an inode may have these attributes. `made`: the inode was forced at some time. Attributes that are not forced
+    /// count only if `unsynced` is set.
     ///
     /// # Errors
     /// Why not, without the path.

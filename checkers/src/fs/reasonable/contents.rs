@@ -23,7 +23,7 @@ pub enum Garbage {
 
 /// Something that was forced is not there.
 pub const FLUSHED: &str = "flushed-contents";
-/// Something is there that nobody has written.
+/// Something is there that was never written.
 pub const UNSYNCED: &str = "unsynced-contents";
 
 /// Can a file hold this?
@@ -87,14 +87,14 @@ pub fn judge_by(
     }
 }
 
-/// Where two slices of the same length differ first; what is equal is told block by block.
+/// Returns the first index at which two slices of the same length differ. Compares them block by block first.
 fn difference(one: &[u8], other: &[u8]) -> Option<usize> {
     let block = one.chunks(BLOCK).zip(other.chunks(BLOCK)).position(|(one, other)| one != other)?;
     (block * BLOCK..one.len()).find(|at| one[*at] != other[*at])
 }
 
-/// The first byte that is not zero, and was never written there. Blocks of zeroes, and those that are as they were written, are told as
-/// a whole: a file is mostly these.
+/// Returns the index of the first byte that is not zero and was never written there. Skips whole blocks that are zeroes or as they were
+/// written, because most blocks of a file are.
 fn strange(written: &Written, found: &[u8]) -> Option<usize> {
     let is_own = |at: usize| {
         written

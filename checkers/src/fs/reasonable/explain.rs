@@ -10,8 +10,8 @@ use super::tree::{Node, Tree};
 use super::words::{CREATED_NAME, DELETED_NAME, FLUSHED_NAME, KIND, LINK_COUNT, ONE_SEQUENCE};
 use crate::fs::topology::{Abstract, Id};
 
-/// Why the search has found no way. A name that leads to several inodes is wrong as each of them: what is wrong as the newest is told,
-/// or as one where that is a promise that is told `first`.
+/// Explains why the search has found no way to build the tree. A name that leads to several inodes is wrong as each of them. The
+/// violation is that of the newest inode, or of the first one whose promise is `first`.
 pub fn why(search: &mut Search<'_>, first: &dyn Fn(&str) -> bool) -> Violation {
     let mut seen = BTreeSet::new();
     let mut waiting = VecDeque::from([(String::new(), search.tree.root, Abstract::ROOT)]);
@@ -95,7 +95,7 @@ fn misfit(search: &Search<'_>, path: &str, inode: u32, id: Id) -> Violation {
     Violation { message: format!("{path} {}", violation.message), ..violation }
 }
 
-/// A tree that nothing builds unless this is excluded, where no name says so by itself.
+/// Returns the violation of a tree that is legal only if this promise is excluded, where no single name breaks it.
 pub fn excluded(word: &str) -> Violation {
     let what = if word == contents::UNSYNCED {
         "unsynced contents are longer than they were, or neither zeroes nor what was written there"

@@ -80,14 +80,14 @@ impl History {
             }
             Call::Link { from, to } => self.lead(fs, to, Some(at(from))),
             Call::Rename { from, to } | Call::RenameNoReplace { from, to } => {
-                // Nobody promises that what is replaced is not gone before; that a rename is atomic is nowhere demanded.
+                // No source promises that a rename is atomic, so the name that is replaced may be gone before.
                 if fs.find(to).is_some() {
                     self.lead(fs, to, None);
                 }
                 self.lead(fs, to, Some(at(from)));
                 self.lead(fs, from, None);
             }
-            // Nor that an exchange is, in a manual page.
+            // No manual page promises that an exchange is atomic either.
             Call::Exchange { one, other } => {
                 let (first, second) = (at(one), at(other));
                 let (place, opposite) = (self.place(fs, one), self.place(fs, other));

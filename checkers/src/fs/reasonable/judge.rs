@@ -1,6 +1,6 @@
-//! The verdict on one tree. What breaks nothing by the strictest reading is reasonable. Else everything is waived first that the profile
-//! excludes of what was not synced: what is wrong all the same is told. If nothing is, then what is told is the word of which it takes
-//! the exclusion for the tree to be legal.
+//! The verdict on one tree. A tree that breaks nothing under the strictest reading is reasonable. Otherwise the promises on unsynced
+//! data that the profile excludes are waived first, and what is still wrong is reported. If nothing is, the report names the promise
+//! that must be excluded for the tree to be legal.
 //!
 //! A name may lead to several inodes, and is wrong as each of them for a reason of its own; so the reason that is given for a tree that
 //! nothing builds does not say by itself whether an exclusion is enough.
@@ -15,7 +15,8 @@ use super::words::EXCLUDABLE;
 use super::{Reasonable, attributes, contents, explain};
 
 impl Reasonable {
-    /// Is a tree reasonable? If all that is wrong with it is excluded, the violation says so; what is not comes first.
+    /// Judges whether a tree is reasonable. A violation of a promise that is not excluded comes first. If all violations are excluded,
+    /// an excluded one is returned.
     ///
     /// # Errors
     /// What is wrong.

@@ -23,9 +23,10 @@
 //! | `readable` | everything can be read |
 //!
 //! A profile may exclude `unsynced-contents` and `unsynced-attributes` (`words.rs`), and besides them the structure: `created-name`,
-//! `kind`, `one-sequence`, `link-count` and `readable`, all or none. What is wrong besides is told before it (`judge.rs`); of
-//! a broken structure, what single names say of what was forced (`demands.rs`). A sync of which the profile promises nothing
-//! (`synced-by-sync`, `synced-by-fsync`, `synced-by-msync`, `synced-directory`) makes nothing stable here.
+//! `kind`, `one-sequence`, `link-count` and `readable`, all or none. Other violations are reported before an excluded one
+//! (`judge.rs`). If the structure is broken, the violations that single names show of forced data are reported (`demands.rs`). A sync
+//! of which the profile promises nothing (`synced-by-sync`, `synced-by-fsync`, `synced-by-msync`, `synced-directory`) makes nothing
+//! stable here.
 //!
 //! `call-has-its-effect` is broken where the file system itself differs from the abstract one, without any crash.
 //!
@@ -36,7 +37,7 @@
 //! Documentation/filesystems/ext4/journal.rst: "guaranteeing the atomicity of whatever gets written through the journal"). A symbolic
 //! link cannot be opened, so only sync forces it; before that it may hold nothing. msync forces what was stored (POSIX, msync), in a
 //! file that is there.
-//! That unsynced contents are not somebody else's is written down for some file systems only (ext4's data=ordered), so
+//! Only some file systems document that unsynced contents are never those of another file (ext4's data=ordered). So
 //! `unsynced-contents` is the one line that asks for more than POSIX; `unsynced=any` takes it back.
 
 mod assign;

@@ -1,4 +1,5 @@
-//! What each inode that was found may be, and what that asks for: the pairs of it with the model's, as far as each can be told by itself.
+//! What each inode that was found may be, and what that asks for: the pairs of it with the model's, as far as each can be judged by
+//! itself.
 //!
 //! Found inodes and those of the model that have a name are numbered here, each from 0 on.
 
@@ -88,7 +89,7 @@ pub struct Changed {
 #[derive(Clone, Debug)]
 pub struct Pairs {
     pub root: usize,
-    /// What each inode that was found may be, by itself and with what is below it; nothing if nobody asks. The root is the root.
+    /// What each inode that was found may be, by itself and with what is below it; empty if no name asks for it. The root is the root.
     pub possible: Vec<Set>,
     /// The names that have changed places, if an exchange is there whole or not at all.
     pub exchanges: Vec<[Changed; 2]>,

@@ -33,7 +33,7 @@ fn is_legal(search: &mut Search<'_>) -> Option<bool> {
     }))
 }
 
-/// Can the inodes that were found be these? Those that are left out are asked for by nobody.
+/// Returns true if the inodes that were found can be these. No name asks for the inodes that are left out.
 fn holds(search: &Search<'_>, given: &BTreeMap<u32, Id>) -> bool {
     let history = search.history;
     let names = |inode: &u32| match &search.tree.nodes[inode] {

@@ -4,7 +4,7 @@
 //! that it may have. What a name may lead to is known ([`History::leads`]). Whether two inodes fit is looked up once, here; what follows
 //! of all pairs together is in `pairs.rs`, and what is left to try in `assign.rs`.
 //!
-//! An inode that has lost its last name is promised to nobody, even where its name is back: its number and its blocks may have been
+//! Nothing is promised about an inode that has lost its last name, even where its name is back: its number and its blocks may have been
 //! used again. So what is found there may be anything, and a name that may lead to it asks for nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -118,7 +118,7 @@ impl<'a> Search<'a> {
         Err(Violation::new(verdict, promise, format!("is a symbolic link to '{found}', not to '{wanted}'")))
     }
 
-    /// Is it promised to nobody?
+    /// Returns true if the inode has lost its last name, so that nothing is promised about it.
     pub fn is_gone(&self, id: Id) -> bool {
         !self.alive.contains(&id)
     }

@@ -8,9 +8,9 @@
 //! others of a directory in any.
 //!
 //! Most inodes are asked for by one name: their form stands in that of the name. What stands in several places (an inode that may be
-//! found under several names, contents that several files have, an exchange) is numbered. First such things are told apart by the whole
-//! form as each of them sees it; where that leaves some alike each of them is tried as the first, and the least form is taken. After
-//! [`TRIES`] forms the rest is left in the order that it was made in: then two states that are the same may count as two.
+//! found under several names, contents that several files have, an exchange) is numbered. First such things are distinguished by the whole
+//! form as each of them sees it. If some are still alike, each of them is tried as the first, and the least form is taken. After [`TRIES`]
+//! forms the rest keeps the order in which it was made: then two states that are the same may count as two.
 
 mod contents;
 #[cfg(test)]
@@ -65,7 +65,7 @@ struct Form<'a> {
     files: BTreeMap<Id, Contents>,
     alive: BTreeSet<Id>,
     exchanges: Vec<&'a [(Id, String); 2]>,
-    /// In any order; a label for each says how they are told apart.
+    /// In any order. A label for each of them distinguishes them.
     several: Vec<Item>,
 }
 

@@ -1,5 +1,6 @@
-//! Of random ways, with all calls: what any subset of the volatile operations leaves is reasonable, and the same with one thing that no
-//! subset leaves is not. The operations are told from the trees before and after each step, apart from [`History`](super::history).
+//! On random ways with all calls: what any subset of the volatile operations leaves is reasonable, and the same tree with one thing
+//! that no subset leaves is not. The operations are derived from the trees before and after each step, independently of
+//! [`History`](super::history).
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

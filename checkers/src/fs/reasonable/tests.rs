@@ -142,7 +142,7 @@ impl Way {
         tree
     }
 
-    /// Is a tree that was found one of the outcomes, but for what is promised to nobody?
+    /// Returns true if a tree that was found is one of the outcomes, except for inodes about which nothing is promised.
     fn leaves(&self, found: &Tree) -> bool {
         let alive = self.alive();
         self.outcomes().iter().any(|names| {
@@ -287,7 +287,7 @@ fn two_directories_may_be_there_both_one_or_none() {
     assert!(both.allows(&empty) && !forced.allows(&empty));
 }
 
-/// What is written there, and what nobody has written.
+/// What is written there, and what was never written.
 const MINE: [u8; 4096] = [b'm'; 4096];
 const HIS: [u8; 4096] = [b'h'; 4096];
 
@@ -344,7 +344,7 @@ const CONTENTS: &[&str] = &["unsynced-contents"];
 const ATTRIBUTES: &[&str] = &["unsynced-attributes"];
 const BOTH: &[&str] = &EXCLUDABLE;
 
-/// What unsynced bytes may be is excluded: then that is what is told, unless something is wrong that is not excluded.
+/// If the promise on unsynced bytes is excluded, its violation is reported only if no other promise is broken.
 #[test]
 fn an_exclusion_of_unsynced_contents_hides_nothing_else() {
     let way = way(&["creat /a", "creat /b", "sync", "write /a"]);
@@ -360,7 +360,8 @@ fn an_exclusion_of_unsynced_contents_hides_nothing_else() {
     tells(CONTENTS, &way, &found(&[("a", &[b'm'; 5000])]), "flushed-name");
 }
 
-/// A name may lead to an unsynced file, or to something newer: what is excluded is told of the one, and nothing of the other.
+/// A name may lead to an unsynced file or to something newer. The violation that is excluded, of the unsynced file, is reported, and not
+/// that of the newer inode.
 #[test]
 fn what_is_excluded_is_told_whatever_else_a_name_may_lead_to() {
     let steps = ["creat /c", "sync", "creat /a", "write /a", "rename /a /b"];

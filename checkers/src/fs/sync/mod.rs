@@ -16,8 +16,8 @@
 //! A file that was changed after it was synced keeps its promise on the rest. Written bytes hold the old, the new, or anything;
 //! so does a hole around them, for it becomes a block. A size that was changed is at least the smallest since the sync, and
 //! bytes below that hold. A name that was changed may be there or not, and if there is a file, it is one that the name has led
-//! to since, with its synced contents. A file that was removed or replaced is promised to nobody, even if its name is back: its
-//! blocks may have been used again. That a rename is atomic is nowhere demanded.
+//! to since, with its synced contents. Nothing is promised about a file that was removed or replaced, even if its name is back: its
+//! blocks may have been used again. No promise demands that a rename is atomic.
 //!
 //! # The words for it
 //!

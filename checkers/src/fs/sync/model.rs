@@ -21,8 +21,8 @@ pub struct Model {
 #[derive(Clone, Debug)]
 struct Node {
     body: Body,
-    /// It has lost its name, so that what it holds is promised to nobody: its blocks and its inode may be used again, even
-    /// before the directory on disk knows.
+    /// It has lost its name, so that nothing is promised about its contents: its blocks and its inode may be used again,
+    /// even before the change of the directory is on disk.
     gone: bool,
 }
 

@@ -118,7 +118,7 @@ fn fdatasync_promises_what_can_be_read() {
     assert_eq!(said.file("/a"), (NAME, "synced-by-fdatasync", (1500, Some(1500)), vec![(0, 1500)]));
 }
 
-/// Whoever has excluded one call from what is promised is still held to a stronger one.
+/// If the promise of one call is excluded, the promise of a stronger call still holds.
 #[test]
 fn the_strongest_call_is_responsible() {
     let mut said = Said::files();
@@ -180,7 +180,8 @@ fn what_is_removed_is_promised_to_nobody() {
     assert_eq!(said.of("/a"), Some(What::Nothing("synced-by-sync")));
 }
 
-/// What is excluded excuses nobody else: of two syncs that have made the same durable, the one that promises something is left.
+/// An exclusion excuses no other call: of two syncs that have made the same data durable, the promise of the one that is not
+/// excluded still holds.
 #[test]
 fn an_exclusion_leaves_what_other_calls_promise() {
     let excluding = |words: &[&'static str]| {

@@ -1,4 +1,4 @@
-//! How many topologies there are: as many as a brute force comes to that shares nothing with the calls and the canonical form.
+//! The number of topologies equals that of a brute force which shares nothing with the calls and the canonical form.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

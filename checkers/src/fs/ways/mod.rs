@@ -18,9 +18,9 @@
 //! | `mount-sync` | nothing: the file system is mounted with `-o sync` | everything (mount(8), sync); by mount(2) what is written |
 //!
 //! Modes and extended attributes are part of everything (fsync(2): "also flushes the metadata information associated with the file";
-//! inode(7), xattr(7)), and fdatasync leaves them out. Nobody can open a symbolic link to fsync it, so only `sync`, `syncfs` and
+//! inode(7), xattr(7)), and fdatasync leaves them out. A symbolic link cannot be opened to fsync it, so only `sync`, `syncfs` and
 //! `mount-sync` promise one. What fallocate and clones have made of contents is part of them; `o-sync`, `o-dsync` and `msync` are not
-//! about that. A group of calls that a way is not about is left out, and said to be.
+//! about that. A group of calls that a way is not about is left out, and reported as left out.
 //!
 //! With `fdatasync`, `o-sync`, `o-dsync` and `msync`, which are about contents, names are made durable as `fsync` does it, and only
 //! files are looked at. Nothing is said of link counts and times, of what stands in `lost+found`, and of names that were never made:

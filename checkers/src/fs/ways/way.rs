@@ -100,7 +100,7 @@ impl Way {
         }
     }
 
-    /// Does it make symbolic links durable? Nobody can open one to fsync it.
+    /// Returns true if it makes symbolic links durable. A symbolic link cannot be opened to fsync it.
     pub fn is_of_symlinks(self) -> bool {
         matches!(self, Way::Sync | Way::Syncfs | Way::MountSync)
     }

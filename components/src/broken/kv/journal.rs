@@ -1,6 +1,6 @@
 //! A key-value store on a block device: its contents are pages, one after the other, behind a [journal](super::super::page_journal)
-//! that changes them. The journal's note is the length of the contents in bytes. The last sector of the device says how many
-//! commits there were, for whoever wonders: it is changed in the cache, nothing waits for it, and nothing relies on it.
+//! that changes them. The journal's note is the length of the contents in bytes. The last sector of the device holds the number of
+//! commits, for information only: it is changed in the cache, nothing waits for it, and nothing relies on it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -59,8 +59,8 @@ impl Intent {
         }
     }
 
-    /// Calls `settle`, which makes the disks agree for good but in the rows that it returns. With the bug `cleared_first` the bitmap
-    /// says so too early.
+    /// Calls `settle`, which makes the disks agree for good, except in the rows that it returns. With the bug `cleared_first` the
+    /// bitmap is cleared too early.
     pub(super) fn settled(&self, settle: impl FnOnce() -> Vec<u64>, cleared_first: Bug) {
         let early = self.bug == cleared_first;
         if early {

@@ -59,7 +59,7 @@ impl Journal {
         self.disks.iter().filter_map(read).max_by_key(|(sequence, _)| *sequence)
     }
 
-    /// Makes the writes of the newest record again; whoever calls flushes. Was one of them not there?
+    /// Makes the writes of the newest record again. The caller flushes. Returns true if one of them was not there.
     pub(super) fn redo(&self) -> bool {
         let Some((_, (sector, writes))) = self.newest() else { return false };
         let mut divided = false;

@@ -2,8 +2,8 @@
 //!
 //! So a block that cannot be read is had from all others of its row, and is written again. A write changes its block and the row's
 //! parity, and a crash can divide the two: that is the write hole. Recovery computes the parity anew where the bitmap says that it
-//! may be stale, from the blocks as they are. Where one of them cannot be read then, nobody knows any more what it held: reading it
-//! is an error until it is written. With a journal that does not happen, and every write is durable when it is answered.
+//! may be stale, from the blocks as they are. If one of them cannot be read then, its contents are lost: reading it is an error
+//! until it is written. With a journal that does not happen, and every write is durable when it is answered.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

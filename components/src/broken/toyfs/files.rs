@@ -93,7 +93,7 @@ impl Mounted {
         self.free_if_lost(number)
     }
 
-    /// Gives back what nobody can reach any more.
+    /// Frees an inode that has no name and no open handle any more.
     fn free_if_lost(&mut self, number: u32) -> Result<()> {
         let mut inode = self.volume.inode(number)?;
         if inode.links == 0 && !self.open.values().any(|open| *open == number) {

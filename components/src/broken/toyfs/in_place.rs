@@ -23,7 +23,7 @@ impl Volume {
         Ok(())
     }
 
-    /// Metadata is nobody's any more.
+    /// Forgets the buffer of a block that holds no metadata any more.
     pub(super) fn forget_buffer(&mut self, block: u64) {
         if self.buffers.remove(&(block * SECTORS)).is_some() {
             self.disk.forget(block * SECTORS, BLOCK as u64);

@@ -8,8 +8,8 @@
 //!
 //! All metadata is journaled: an operation changes pages of one running transaction, and a sync of any kind commits it. Contents
 //! of files are written in place, and waited for before the transaction that makes them reachable commits (*ordered*). Which
-//! blocks are free is nowhere on disk: whoever mounts it counts. A block that was given back rests until a checkpoint: before, a
-//! crash may bring back whoever had it, or the journal write over whoever has it now.
+//! blocks are free is nowhere on disk: a mount counts them. A block that was given back rests until a checkpoint: before that, a
+//! crash may bring back its former owner, or the journal may write over its new owner.
 //!
 //! That is the first of three designs:
 //!

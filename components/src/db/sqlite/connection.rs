@@ -41,7 +41,7 @@ impl Database {
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let opened = Connection::open_with_flags_and_vfs(path, flags, vfs::NAME)
             .and_then(|conn| {
-                // Whoever holds the lock does not run while we wait.
+                // The holder of the lock does not run while we wait.
                 conn.busy_timeout(std::time::Duration::ZERO)?;
                 Ok(conn)
             })

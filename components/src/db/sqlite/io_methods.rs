@@ -75,7 +75,7 @@ static METHODS: sqlite3_io_methods = sqlite3_io_methods {
 ///
 /// # Safety
 ///
-/// `file` is a [`Handle`] that holds a [`File`], and nobody else uses it meanwhile.
+/// `file` is a [`Handle`] that holds a [`File`], and has no other user meanwhile.
 unsafe fn with_file(
     file: *mut sqlite3_file,
     method: impl FnOnce(&Session, &mut File) -> Result<()>,
@@ -93,7 +93,7 @@ unsafe fn with_file(
 /// A file that is not this session's stays as it is: better a leak than a descriptor closed twice.
 unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
     // SAFETY: SQLite calls its methods on open files, one call at a time. The file is moved out once: SQLite does not use a
-    // file that it has closed, and the handle says so too.
+    // file that it has closed, and the handle is cleared.
     unsafe {
         with_file(file, |session, content| {
             let content = std::ptr::read(content);

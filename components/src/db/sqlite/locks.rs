@@ -16,9 +16,9 @@ pub(super) enum Level {
     Shared = 1,
     /// Going to write; others may still begin to read.
     Reserved = 2,
-    /// Waiting for readers to go; nobody else begins to read.
+    /// Waiting for readers to go; no other connection begins to read.
     Pending = 3,
-    /// Writing; nobody else reads.
+    /// Writing; no other connection reads.
     Exclusive = 4,
 }
 
@@ -36,7 +36,7 @@ impl Level {
     }
 }
 
-/// Somebody else's lock is in the way.
+/// The lock of another connection is in the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Busy;
 

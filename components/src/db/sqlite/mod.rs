@@ -26,9 +26,9 @@
 //! The same calls on the same contents write the same bytes. SQLite has one random generator in the process; a turn holds a
 //! process-wide lock and makes SQLite draw a new seed, from a generator that depends on the seed and the contents that the
 //! database was opened with, and on how many turns it has had (`random`). So turns of different threads exclude each other.
-//! Turns may nest on one thread. Whoever uses SQLite without a [`Database`] in another thread at the same time draws from the
-//! same generator and spoils this; in the same thread, between turns, it does no harm, and finds the unix VFS as the default
-//! that it always is.
+//! Turns may nest on one thread. A use of SQLite without a [`Database`] in another thread at the same time draws from the same
+//! generator and spoils this. In the same thread, between turns, it does no harm, and finds the unix VFS as the default, as
+//! always.
 //!
 //! Time stands still (`vfs`), sleeping takes no time, and no busy handler is set: a lock that another connection of this
 //! thread holds will not be released by waiting.

@@ -51,7 +51,7 @@ const NORMAL_WAL: &str = "WAL mode is always consistent with synchronous=NORMAL,
 /// The promises of a setting.
 ///
 /// OFF is held to SQLite's general promise, though its documentation warns that "the database might become corrupted if the
-/// operating system crashes or the computer loses power": whoever runs explode on it asks what that warning means.
+/// operating system crashes or the computer loses power": a user who runs explode on it asks what that warning means.
 pub(super) fn profile(settings: &Settings) -> Profile {
     let promises = match (settings.journal, settings.synchronous) {
         (_, Synchronous::Off) => {

@@ -4,7 +4,7 @@
 //! VFS is ours (see `vfs`), so each turn draws a new seed, when and if it needs one, from a generator of its own:
 //!
 //! * the database's seed: what the caller gave, how many databases its stack had opened before, and the heads of the three
-//!   files at that time. Contents are in it so that nobody who recovers a crash disk with the same seed gets the salts that
+//!   files at that time. Contents are in it so that a recovery of a crash disk with the same seed does not get the salts that
 //!   the crashed system used: stale frames would look valid, which no random generator would ever let happen;
 //! * the number of the turn, so that two operations never get the same numbers.
 

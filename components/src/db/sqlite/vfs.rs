@@ -44,7 +44,7 @@ fn register_once() -> c_int {
     // SAFETY: the configuration is refused, which does no harm, if SQLite is in use already. The VFSs are never freed; the copy
     // has the methods of the original, which use nothing of it but its data pointer and its name.
     unsafe {
-        // Statistics of memory cost a lock for each allocation, and nobody reads them.
+        // Statistics of memory cost a lock for each allocation, and are never read.
         ffi::sqlite3_config(ffi::SQLITE_CONFIG_MEMSTATUS, 0 as c_int);
         let code = ffi::sqlite3_initialize();
         if code != ffi::SQLITE_OK {
@@ -239,7 +239,7 @@ unsafe extern "C" fn randomness(_vfs: *mut sqlite3_vfs, len: c_int, bytes: *mut 
     if code == ffi::SQLITE_OK {
         return len;
     }
-    // Somebody uses SQLite without a session.
+    // SQLite is used without a session.
     let unix = UNIX.load(Ordering::Acquire);
     // SAFETY: `UNIX` was set before this VFS was registered, to one that is never freed.
     match unsafe { (*unix).xRandomness } {

@@ -19,7 +19,7 @@ use super::bench::{Bench, Outcome};
 use crate::base::RunError;
 use crate::worker::probe::{Standing, kept_names};
 
-/// What a search for the critical write came to.
+/// The result of a search for the critical write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Search {
     /// It.

@@ -1,10 +1,10 @@
 //! Functions of the kernel that fail, as choices (EX-11 to EX-16, `docs/kernel-choices.md`).
 //!
-//! Which kinds may fail, which functions that the user names, and how many on a path, the options of a component say that stands on a kernel ([`FAILURE_OPTIONS`]).
-//! While mutate runs, EKM asks at each such function that is entered in a system call of the checked system: fail, or run
-//! normally? The kernel cannot wait for a strategy, so the answers are laid out before: what a script says, then "run normally".
-//! The sequence of a path is one (EX-11): it is handed over to the kernel when the checked system goes on, and taken back, with all
-//! that was asked meanwhile, before anything is chosen or checked here.
+//! A component that stands on a kernel has options for what may fail ([`FAILURE_OPTIONS`]): which kinds, which functions that the user
+//! names, and how many on a path. While mutate runs, EKM asks at each such function that is entered in a system call of the checked system:
+//! fail, or run normally? The kernel cannot wait for a strategy, so the answers are laid out before: what a script says, then "run
+//! normally". The sequence of a path is one (EX-11): it is handed over to the kernel when the checked system goes on, and taken back, with
+//! all that was asked meanwhile, before anything is chosen or checked here.
 
 mod sites;
 
@@ -24,7 +24,7 @@ pub struct Failures {
     pub sites: Vec<Site>,
 }
 
-/// The options by which a component is told so.
+/// The options of a component that say what may fail.
 pub const FAILURE_OPTIONS: [OptionDef; 3] = [
     OptionDef {
         name: "fail",

@@ -25,7 +25,7 @@ pub struct Media {
     pub(crate) most: u32,
 }
 
-/// The options by which a leaf is told so.
+/// The options of a leaf that say what may go bad.
 pub const MEDIA_OPTIONS: [OptionDef; 2] = [
     OptionDef {
         name: "faults",

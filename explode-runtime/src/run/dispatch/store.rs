@@ -17,7 +17,7 @@ const ROOM: usize = 64 << 20;
 const RESULTS: usize = 256;
 /// So many jobs wait for each worker.
 const JOBS: usize = 8;
-/// So many keys are told at once.
+/// At most so many keys are sent at once.
 const KEYS: usize = 1 << 16;
 /// Who waits looks around at least so often.
 const LOOK: Duration = Duration::from_millis(50);

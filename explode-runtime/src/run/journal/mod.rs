@@ -1,4 +1,4 @@
-//! The journal of a run: what each unit came to, in the run folder, so that another process can go on.
+//! The journal of a run: the result of each unit, in the run folder, so that another process can go on.
 //!
 //! `RUN/journal` is a line that says what it is, then records: length (4 bytes) and xxh3 hash (8 bytes) of what follows, both
 //! little-endian, and that in postcard's form. The first record says which run it is, each other one is a unit that has ended. A choice

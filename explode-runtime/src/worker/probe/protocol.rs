@@ -71,7 +71,7 @@ pub struct Spot {
     pub interval: u64,
     /// When the crash was.
     pub epoch: Epoch,
-    /// What the check is told.
+    /// The arguments of the check.
     pub args: Vec<String>,
     /// Hash of all events up to there, 32 hexadecimal digits.
     pub log: String,
@@ -98,7 +98,7 @@ pub enum ProbeSaid {
     Chose(u32, Choice),
     /// This disk comes next; said if the worker may die.
     Looking(Spot),
-    /// It stands still, and wants to be told what to try.
+    /// It stands still, and waits for what to try.
     Standing(Standing),
     /// What came of a try.
     Tried(Tried),
@@ -198,7 +198,7 @@ pub enum Looks {
     Broken(String),
 }
 
-/// What a way came to.
+/// The result of a way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probed {
     /// The choices, mutate by mutate.
@@ -218,7 +218,7 @@ pub struct Probed {
 /// How a way ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum End {
-    /// It had stood still, and was told to end.
+    /// It stood still, until it was asked to end.
     Stood,
     /// A mutate itself has seen this.
     Violated(Violation),

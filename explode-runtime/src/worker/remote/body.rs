@@ -9,10 +9,10 @@ use crate::worker::page::Page;
 
 /// What a worker runs in. When it is dropped, nothing of it is left.
 pub trait Body {
-    /// What it says; non-blocking or not.
+    /// The stream of its messages; non-blocking or not.
     fn reader(&self) -> BorrowedFd<'_>;
 
-    /// What it is told; must not block.
+    /// The stream for messages to it; must not block.
     fn writer(&self) -> BorrowedFd<'_>;
 
     /// Where it announces its steps; none if it says them.
@@ -21,7 +21,7 @@ pub trait Body {
     /// How long others have kept it from running since it began, as far as that is known: deadlines stand still meanwhile.
     fn kept_waiting(&self) -> Duration;
 
-    /// Ends it, unless it ends by itself within `patience`, and says how it ended. Not the first time: says so again.
+    /// Ends it, unless it ends by itself within `patience`, and returns how it ended. A later call returns the same.
     fn end(&mut self, patience: Duration) -> WorkerEnded;
 }
 
@@ -32,7 +32,7 @@ pub struct WorkerEnded {
     pub verdict: Option<Verdict>,
     /// How, in words.
     pub message: String,
-    /// Nothing in it can end it like that: somebody else has.
+    /// Nothing in it can end it like that: it was ended from outside.
     pub from_outside: bool,
 }
 

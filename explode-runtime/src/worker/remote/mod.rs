@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | `mod.rs` | the crew: one worker after the other |
 //! | `body.rs` | what a worker runs in |
-//! | `worker.rs` | what it is told, and what it says |
+//! | `worker.rs` | the messages to it, and its messages |
 //! | `death.rs` | its deadline, and how it died |
 
 mod body;
@@ -41,7 +41,7 @@ pub struct Remote<'a> {
     plan: &'a Plan,
     spawn: &'a mut Spawn<'a>,
     worker: Option<Worker<'a>>,
-    /// Says when nobody waits for its workers any more, and one is ended wherever it is; by default that never is so.
+    /// Returns true once the run is cancelled. Workers are then ended at once. Default: never.
     pub given_up: &'a dyn Fn() -> bool,
 }
 

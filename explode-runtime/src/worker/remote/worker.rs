@@ -1,4 +1,4 @@
-//! The worker of the moment: what it is told, and what it says.
+//! The worker of the moment: the messages to it, and its messages.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -170,7 +170,7 @@ impl Drop for Worker<'_> {
     }
 }
 
-/// Outside of units nobody listens.
+/// The listener outside of units. It ignores everything.
 pub(super) struct Nobody;
 
 impl Listener for Nobody {

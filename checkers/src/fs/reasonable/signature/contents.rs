@@ -37,7 +37,7 @@ enum From {
     Nobody,
     /// The write of this version, and so many sectors before.
     Write(u32, i64),
-    /// Nothing that can be told; what they are.
+    /// Of unknown origin; what they are.
     Other(u64),
 }
 
@@ -79,7 +79,7 @@ impl Contents {
         if let Some(Since { changed, written, least, most }) = &self.since {
             text += &format!("s{}{written:?},{least},{most:?}.", if *changed { "c" } else { "" });
         }
-        // What is seen has its number; the others are told apart by what else there is.
+        // A write that is in the text above has its number there. The others are distinguished by the rest of their text.
         let seen =
             |version: u32| own.get(&version).map_or_else(|| "?".to_owned(), |number| format!("s{number}"));
         let told = |runs: &[Run]| {

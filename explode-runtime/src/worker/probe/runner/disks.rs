@@ -29,7 +29,7 @@ pub(super) struct Here<'a> {
     pub asked: &'a Asked<'a>,
     pub place: Place,
     pub epoch: Epoch,
-    /// What the check is told of that.
+    /// The epoch that the check gets for it.
     pub told: Epoch,
 }
 
@@ -192,7 +192,7 @@ impl Prober<'_> {
         Ok(found)
     }
 
-    /// Stands still at these disks, and tries what it is told; returns whether they are there.
+    /// Stands still at these disks, and does what the supervisor asks. Returns whether they are there.
     pub(super) fn stand(
         &mut self,
         here: Here<'_>,

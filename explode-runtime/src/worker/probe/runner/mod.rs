@@ -1,4 +1,5 @@
-//! The worker's side of a probe: it runs the way, stands still where it is told, and tries what it is told.
+//! The worker's side of a probe: it runs the way, stands still at the requested place, and tries what the
+//! supervisor asks for.
 
 mod answers;
 mod disks;
