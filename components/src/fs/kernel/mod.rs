@@ -21,6 +21,7 @@ pub mod reiserfs;
 mod rows;
 mod still;
 mod tool;
+mod traced;
 pub mod udf;
 pub mod xfs;
 

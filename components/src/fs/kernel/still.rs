@@ -8,16 +8,19 @@
 //! then take the time, or fail. Its other threads and processes are traced too.
 
 use std::io;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::os::fd::BorrowedFd;
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use nix::errno::Errno;
 use nix::libc::{
-    AT_NULL, AT_SYSINFO_EHDR, BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, ENOENT,
-    PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PTRACE_EVENT_EXEC, PTRACE_EVENT_SECCOMP, SECCOMP_MODE_FILTER,
-    SECCOMP_RET_ALLOW, SECCOMP_RET_TRACE, SYS_clock_gettime, SYS_getpid, SYS_getrandom, SYS_gettimeofday,
-    SYS_open, SYS_openat, SYS_sync, SYS_time, c_long, c_void, prctl, sock_filter, sock_fprog,
+    AT_NULL, AT_SYSINFO_EHDR, BPF_ABS, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, ENOENT,
+    PTRACE_EVENT_EXEC, PTRACE_EVENT_SECCOMP, SECCOMP_RET_ALLOW, SECCOMP_RET_TRACE, SYS_clock_gettime,
+    SYS_getpid, SYS_getrandom, SYS_gettimeofday, SYS_open, SYS_openat, SYS_sync, SYS_time, c_long, c_void,
+    sock_filter,
 };
 use nix::sys::ptrace;
 use nix::sys::signal::Signal;
@@ -26,18 +29,21 @@ use nix::unistd::Pid;
 
 use explode_runtime::devices::NOW;
 
-/// The calls that are answered here. sync(2) is told that all is done: it would be about other disks, too. Of the opens only those
-/// of [`DEVICES`] are.
-const CALLS: [c_long; 8] = [
-    SYS_clock_gettime,
-    SYS_gettimeofday,
-    SYS_time,
-    SYS_getrandom,
-    SYS_getpid,
-    SYS_sync,
-    SYS_open,
-    SYS_openat,
-];
+use super::traced::Program;
+
+/// The calls that are answered here. sync(2) is told that all is done: it would be about other disks, too.
+const CALLS: [c_long; 6] =
+    [SYS_clock_gettime, SYS_gettimeofday, SYS_time, SYS_getrandom, SYS_getpid, SYS_sync];
+
+/// So are these if they open one of [`DEVICES`]; with the number of the argument that is the path.
+const OPENS: [(c_long, u32); 2] = [(SYS_open, 0), (SYS_openat, 1)];
+
+/// Where the arguments of a call are in what the filter is given (`struct seccomp_data`).
+const ARGUMENTS: u32 = 16;
+
+/// The upper half of an address from which on there is nothing but the stack: it begins within 16 GiB below the end of the address
+/// space, and everything that is mapped is below that (`mmap_base` in arch/x86/mm/mmap.c).
+const STACK: u32 = 0x7ffc;
 
 /// The devices of random numbers, as strings of C.
 const DEVICES: [&[u8]; 2] = [b"/dev/urandom\0", b"/dev/random\0"];
@@ -49,30 +55,47 @@ const WORD: u64 = 8;
 /// What the program takes for the number of its process.
 const PROCESS: c_long = 4242;
 
-/// Runs a program and waits for its end.
+/// A program to start, and where its result goes: how it has ended, and whether nothing of it is left.
+type Job = (Program, Sender<(io::Result<ExitStatus>, bool)>);
+
+/// Runs a program by its path, with nothing to read, and waits for its end. What it prints goes to these files.
 ///
 /// # Errors
 /// It cannot be started, or cannot be traced.
-pub(super) fn run(command: Command) -> io::Result<ExitStatus> {
-    // A thread of its own: whatever it waits for is the program.
-    thread::spawn(move || trace(command)).join().expect("the thread does not panic")
+pub(super) fn run(command: &Command, out: BorrowedFd<'_>, errors: BorrowedFd<'_>) -> io::Result<ExitStatus> {
+    // The thread that traces has no other children.
+    static THREAD: Mutex<Option<Sender<Job>>> = Mutex::new(None);
+    let program = Program::of(command, out, errors)?;
+    let mut thread = THREAD.lock().unwrap_or_else(PoisonError::into_inner);
+    let (result, ended) = channel();
+    let sent = thread.get_or_insert_with(start_thread).send((program, result));
+    let ended = sent.ok().and_then(|()| ended.recv().ok());
+    let (status, nothing_left) = ended.expect("the thread does not panic");
+    if !nothing_left {
+        // What is left ends with the thread (`PTRACE_O_EXITKILL`).
+        *thread = None;
+    }
+    status
 }
 
-fn trace(mut command: Command) -> io::Result<ExitStatus> {
-    let filter = filter();
-    let prepare = move || {
-        ptrace::traceme()?;
-        let program = sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
-        // SAFETY: plain numbers.
-        let privileges = unsafe { prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
-        // SAFETY: the kernel copies the filter, which outlives the call, and does not change it.
-        let installed = unsafe { prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &raw const program) };
-        if privileges != 0 || installed != 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-    };
-    // SAFETY: between fork and exec there are system calls only.
-    unsafe { command.pre_exec(prepare) };
-    let child = command.spawn()?;
-    let main = Pid::from_raw(child.id().cast_signed());
+fn start_thread() -> Sender<Job> {
+    let (jobs, waiting) = channel::<Job>();
+    thread::spawn(move || {
+        for (program, result) in waiting {
+            let status = trace(&program);
+            let nothing_left = waitpid(None, Some(ALL | WaitPidFlag::WNOHANG)) == Err(Errno::ECHILD);
+            // The caller waits for it.
+            result.send((status, nothing_left)).ok();
+        }
+    });
+    jobs
+}
+
+/// All that this thread traces, and nothing else.
+const ALL: WaitPidFlag = WaitPidFlag::__WALL.union(WaitPidFlag::__WNOTHREAD);
+
+fn trace(program: &Program) -> io::Result<ExitStatus> {
+    let main = program.start(&filter())?;
     // It stops at its first instruction.
     waitpid(main, None)?;
     let options = ptrace::Options::PTRACE_O_TRACESECCOMP
@@ -86,7 +109,7 @@ fn trace(mut command: Command) -> io::Result<ExitStatus> {
     ptrace::cont(main, None)?;
     let mut random = Random(0);
     loop {
-        let status = waitpid(None, Some(WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD))?;
+        let status = waitpid(None, Some(ALL))?;
         let (stopped, signal) = match status {
             WaitStatus::Exited(pid, code) if pid == main => return Ok(ExitStatus::from_raw(code << 8)),
             WaitStatus::Signaled(pid, signal, _) if pid == main => {
@@ -114,17 +137,37 @@ fn trace(mut command: Command) -> io::Result<ExitStatus> {
     }
 }
 
-/// Stops at our calls, and allows all others.
+/// Stops at our calls, and allows all others. A stop costs more than most calls, and a program that is linked to libraries opens
+/// dozens of files in search of them, by names on its stack. No program has the name of a [device](DEVICES) there: it is a constant.
 fn filter() -> Vec<sock_filter> {
-    let instruction = |code: u32, k: u32, jt: u8| sock_filter { code: code as u16, jt, jf: 0, k };
-    let mut filter = vec![instruction(BPF_LD | BPF_W | BPF_ABS, 0, 0)];
-    for (at, call) in CALLS.iter().enumerate() {
-        // Over the rest of these, and over what allows.
-        let jump = (CALLS.len() - at) as u8;
-        filter.push(instruction(BPF_JMP | BPF_JEQ | BPF_K, *call as u32, jump));
+    const ALLOW: usize = 0;
+    const STOP: usize = 1;
+    let instruction = |code: u32, k: u32, jt: usize, jf: usize| sock_filter {
+        code: code as u16,
+        jt: jt as u8,
+        jf: jf as u8,
+        k,
+    };
+    let load = |offset: u32| instruction(BPF_LD | BPF_W | BPF_ABS, offset, 0, 0);
+    let answer = |answer: u32| instruction(BPF_RET | BPF_K, answer, 0, 0);
+    // Backwards, since jumps are forwards: how far it is to what was put there.
+    let mut filter = vec![answer(SECCOMP_RET_ALLOW), answer(SECCOMP_RET_TRACE)];
+    let mut opens = Vec::new();
+    for (call, path) in OPENS {
+        // The upper half of the address, which is a number of 64 bits, little endian.
+        let (allow, stop) = (filter.len() - 1 - ALLOW, filter.len() - 1 - STOP);
+        filter.push(instruction(BPF_JMP | BPF_JGE | BPF_K, STACK, allow, stop));
+        filter.push(load(ARGUMENTS + 8 * path + 4));
+        opens.push((call, filter.len() - 1));
     }
-    filter.push(instruction(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0));
-    filter.push(instruction(BPF_RET | BPF_K, SECCOMP_RET_TRACE, 0));
+    filter.push(answer(SECCOMP_RET_ALLOW));
+    let jumps = CALLS.iter().map(|call| (*call, STOP)).chain(opens);
+    for (call, to) in jumps {
+        let far = filter.len() - 1 - to;
+        filter.push(instruction(BPF_JMP | BPF_JEQ | BPF_K, call as u32, far, 0));
+    }
+    filter.push(load(0));
+    filter.reverse();
     filter
 }
 
@@ -135,7 +178,7 @@ fn answer(pid: Pid, random: &mut Random) -> nix::Result<()> {
     let call = registers.orig_rax.cast_signed();
     let result = if call == SYS_open || call == SYS_openat {
         let path = if call == SYS_open { rdi } else { rsi };
-        if !DEVICES.iter().any(|device| is_there(pid, path, device)) {
+        if !is_device(pid, path) {
             // The call is made.
             return Ok(());
         }
@@ -165,9 +208,13 @@ fn answer(pid: Pid, random: &mut Random) -> nix::Result<()> {
     ptrace::setregs(pid, registers)
 }
 
-/// Are these the bytes in the task's memory? What it cannot read is no such thing.
-fn is_there(pid: Pid, at: u64, bytes: &[u8]) -> bool {
-    (at..).zip(bytes).all(|(at, byte)| peek(pid, at) == Ok(*byte))
+/// Is this the name of one of [`DEVICES`] in the task's memory? What it cannot read is no such thing.
+fn is_device(pid: Pid, at: u64) -> bool {
+    // Nearly always the first word differs. It may be the last of the memory, and not whole.
+    let first = ptrace::read(pid, address(at)).map(c_long::to_le_bytes);
+    let may_be = |device: &&&[u8]| first.is_ok_and(|first| device.starts_with(&first)) || first.is_err();
+    let is_there = |device: &[u8]| (at..).zip(device).all(|(at, byte)| peek(pid, at) == Ok(*byte));
+    DEVICES.iter().filter(may_be).any(|device| is_there(device))
 }
 
 /// One byte of the task's memory.
@@ -229,6 +276,7 @@ impl Random {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::fd::AsFd as _;
     use std::os::unix::process::ExitStatusExt as _;
 
     use super::*;
@@ -236,9 +284,10 @@ mod tests {
     fn said(script: &str) -> (ExitStatus, String) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let said = folder.path().join("said");
-        let mut command = Command::new("sh");
-        command.args(["-c", script]).stdout(fs::File::create(&said).expect("it is ours"));
-        let status = run(command).expect("it runs");
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        let out = fs::File::create(&said).expect("it is ours");
+        let status = run(&command, out.as_fd(), io::stderr().as_fd()).expect("it runs");
         (status, fs::read_to_string(said).expect("it is ours"))
     }
 
@@ -256,6 +305,22 @@ mod tests {
     fn there_are_no_devices_of_random_numbers() {
         let script = "for file in urandom random null; do (: <\"/dev/$file\") && echo $file; done; cat /dev/./null /dev/nul";
         assert_eq!(said(script).1, "null\n");
+    }
+
+    #[test]
+    fn one_that_is_not_there_is_not_started() {
+        let out = tempfile::tempfile().expect("a temporary file");
+        let error = run(&Command::new("/nowhere"), out.as_fd(), out.as_fd()).expect_err("there is none");
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn what_it_leaves_ends() {
+        let left = said("sleep 100 & echo $!").1;
+        for _ in 0..2 {
+            assert_eq!(said("echo next").1, "next\n");
+        }
+        assert!(left.trim().parse::<u32>().is_ok(), "{left}");
     }
 
     #[test]
