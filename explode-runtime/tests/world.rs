@@ -101,7 +101,7 @@ impl World<'_> {
         let mut stack = built.map_err(Fault::new)?;
         stack.set_host(id);
         stack.start()?;
-        let mut pipeline = Pipeline::new(registry, plan, *backend, image).of_host(id);
+        let mut pipeline = Pipeline::new(self.host.blueprint(), plan, *backend, image).of_host(id);
         if self.keeps_events {
             pipeline.keep_events();
         }

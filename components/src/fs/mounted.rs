@@ -5,7 +5,7 @@
 //! comes back as it is. What the trait leaves open is what the file system does: where that differs from simulated files stands
 //! in `components/tests/mounted`.
 
-use std::cell::{Ref, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::num::NonZeroUsize;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -48,6 +48,8 @@ pub struct MountedFiles {
     read_only: bool,
     /// Waits for what a call has left to be done, on the file system of the root.
     settle: Option<fn(BorrowedFd<'_>)>,
+    /// Is there nothing to wait for, because no call has changed anything yet?
+    unchanged: Cell<bool>,
 }
 
 /// A name in a directory.
@@ -69,7 +71,8 @@ impl MountedFiles {
     pub fn new(directory: &Path) -> Result<MountedFiles> {
         let root = open(directory, directory_flags(), Mode::empty())?;
         let read_only = fstatvfs(&root)?.flags().contains(FsFlags::ST_RDONLY);
-        Ok(MountedFiles { root: RefCell::new(Some(root)), open: RefCell::default(), read_only, settle: None })
+        let (root, open) = (RefCell::new(Some(root)), RefCell::default());
+        Ok(MountedFiles { root, open, read_only, settle: None, unchanged: Cell::new(false) })
     }
 
     /// The same; after each call that may leave an inode which nobody can reach any more, or has given one a name of another's,
@@ -78,8 +81,20 @@ impl MountedFiles {
         MountedFiles { settle, ..self }
     }
 
+    /// The same; what mounting has started is done, and nothing but these calls changes anything. So `settle` has nothing to wait for
+    /// before one of them does.
+    pub fn at_rest(self) -> MountedFiles {
+        self.unchanged.set(true);
+        self
+    }
+
+    /// The call that follows may change something.
+    fn may_change(&self) {
+        self.unchanged.set(false);
+    }
+
     fn settled<T>(&self, result: T) -> T {
-        if let (Some(settle), Ok(root)) = (self.settle, self.root()) {
+        if let (Some(settle), Ok(root), false) = (self.settle, self.root(), self.unchanged.get()) {
             settle(root.as_fd());
         }
         result
@@ -139,6 +154,9 @@ impl MountedFiles {
         how.set(OFlag::O_EXCL, flags.create && flags.exclusive);
         how.set(OFlag::O_TRUNC, flags.truncate);
         let open = || openat(at.directory(), at.name, how, Mode::from_bits_truncate(0o644));
+        if flags.create || flags.truncate {
+            self.may_change();
+        }
         let file = if flags.create { unmasked(open)? } else { open()? };
         Ok(self.hold(file))
     }
@@ -220,6 +238,7 @@ impl Files for MountedFiles {
     }
 
     fn pwrite(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
+        self.may_change();
         let file = self.file(fd)?;
         let mut done = 0;
         while done < data.len() {
@@ -233,6 +252,7 @@ impl Files for MountedFiles {
     }
 
     fn ftruncate(&self, fd: Fd, size: u64) -> Result<()> {
+        self.may_change();
         ftruncate(&*self.file(fd)?, off_t::try_from(size).map_err(|_| Errno::EFBIG)?)
     }
 
@@ -276,11 +296,13 @@ impl Files for MountedFiles {
     }
 
     fn mkdir(&self, path: &str) -> Result<()> {
+        self.may_change();
         let at = self.place(path)?;
         unmasked(|| mkdirat(at.directory(), at.name, Mode::from_bits_truncate(0o755)))
     }
 
     fn rmdir(&self, path: &str) -> Result<()> {
+        self.may_change();
         match self.place(path)? {
             Place { name: HERE, .. } => Err(Errno::EBUSY),
             place => self.settled(unlinkat(place.directory(), place.name, UnlinkatFlags::RemoveDir)),
@@ -288,16 +310,19 @@ impl Files for MountedFiles {
     }
 
     fn link(&self, from: &str, to: &str) -> Result<()> {
+        self.may_change();
         let (from, to) = (self.place(from)?, self.place(to)?);
         linkat(from.directory(), from.name, to.directory(), to.name, AtFlags::empty())
     }
 
     fn unlink(&self, path: &str) -> Result<()> {
+        self.may_change();
         let at = self.place(path)?;
         self.settled(unlinkat(at.directory(), at.name, UnlinkatFlags::NoRemoveDir))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
+        self.may_change();
         match (self.place(from)?, self.place(to)?) {
             (Place { name: HERE, .. }, _) | (_, Place { name: HERE, .. }) => Err(Errno::EBUSY),
             (from, to) => self.settled(renameat(from.directory(), from.name, to.directory(), to.name)),
@@ -343,6 +368,7 @@ impl Files for MountedFiles {
     }
 
     fn write_mapped(&self, fd: Fd, offset: u64, data: &[u8]) -> Result<()> {
+        self.may_change();
         let size = self.fstat(fd)?.size;
         let end = offset.checked_add(data.len() as u64).filter(|end| *end <= size).ok_or(Errno::EINVAL)?;
         // A mapping begins at a page.
@@ -364,6 +390,7 @@ impl Files for MountedFiles {
     }
 
     fn symlink(&self, target: &str, path: &str) -> Result<()> {
+        self.may_change();
         let at = self.place(path)?;
         symlinkat(target, at.directory(), at.name)
     }
@@ -374,6 +401,7 @@ impl Files for MountedFiles {
     }
 
     fn chmod(&self, path: &str, mode: u32) -> Result<()> {
+        self.may_change();
         fchmod(&self.open_either(path)?, Mode::from_bits_truncate(mode))
     }
 
@@ -383,10 +411,12 @@ impl Files for MountedFiles {
     }
 
     fn setxattr(&self, path: &str, name: &str, value: &[u8]) -> Result<()> {
+        self.may_change();
         attributes::set(&self.open_either(path)?, name, value)
     }
 
     fn removexattr(&self, path: &str, name: &str) -> Result<()> {
+        self.may_change();
         attributes::remove(&self.open_either(path)?, name)
     }
 
@@ -395,6 +425,7 @@ impl Files for MountedFiles {
     }
 
     fn rename_with(&self, from: &str, to: &str, how: Renaming) -> Result<()> {
+        self.may_change();
         let flags = match how {
             Renaming::NoReplace => RenameFlags::RENAME_NOREPLACE,
             Renaming::Exchange => RenameFlags::RENAME_EXCHANGE,
@@ -404,6 +435,7 @@ impl Files for MountedFiles {
     }
 
     fn open_unnamed(&self, directory: &str) -> Result<Fd> {
+        self.may_change();
         let at = self.place(directory)?;
         let how = OFlag::O_TMPFILE | OFlag::O_RDWR | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW;
         let open = || openat(at.directory(), at.name, how, Mode::from_bits_truncate(0o644));
@@ -411,11 +443,13 @@ impl Files for MountedFiles {
     }
 
     fn link_open(&self, fd: Fd, to: &str) -> Result<()> {
+        self.may_change();
         let (file, to) = (self.file(fd)?, self.place(to)?);
         linkat(&*file, "", to.directory(), to.name, AtFlags::AT_EMPTY_PATH)
     }
 
     fn fallocate(&self, fd: Fd, how: Fallocate, offset: u64, len: u64) -> Result<()> {
+        self.may_change();
         let flags = match how {
             Fallocate::Allocate => FallocateFlags::empty(),
             Fallocate::KeepSize => FallocateFlags::FALLOC_FL_KEEP_SIZE,
@@ -431,6 +465,7 @@ impl Files for MountedFiles {
     }
 
     fn clone_file(&self, from: Fd, to: Fd) -> Result<()> {
+        self.may_change();
         attributes::clone(&*self.file(from)?, &*self.file(to)?)
     }
 }

@@ -84,6 +84,9 @@ impl KernelSide for KernelDisks {
     }
 
     fn make_folders(&self, places: &[&Path]) {
+        if places.iter().all(|at| at.is_dir()) {
+            return;
+        }
         let make = |at: &&Path| create_dir_all(at).map_err(|error| format!("{}: {error}", at.display()));
         let made = self.uncounted(|| {
             places.iter().try_for_each(make).map_err(|error| Fault::new(error).blame(Blame::Tool))

@@ -98,7 +98,10 @@ impl KernelDisks {
         }
         let empty = Disk::new();
         let disk = image.disk(dev).unwrap_or(&empty);
-        let node = self.uncounted(|| machine.attach(*side, dev, sectors, disk))?;
+        let attach = || machine.attach(*side, dev, sectors, disk);
+        // Only one that is made draws numbers.
+        let is_there = *side == Side::Crash && machine.has(*side, dev, sectors);
+        let node = if is_there { attach() } else { self.uncounted(attach) }?;
         let completes = if *side == Side::Live { model.completes } else { Completes::AtOnce };
         machine.end_writes(*side, dev, completes)?;
         if noting.get() == Noting::Yes {

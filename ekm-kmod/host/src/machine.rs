@@ -177,6 +177,11 @@ impl Machine {
         self.requests.refused(side)
     }
 
+    /// Is there a disk `dev` of a side, of this size?
+    pub(crate) fn has(&self, side: Side, dev: u32, sectors: u64) -> bool {
+        self.bench(side).borrow().disks.get(&dev).is_some_and(|disk| disk.spec().sectors == sectors)
+    }
+
     /// Disk `dev` of a side, of this size, holding `wanted`; returns its node.
     pub(crate) fn attach(&self, side: Side, dev: u32, sectors: u64, wanted: &Disk) -> Result<PathBuf, Fault> {
         if let Some(why) = &*self.stuck.borrow() {

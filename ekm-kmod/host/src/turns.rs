@@ -4,6 +4,8 @@
 //! (`sync_filesystem` starts a commit, and goes on to the buffers), and the same way would not always give the same events.
 
 use explode_runtime::devices::task_exists;
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
 use std::time::Duration;
 use std::{fs, io, thread};
 
@@ -113,7 +115,7 @@ pub(crate) fn set_priority(pid: i32, priority: i32) -> io::Result<()> {
 }
 
 /// Lets everything else run until it waits, new threads of the kernel that take no turns yet among it: the calling thread has the
-/// processor only when nobody else wants it, some times over, since one may have another do something.
+/// processor only when nothing else wants it.
 ///
 /// # Errors
 /// Not root.
@@ -126,18 +128,35 @@ pub fn let_others_finish() -> io::Result<()> {
         sched_getparam(0, &raw mut parameter);
         sched_getscheduler(0)
     };
-    let set = |policy, parameter: sched_param| {
-        // SAFETY: the kernel reads one sched_param.
-        match unsafe { sched_setscheduler(0, policy, &raw const parameter) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
-    };
-    set(SCHED_IDLE, sched_param { sched_priority: 0 })?;
-    for _ in 0..TIMES {
-        thread::sleep(PAUSE);
+    schedule(0, SCHED_IDLE, 0)?;
+    if !(policy == SCHED_FIFO && others_finish()) {
+        // One may have another do something.
+        (0..TIMES).for_each(|_| thread::sleep(PAUSE));
     }
-    set(policy, parameter)
+    schedule(0, policy, parameter.sched_priority)
+}
+
+/// Waits until no other task can run, as the kernel counts them. Returns false if some always can, or if there is no such count. It is
+/// for a machine of one processor, whose tasks take turns.
+fn others_finish() -> bool {
+    const LOOKS: u32 = 1000;
+    let Ok(load) = File::open("/proc/loadavg") else { return false };
+    for _ in 0..LOOKS {
+        match running(&load) {
+            Some(1) => return true,
+            Some(_) => thread::yield_now(),
+            None => return false,
+        }
+    }
+    false
+}
+
+/// How many tasks run or can run, the caller among them (proc(5), loadavg).
+fn running(load: &File) -> Option<u32> {
+    let mut text = [0; 64];
+    let read = load.read_at(&mut text, 0).ok()?;
+    let counts = str::from_utf8(&text[..read]).ok()?.split(' ').nth(3)?;
+    counts.split('/').next()?.parse().ok()
 }
 
 fn schedule(pid: i32, policy: i32, priority: i32) -> io::Result<()> {

@@ -60,8 +60,11 @@ impl Limits {
         let samples = self.samples.max(2);
         let mut generator = self.seed.generator(index);
         let mut picked = BTreeSet::from([BigUint::ZERO, &count - 1u32]);
-        let mut families = Families::of(emission);
-        for _ in 0..(samples - 2) / 2 {
+        let directed = (samples - 2) / 2;
+        // They cost a look at every piece.
+        let mut families = (directed > 0).then(|| Families::of(emission));
+        for _ in 0..directed {
+            let Some(families) = &mut families else { break };
             let next = families.next(|number| !picked.contains(number), |count| draw(&mut generator, count));
             let Some(number) = next else { break };
             picked.insert(number);

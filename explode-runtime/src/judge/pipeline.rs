@@ -19,7 +19,8 @@ use crate::choose::{Choice, choices_hash};
 use crate::crash::{Counts, Limits, SampleSeed, When};
 use crate::devices::{Backend, DiskSet, HostId, SoftCrashLog};
 use crate::events::{self, asked_name, hash_event};
-use crate::plan::{Plan, Registry};
+use crate::plan::Plan;
+use crate::stack::Blueprint;
 use crate::writeset::{EventError, WriteSet};
 
 /// The stages behind one running system.
@@ -53,7 +54,7 @@ pub struct Pipeline<'a> {
 impl<'a> Pipeline<'a> {
     /// Follows a system that was started on `base`.
     pub fn new(
-        registry: &'a Registry,
+        blueprint: &'a Blueprint,
         plan: &'a Plan,
         backend: &'a dyn Backend,
         base: Image,
@@ -62,7 +63,7 @@ impl<'a> Pipeline<'a> {
         let mut log_hash = Xxh3::new();
         log_hash.update(&base.identity().0.to_le_bytes());
         let write_set = WriteSet::new(base.clone(), plan.settings.rules);
-        let judge = Judge::new(registry, plan, backend);
+        let judge = Judge::new(blueprint, plan, backend);
         let soft = if plan.settings.soft { backend.soft_crashes(base) } else { None };
         Pipeline {
             judge,
@@ -90,9 +91,9 @@ impl<'a> Pipeline<'a> {
     /// What follows begins anew, on what was put to rest as `base`. The events from the beginning go on.
     pub(crate) fn chop(&mut self, base: Image) {
         let judge = self.judge;
-        let Judge { registry, plan, backend, .. } = judge;
+        let Judge { blueprint, plan, backend, .. } = judge;
         let is_read = self.reader.is_some();
-        *self = Pipeline { judge, kept: self.kept.take(), ..Pipeline::new(registry, plan, backend, base) };
+        *self = Pipeline { judge, kept: self.kept.take(), ..Pipeline::new(blueprint, plan, backend, base) };
         if is_read {
             self.keep_for_checker();
         }

@@ -50,7 +50,7 @@ impl Judge<'_> {
         let settings = &self.plan.settings;
         let (rules, seed) = (settings.rules, settings.seed);
         let devices = self.backend.disks(self.host, Side::Crash, image.clone(), Recording::Off, seed);
-        let stack = Stack::build(&self.plan.stack, &self.registry.components, devices, rules, seed);
+        let stack = Stack::build_again(self.blueprint, devices, rules, seed);
         let mut stack = stack.map_err(|error| Fault::new(error).blame(Blame::Tool))?;
         let roots = stack.start_file_systems(systems).map_err(|fault| fault.of("mount"))?;
         work(&roots)?;

@@ -11,14 +11,14 @@ use crate::base::panic_words;
 use crate::check::DiskCheck;
 use crate::crash::Epoch;
 use crate::devices::{Backend, HostId, Side};
-use crate::plan::{Plan, Registry};
-use crate::stack::{Recovery, Stack};
+use crate::plan::Plan;
+use crate::stack::{Blueprint, Recovery, Stack};
 use crate::verdict::{BrokenKind, Failure, Stage};
 
 /// Judges crash disks: the last two stages.
 #[derive(Clone, Copy, Debug)]
 pub struct Judge<'a> {
-    pub(super) registry: &'a Registry,
+    pub(super) blueprint: &'a Blueprint,
     pub(super) plan: &'a Plan,
     pub(super) backend: &'a dyn Backend,
     pub(super) host: HostId,
@@ -26,9 +26,9 @@ pub struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    /// Makes stacks of this plan, in this backend.
-    pub(super) fn new(registry: &'a Registry, plan: &'a Plan, backend: &'a dyn Backend) -> Judge<'a> {
-        Judge { registry, plan, backend, host: HostId::default(), note_reads: false }
+    /// Makes stacks of this plan, whose blueprint this is, in this backend.
+    pub(super) fn new(blueprint: &'a Blueprint, plan: &'a Plan, backend: &'a dyn Backend) -> Judge<'a> {
+        Judge { blueprint, plan, backend, host: HostId::default(), note_reads: false }
     }
 
     /// The same for the disks of another host.
@@ -64,14 +64,13 @@ impl Judge<'_> {
         let mut refused = None;
         let damaged = image.has_unreadable();
         let judged = catch_unwind(AssertUnwindSafe(|| {
-            let Plan { stack, settings, .. } = self.plan;
+            let settings = &self.plan.settings;
             let devices = self.backend.disks(self.host, Side::Crash, image, recording, settings.seed);
             if self.note_reads {
                 devices.note_reads();
             }
-            let mut stack =
-                Stack::build(stack, &self.registry.components, devices, settings.rules, settings.seed)
-                    .map_err(|error| Failure::from(BrokenKind::Tool.of(error)))?;
+            let mut stack = Stack::build_again(self.blueprint, devices, settings.rules, settings.seed)
+                .map_err(|error| Failure::from(BrokenKind::Tool.of(error)))?;
             let mut announce = |watch: &mut dyn Watch, stage| {
                 stopped = !watch.before(stage);
                 if stopped { Err(Failure::Stop) } else { Ok(()) }

@@ -6,6 +6,7 @@
 
 mod abilities;
 mod asks;
+mod blueprint;
 mod carried;
 mod component;
 mod components;
@@ -19,6 +20,7 @@ mod stack;
 
 pub use abilities::{Abilities, AsShell, Baseline, Floor, Inspect, Settle};
 pub use asks::Asks;
+pub use blueprint::Blueprint;
 pub use carried::{Carried, carried, is_of_commands};
 pub use component::{Below, Component, Paths, Recovery, Surface};
 pub use components::{Absent, ComponentDef, Components};

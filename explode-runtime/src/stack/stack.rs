@@ -12,8 +12,8 @@ use explode_ramdisk::{Files, Image, RamDisk};
 
 use super::abilities::{Floor, Settle};
 use super::asks::{Asks, Desk};
+use super::blueprint::{Blueprint, PlannedLayer};
 use super::component::{Below, Component, Paths, Recovery, Surface};
-use super::facts::Facts;
 use super::plain::{Plain, PlainFileSystem};
 use super::promised::{Standing, promised};
 use super::spec::StackSpec;
@@ -33,6 +33,7 @@ pub const RESERVED: [&str; 2] = ["/lost+found", "/.nilfs"];
 
 /// A stack on some devices.
 pub struct Stack {
+    blueprint: Blueprint,
     devices: Devices,
     desk: Rc<Desk>,
     rules: Rules,
@@ -47,13 +48,8 @@ pub struct Stack {
 }
 
 struct Level {
-    name: String,
-    children: Vec<usize>,
+    plan: Rc<PlannedLayer>,
     component: Box<dyn Component>,
-    facts: Facts,
-    first_device: u32,
-    /// For [`Below::buffers`].
-    buffers: bool,
     place: PathBuf,
     mounted: bool,
     /// The number of its file system, if the calls on that are followed.
@@ -72,39 +68,42 @@ impl Stack {
         rules: Rules,
         seed: u64,
     ) -> Result<Stack, UsageError> {
-        let mut levels: Vec<Level> = Vec::new();
-        let mut next_device = 0;
-        for (at, layer) in spec.0.iter().enumerate() {
-            let children = spec.children_of(at)?;
-            let component = components.get(&layer.component)?.make(&layer.options)?;
-            let first_device = next_device;
-            let facts = component.facts();
-            next_device += facts.devices;
-            let name = layer.name.clone();
-            let place = places(&*devices).join(&name);
-            levels.push(Level {
-                name,
-                children,
-                component,
-                facts,
-                first_device,
-                buffers: true,
-                place,
-                mounted: false,
-                followed: None,
-            });
-        }
+        let (blueprint, made) = Blueprint::of(spec, components)?;
+        Ok(Stack::of(blueprint, made, devices, rules, seed))
+    }
+
+    /// Builds another stack of the same description.
+    ///
+    /// # Errors
+    /// What a component says of its options.
+    pub fn build_again(
+        blueprint: &Blueprint,
+        devices: Devices,
+        rules: Rules,
+        seed: u64,
+    ) -> Result<Stack, UsageError> {
+        let made = blueprint.make()?;
+        Ok(Stack::of(blueprint.clone(), made, devices, rules, seed))
+    }
+
+    fn of(
+        blueprint: Blueprint,
+        made: Vec<Box<dyn Component>>,
+        devices: Devices,
+        rules: Rules,
+        seed: u64,
+    ) -> Stack {
+        let places = places(&*devices);
+        let level = |(plan, component): (&Rc<PlannedLayer>, _)| {
+            let (plan, place) = (Rc::clone(plan), places.join(&plan.name));
+            Level { plan, component, place, mounted: false, followed: None }
+        };
+        let levels: Vec<Level> = blueprint.layers.iter().zip(made).map(level).collect();
         if let Some(kernel) = devices.kernel() {
             kernel.make_folders(&levels.iter().map(|level| level.place.as_path()).collect::<Vec<_>>());
         }
-        // Children stand before their parents.
-        for at in (0..levels.len()).rev() {
-            if !(levels[at].buffers && levels[at].facts.buffers_are_places) {
-                let children = levels[at].children.clone();
-                children.into_iter().for_each(|child| levels[child].buffers = false);
-            }
-        }
-        Ok(Stack {
+        Stack {
+            blueprint,
             desk: Desk::new(&devices),
             devices,
             rules,
@@ -113,7 +112,12 @@ impl Stack {
             log: None,
             starts_populated: false,
             unsupported_calls: Vec::new(),
-        })
+        }
+    }
+
+    /// By this more stacks of its description can be built.
+    pub(crate) fn blueprint(&self) -> Blueprint {
+        self.blueprint.clone()
     }
 
     /// The first start: init then mount, bottom up.
@@ -140,7 +144,7 @@ impl Stack {
                 break;
             }
             let mounted = self.call(level, |component, below| component.mount(below));
-            mounted.map_err(|fault| fault.of(&self.levels[level].name))?;
+            mounted.map_err(|fault| fault.of(&self.levels[level].plan.name))?;
             self.levels[level].mounted = true;
             found.extend(self.levels[level].file_system());
         }
@@ -172,7 +176,7 @@ impl Stack {
         let mut found = Recovery::Clean;
         self.desk.is_of_crash();
         for level in 0..self.levels.len() {
-            let name = self.levels[level].name.clone();
+            let name = self.levels[level].plan.name.clone();
             announce(Stage::Recover)?;
             let recovery = self.call(level, |component, below| component.recover(below));
             let recovery = recovery.map_err(|fault| failed(Verdict::RecoverFailed, fault.of(&name)))?;
@@ -198,7 +202,7 @@ impl Stack {
                     disks.unfollow(system)?;
                 }
                 self.call(level, |component, below| component.unmount(below))
-                    .map_err(|fault| fault.of(&self.levels[level].name))?;
+                    .map_err(|fault| fault.of(&self.levels[level].plan.name))?;
             }
         }
         Ok(())
@@ -237,7 +241,7 @@ impl Stack {
     pub fn settle(&self) -> Result<(), Fault> {
         self.levels.iter().try_for_each(|level| {
             let settle = level.component.abilities().settle;
-            settle.map_or(Ok(()), Settle::settle).map_err(|fault| fault.of(&level.name))
+            settle.map_or(Ok(()), Settle::settle).map_err(|fault| fault.of(&level.plan.name))
         })
     }
 
@@ -288,11 +292,11 @@ impl Stack {
 
     /// How many devices it stands on: their numbers are 0 and so on.
     pub fn device_count(&self) -> u32 {
-        self.levels.iter().map(|level| level.facts.devices).sum()
+        self.levels.iter().map(|level| level.plan.facts.devices).sum()
     }
 
     /// What the stack promises: the profile of the topmost component that has one, as far as what it stands on keeps it if it says so
-    /// ([`Facts::promises_as_below`]).
+    /// ([`Facts::promises_as_below`](super::Facts::promises_as_below)).
     pub fn profile(&self) -> Option<Profile> {
         promised(&self.levels.iter().map(Level::standing).collect::<Vec<_>>())
     }
@@ -305,46 +309,47 @@ impl Stack {
     /// Describes the contents of a sector of a device, if the component of the device can, or the first one that stands on it.
     pub fn describe_sector(&self, device: u32, sector: u64) -> Option<String> {
         let mut owners = self.levels.iter().enumerate().filter_map(|(at, level)| {
-            let index = device.checked_sub(level.first_device)?;
-            (index < level.facts.devices).then_some((at, index))
+            let index = device.checked_sub(level.plan.first_device)?;
+            (index < level.plan.facts.devices).then_some((at, index))
         });
         let (owner, index) = owners.next()?;
-        let above = self.levels.iter().filter(|level| level.children.first() == Some(&owner));
+        let above = self.levels.iter().filter(|level| level.plan.children.first() == Some(&owner));
         let mut levels = std::iter::once(&self.levels[owner]).chain(above);
         levels.find_map(|level| level.component.abilities().inspect?.describe_sector(index, sector))
     }
 
     /// The names and versions of its systems.
     pub fn versions(&self) -> Vec<(&'static str, String)> {
-        self.levels.iter().filter_map(|level| level.facts.version.clone()).collect()
+        self.levels.iter().filter_map(|level| level.plan.facts.version.clone()).collect()
     }
 
     /// The programs that its layers run, by path.
     pub(crate) fn programs(&self) -> Vec<PathBuf> {
-        self.levels.iter().flat_map(|level| level.facts.programs.clone()).collect()
+        self.levels.iter().flat_map(|level| level.plan.facts.programs.clone()).collect()
     }
 
     /// Has it a leaf that may go bad?
     pub(crate) fn may_go_bad(&self) -> bool {
-        self.levels.iter().any(|level| !level.facts.faults.media.is_sound())
+        self.levels.iter().any(|level| !level.plan.facts.faults.media.is_sound())
     }
 
     /// The functions of the kernel that may fail in a mutate.
     pub fn failures(&self) -> Failures {
-        let all = self.levels.iter().map(|level| level.facts.faults.kernel.clone());
+        let all = self.levels.iter().map(|level| level.plan.facts.faults.kernel.clone());
         all.fold(Failures::default(), Failures::and)
     }
 
     /// What the kernel may do on its own between two calls.
     pub(crate) fn between(&self) -> Between {
-        let all = self.levels.iter().map(|level| level.facts.faults.background);
+        let all = self.levels.iter().map(|level| level.plan.facts.faults.background);
         all.fold(Between::default(), Between::and)
     }
 
     /// The blocks that may go bad, layer by layer, bottom first, where the devices hold this for sure.
     pub(crate) fn media_sites(&self, durable: &Image) -> Vec<(Media, Site)> {
         let of = |level: &Level| {
-            let Level { name, component, facts, first_device, .. } = level;
+            let Level { plan, component, .. } = level;
+            let PlannedLayer { name, facts, first_device, .. } = &**plan;
             let media = facts.faults.media;
             let block_bytes = self.rules.block_bytes;
             let medium = Medium { layer: name, first_device: *first_device, durable, block_bytes };
@@ -355,10 +360,10 @@ impl Stack {
         self.levels.iter().flat_map(of).collect()
     }
 
-    /// True if there were files after the first start: a component declares them ([`Facts::starts_populated`]), or they were
+    /// True if there were files after the first start: a component declares them ([`Facts::starts_populated`](super::Facts::starts_populated)), or they were
     /// found there.
     pub fn starts_populated(&self) -> bool {
-        self.starts_populated || self.levels.iter().any(|level| level.facts.starts_populated)
+        self.starts_populated || self.levels.iter().any(|level| level.plan.facts.starts_populated)
     }
 
     /// Looks for files that the first start has left.
@@ -391,7 +396,7 @@ impl Stack {
 
     /// What its components keep where no event shows it, with their names.
     pub fn hides(&self) -> Vec<(String, &'static str)> {
-        let hidden = |level: &Level| Some((level.name.clone(), level.facts.unobserved?));
+        let hidden = |level: &Level| Some((level.plan.name.clone(), level.plan.facts.unobserved?));
         self.levels.iter().filter_map(hidden).collect()
     }
 
@@ -399,7 +404,7 @@ impl Stack {
     pub(crate) fn hides_softly(&self) -> Vec<(String, &'static str)> {
         let systems = self.levels.iter().filter(|level| level.file_system().is_some());
         let what = "what is stored through a shared mapping (mmap), until crash checks are asked for";
-        systems.map(|level| (level.name.clone(), what)).collect()
+        systems.map(|level| (level.plan.name.clone(), what)).collect()
     }
 
     /// From now on the calls on its files are written down there, and the commands of its checker.
@@ -422,7 +427,7 @@ impl Stack {
         match &layers[..] {
             [Some(Plain::Disk(bytes)), Some(Plain::FileSystem(system))] => Ok((*bytes, system.clone())),
             _ => {
-                let names: Vec<&str> = self.levels.iter().map(|level| level.name.as_str()).collect();
+                let names: Vec<&str> = self.levels.iter().map(|level| level.plan.name.as_str()).collect();
                 Err(format!(
                     "its stack is {}, and not a file system of the kernel on one disk",
                     names.join(", ")
@@ -434,14 +439,14 @@ impl Stack {
     /// The threads that its components have named, each with the name of its layer.
     pub fn threads(&self) -> Vec<(&str, u32)> {
         let threads = |level: &Level| level.component.threads();
-        let named = self.levels.iter().map(|level| (level.name.as_str(), threads(level)));
+        let named = self.levels.iter().map(|level| (level.plan.name.as_str(), threads(level)));
         named.flat_map(|(name, threads)| threads.into_iter().map(move |pid| (name, pid))).collect()
     }
 
     /// The first layer that depends on something besides its devices, if there is one.
     pub fn not_skipping(&self) -> Option<&str> {
-        let layer = self.levels.iter().find(|level| !level.facts.reads_only_its_disks)?;
-        Some(&layer.name)
+        let layer = self.levels.iter().find(|level| !level.plan.facts.reads_only_its_disks)?;
+        Some(&layer.plan.name)
     }
 
     /// The check of a crash disk without explode, and the block device for it. `None` unless the stack is one component on one block
@@ -459,7 +464,7 @@ impl Stack {
         step: impl Fn(&mut dyn Component, &Below<'_>) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         for level in 0..self.levels.len() {
-            self.call(level, &step).map_err(|fault| fault.of(&self.levels[level].name))?;
+            self.call(level, &step).map_err(|fault| fault.of(&self.levels[level].plan.name))?;
             self.levels[level].mounted = true;
             self.follow(level)?;
         }
@@ -481,11 +486,12 @@ impl Stack {
 
     fn call<T>(&mut self, level: usize, step: impl FnOnce(&mut dyn Component, &Below<'_>) -> T) -> T {
         let children: Vec<Surface> =
-            self.levels[level].children.iter().map(|child| self.surface(*child)).collect();
+            self.levels[level].plan.children.iter().map(|child| self.surface(*child)).collect();
         let paths: Vec<Paths> =
-            self.levels[level].children.iter().map(|child| self.paths_of(*child)).collect();
+            self.levels[level].plan.children.iter().map(|child| self.paths_of(*child)).collect();
         let Stack { devices, desk, rules, seed, levels, .. } = self;
-        let Level { name, component, facts, first_device, buffers, place, .. } = &mut levels[level];
+        let Level { plan, component, place, .. } = &mut levels[level];
+        let PlannedLayer { name, facts, first_device, buffers, .. } = &**plan;
         let below = Below {
             children: &children,
             paths: &paths,
@@ -507,7 +513,8 @@ impl Stack {
     }
 
     fn paths_of(&self, level: usize) -> Paths {
-        let Level { component, children, .. } = &self.levels[level];
+        let Level { plan, component, .. } = &self.levels[level];
+        let children = &plan.children;
         let child = || children.first().map_or_else(Paths::default, |child| self.paths_of(*child));
         match component.surface() {
             Surface::Block(node) => Paths { path: Some(node.clone()), device: Some(node) },
@@ -519,7 +526,7 @@ impl Stack {
     }
 
     fn surface(&self, level: usize) -> Surface {
-        match (self.levels[level].component.surface(), self.levels[level].children.first()) {
+        match (self.levels[level].component.surface(), self.levels[level].plan.children.first()) {
             (Surface::Child, Some(child)) => self.surface(*child),
             (surface, _) => surface,
         }
@@ -528,7 +535,7 @@ impl Stack {
 
 impl Level {
     fn standing(&self) -> Standing<'_> {
-        (&self.facts, &self.children)
+        (&self.plan.facts, &self.plan.children)
     }
 
     /// Where its file system is mounted, if it has one of its own.
@@ -566,7 +573,7 @@ fn places(devices: &dyn DiskSet) -> &'static Path {
 
 impl std::fmt::Debug for Stack {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.levels.iter().map(|level| &level.name)).finish()
+        f.debug_list().entries(self.levels.iter().map(|level| &level.plan.name)).finish()
     }
 }
 

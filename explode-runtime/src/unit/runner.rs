@@ -7,6 +7,7 @@ use explode_ramdisk::Image;
 use super::chops::{Cache, Chops};
 use crate::devices::Backend;
 use crate::plan::{Origin, Plan, Registry};
+use crate::stack::Blueprint;
 use crate::verdict::Profile;
 
 /// Runs units of one plan, each on its own stack, from the pristine disks that it made once.
@@ -15,6 +16,7 @@ pub struct Runner<'a> {
     pub(super) registry: &'a Registry,
     /// With the effective values of all options.
     pub(super) plan: Plan,
+    pub(super) blueprint: Blueprint,
     pub(super) backend: &'a dyn Backend,
     pub(super) pristine: Image,
     pub(super) profile: Option<Profile>,
@@ -59,6 +61,11 @@ impl Runner<'_> {
     /// From now on there are chops after these calls of mutate, whatever the plan says.
     pub fn chop_at(&mut self, mutates: &[u32]) {
         self.chops = Chops::At(mutates.to_vec());
+    }
+
+    /// What is the same of every stack of the plan.
+    pub fn blueprint(&self) -> &Blueprint {
+        &self.blueprint
     }
 
     /// The disks that every way begins with.

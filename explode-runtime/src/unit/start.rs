@@ -51,6 +51,7 @@ impl<'a> Runner<'a> {
         let not_skipping = not_skipping(plan, &stack, &facts);
         let versions = versions(&stack, backend);
         let pristine = stack.devices().image().map_err(broken)?;
+        let blueprint = stack.blueprint();
         drop(stack);
         let leaves_out = if let Some(probe) = checker.abilities().probe {
             let mut stack = build(registry, plan, backend, pristine.clone(), Recording::Off)?;
@@ -72,6 +73,7 @@ impl<'a> Runner<'a> {
         Ok(Runner {
             registry,
             plan: plan.clone(),
+            blueprint,
             backend,
             pristine,
             profile,

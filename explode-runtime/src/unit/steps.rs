@@ -24,7 +24,7 @@ impl Runner<'_> {
     /// Runs a unit. The mutates of its state are replayed without checks; `work` does the checks of the others.
     pub fn run(&self, unit: &Unit, work: &mut dyn Work) -> Ended {
         let script = unit.state.choices.iter().chain(&unit.script).cloned().collect();
-        let mut pipeline = Pipeline::new(self.registry, &self.plan, self.backend, self.pristine.clone());
+        let mut pipeline = Pipeline::new(&self.blueprint, &self.plan, self.backend, self.pristine.clone());
         if self.keep_events {
             pipeline.keep_events();
         }

@@ -1,5 +1,7 @@
 //! A promise: what a path must lead to after a crash, and whether it does.
 
+use std::cell::Cell;
+
 use explode_ramdisk::files::{Fd, Files, Kind, OpenFlags};
 use explode_runtime::verdict;
 use explode_runtime::verdict::{Demand, Excluded, Failure, Verdict, Violation};
@@ -203,10 +205,20 @@ impl Part {
         path: &str,
         unreadable: &dyn Fn(Errno) -> Failure,
     ) -> Result<(), Failure> {
-        let mut found = vec![0; self.bytes.len()];
-        let read = files.pread(fd, self.at as u64, &mut found).map_err(unreadable)?;
-        if read < found.len() {
+        with_buffer(self.bytes.len(), |found| {
+            let read = files.pread(fd, self.at as u64, found).map_err(unreadable)?;
+            self.compare(promise, path, &found[..read])
+        })
+    }
+
+    /// What was read of it, which is less where the file ends.
+    fn compare(&self, promise: &str, path: &str, found: &[u8]) -> Result<(), Failure> {
+        let read = found.len();
+        if read < self.bytes.len() {
             return Err(lost(promise, path, &format!("ends at byte {}, before its size", self.at + read)));
+        }
+        if *found == *self.bytes {
+            return Ok(());
         }
         let Some(first) = (0..read).find(|at| found[*at] != self.bytes[*at]) else { return Ok(()) };
         let first = first.saturating_sub((self.at + first) % CELL);
@@ -221,6 +233,23 @@ impl Part {
         let message = format!("{path} has at byte {at} {found_text}, not {wanted_text}");
         Err(Violation::new(verdict, promise, message).into())
     }
+}
+
+/// Gives `work` a buffer of so many bytes, whatever they hold. It is kept for the next call: new memory costs more than reading into it.
+fn with_buffer<T>(bytes: usize, work: impl FnOnce(&mut [u8]) -> T) -> T {
+    const KEPT: usize = 4 << 20;
+    thread_local! {
+        static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    }
+    let mut buffer = BUFFER.take();
+    if buffer.len() < bytes {
+        buffer.resize(bytes, 0);
+    }
+    let done = work(&mut buffer[..bytes]);
+    if buffer.len() <= KEPT {
+        BUFFER.set(buffer);
+    }
+    done
 }
 
 /// Errors that say nothing of a file system.

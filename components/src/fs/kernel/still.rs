@@ -8,16 +8,19 @@
 //! then take the time, or fail. Its other threads and processes are traced too.
 
 use std::io;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::os::fd::BorrowedFd;
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use nix::errno::Errno;
 use nix::libc::{
     AT_NULL, AT_SYSINFO_EHDR, BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, ENOENT,
-    PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PTRACE_EVENT_EXEC, PTRACE_EVENT_SECCOMP, SECCOMP_MODE_FILTER,
-    SECCOMP_RET_ALLOW, SECCOMP_RET_TRACE, SYS_clock_gettime, SYS_getpid, SYS_getrandom, SYS_gettimeofday,
-    SYS_open, SYS_openat, SYS_sync, SYS_time, c_long, c_void, prctl, sock_filter, sock_fprog,
+    PTRACE_EVENT_EXEC, PTRACE_EVENT_SECCOMP, SECCOMP_RET_ALLOW, SECCOMP_RET_TRACE, SYS_clock_gettime,
+    SYS_getpid, SYS_getrandom, SYS_gettimeofday, SYS_open, SYS_openat, SYS_sync, SYS_time, c_long, c_void,
+    sock_filter,
 };
 use nix::sys::ptrace;
 use nix::sys::signal::Signal;
@@ -26,8 +29,10 @@ use nix::unistd::Pid;
 
 use explode_runtime::devices::NOW;
 
-/// The calls that are answered here. sync(2) is told that all is done: it would be about other disks, too. Of the opens only those
-/// of [`DEVICES`] are.
+use super::traced::Program;
+
+/// The calls that are answered here. The answer to sync(2) is that all is done: it would be about other disks, too. Of the opens only
+/// those of [`DEVICES`] are answered.
 const CALLS: [c_long; 8] = [
     SYS_clock_gettime,
     SYS_gettimeofday,
@@ -49,30 +54,47 @@ const WORD: u64 = 8;
 /// What the program takes for the number of its process.
 const PROCESS: c_long = 4242;
 
-/// Runs a program and waits for its end.
+/// A program to start, and where its result goes: how it has ended, and whether nothing of it is left.
+type Job = (Program, Sender<(io::Result<ExitStatus>, bool)>);
+
+/// Runs a program by its path, with nothing to read, and waits for its end. What it prints goes to these files.
 ///
 /// # Errors
 /// It cannot be started, or cannot be traced.
-pub(super) fn run(command: Command) -> io::Result<ExitStatus> {
-    // A thread of its own: whatever it waits for is the program.
-    thread::spawn(move || trace(command)).join().expect("the thread does not panic")
+pub(super) fn run(command: &Command, out: BorrowedFd<'_>, errors: BorrowedFd<'_>) -> io::Result<ExitStatus> {
+    // The thread that traces has no other children.
+    static THREAD: Mutex<Option<Sender<Job>>> = Mutex::new(None);
+    let program = Program::of(command, out, errors)?;
+    let mut thread = THREAD.lock().unwrap_or_else(PoisonError::into_inner);
+    let (result, ended) = channel();
+    let sent = thread.get_or_insert_with(start_thread).send((program, result));
+    let ended = sent.ok().and_then(|()| ended.recv().ok());
+    let (status, nothing_left) = ended.expect("the thread does not panic");
+    if !nothing_left {
+        // What is left ends with the thread (`PTRACE_O_EXITKILL`).
+        *thread = None;
+    }
+    status
 }
 
-fn trace(mut command: Command) -> io::Result<ExitStatus> {
-    let filter = filter();
-    let prepare = move || {
-        ptrace::traceme()?;
-        let program = sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
-        // SAFETY: plain numbers.
-        let privileges = unsafe { prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
-        // SAFETY: the kernel copies the filter, which outlives the call, and does not change it.
-        let installed = unsafe { prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &raw const program) };
-        if privileges != 0 || installed != 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-    };
-    // SAFETY: between fork and exec there are system calls only.
-    unsafe { command.pre_exec(prepare) };
-    let child = command.spawn()?;
-    let main = Pid::from_raw(child.id().cast_signed());
+fn start_thread() -> Sender<Job> {
+    let (jobs, waiting) = channel::<Job>();
+    thread::spawn(move || {
+        for (program, result) in waiting {
+            let status = trace(&program);
+            let nothing_left = waitpid(None, Some(ALL | WaitPidFlag::WNOHANG)) == Err(Errno::ECHILD);
+            // The caller waits for it.
+            result.send((status, nothing_left)).ok();
+        }
+    });
+    jobs
+}
+
+/// All that this thread traces, and nothing else.
+const ALL: WaitPidFlag = WaitPidFlag::__WALL.union(WaitPidFlag::__WNOTHREAD);
+
+fn trace(program: &Program) -> io::Result<ExitStatus> {
+    let main = program.start(&filter())?;
     // It stops at its first instruction.
     waitpid(main, None)?;
     let options = ptrace::Options::PTRACE_O_TRACESECCOMP
@@ -86,7 +108,7 @@ fn trace(mut command: Command) -> io::Result<ExitStatus> {
     ptrace::cont(main, None)?;
     let mut random = Random(0);
     loop {
-        let status = waitpid(None, Some(WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD))?;
+        let status = waitpid(None, Some(ALL))?;
         let (stopped, signal) = match status {
             WaitStatus::Exited(pid, code) if pid == main => return Ok(ExitStatus::from_raw(code << 8)),
             WaitStatus::Signaled(pid, signal, _) if pid == main => {
@@ -135,7 +157,7 @@ fn answer(pid: Pid, random: &mut Random) -> nix::Result<()> {
     let call = registers.orig_rax.cast_signed();
     let result = if call == SYS_open || call == SYS_openat {
         let path = if call == SYS_open { rdi } else { rsi };
-        if !DEVICES.iter().any(|device| is_there(pid, path, device)) {
+        if !is_device(pid, path) {
             // The call is made.
             return Ok(());
         }
@@ -165,9 +187,13 @@ fn answer(pid: Pid, random: &mut Random) -> nix::Result<()> {
     ptrace::setregs(pid, registers)
 }
 
-/// Are these the bytes in the task's memory? What it cannot read is no such thing.
-fn is_there(pid: Pid, at: u64, bytes: &[u8]) -> bool {
-    (at..).zip(bytes).all(|(at, byte)| peek(pid, at) == Ok(*byte))
+/// Is this the name of one of [`DEVICES`] in the task's memory? What it cannot read is no such thing.
+fn is_device(pid: Pid, at: u64) -> bool {
+    // Nearly always the first word differs. It may be the last of the memory, and not whole.
+    let first = ptrace::read(pid, address(at)).map(c_long::to_le_bytes);
+    let may_be = |device: &&&[u8]| first.is_ok_and(|first| device.starts_with(&first)) || first.is_err();
+    let is_there = |device: &[u8]| (at..).zip(device).all(|(at, byte)| peek(pid, at) == Ok(*byte));
+    DEVICES.iter().filter(may_be).any(|device| is_there(device))
 }
 
 /// One byte of the task's memory.
@@ -229,6 +255,7 @@ impl Random {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::fd::AsFd as _;
     use std::os::unix::process::ExitStatusExt as _;
 
     use super::*;
@@ -236,9 +263,10 @@ mod tests {
     fn said(script: &str) -> (ExitStatus, String) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let said = folder.path().join("said");
-        let mut command = Command::new("sh");
-        command.args(["-c", script]).stdout(fs::File::create(&said).expect("it is ours"));
-        let status = run(command).expect("it runs");
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        let out = fs::File::create(&said).expect("it is ours");
+        let status = run(&command, out.as_fd(), io::stderr().as_fd()).expect("it runs");
         (status, fs::read_to_string(said).expect("it is ours"))
     }
 
@@ -256,6 +284,22 @@ mod tests {
     fn there_are_no_devices_of_random_numbers() {
         let script = "for file in urandom random null; do (: <\"/dev/$file\") && echo $file; done; cat /dev/./null /dev/nul";
         assert_eq!(said(script).1, "null\n");
+    }
+
+    #[test]
+    fn one_that_is_not_there_is_not_started() {
+        let out = tempfile::tempfile().expect("a temporary file");
+        let error = run(&Command::new("/nowhere"), out.as_fd(), out.as_fd()).expect_err("there is none");
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn what_it_leaves_ends() {
+        let left = said("sleep 100 & echo $!").1;
+        for _ in 0..2 {
+            assert_eq!(said("echo next").1, "next\n");
+        }
+        assert!(left.trim().parse::<u32>().is_ok(), "{left}");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::os::fd::AsFd as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -94,8 +95,11 @@ impl Tool {
         hold_clock();
         let ran = Said::new().and_then(|said| {
             let mut command = self.command(device);
+            if self.still {
+                return Ok((still::run(&command, said.0.as_fd(), said.0.as_fd())?, said));
+            }
             command.stdout(said.writer()?).stderr(said.writer()?);
-            let status = if self.still { still::run(command) } else { run_without_sync(command) };
+            let status = run_without_sync(command);
             Ok((status?, said))
         });
         let failed = |error| Fault::new(format!("{self} cannot be started: {error}")).blame(Blame::Tool);

@@ -1,0 +1,137 @@
+//! Starts a program that its starter traces, and that stops at a filter's calls ([`super::still`]).
+//!
+//! The new process has the starter's memory until it runs the program (`CLONE_VM`, `CLONE_VFORK`), as posix_spawn(3) does it. A fork
+//! would copy the page tables of all that this process has mapped, disks and the kernel's log, which takes longer than most programs
+//! run.
+
+use std::ffi::{CString, OsString};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::process::Command;
+use std::ptr::null;
+
+use nix::errno::Errno;
+use nix::libc::{
+    _exit, CLONE_VFORK, CLONE_VM, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PTRACE_TRACEME, SECCOMP_MODE_FILTER,
+    SIG_DFL, SIG_SETMASK, SIGCHLD, SIGPIPE, c_char, c_int, c_void, clone, dup2, execve, prctl, ptrace,
+    sigemptyset, signal, sigprocmask, sigset_t, sock_filter, sock_fprog,
+};
+use nix::unistd::Pid;
+
+/// Bytes of the stack on which the new process runs until it runs the program.
+const STACK: usize = 64 << 10;
+
+/// A program to start.
+pub(super) struct Program {
+    path: CString,
+    arguments: Vec<CString>,
+    /// As `NAME=VALUE`.
+    environment: Vec<CString>,
+    /// Standard input, output and error.
+    files: [OwnedFd; 3],
+}
+
+/// What the new process has to know.
+struct Start {
+    path: *const c_char,
+    arguments: *const *const c_char,
+    environment: *const *const c_char,
+    files: [c_int; 3],
+    filter: sock_fprog,
+    no_signals: sigset_t,
+    /// Why the program does not run; 0 if it does.
+    error: c_int,
+}
+
+impl Program {
+    /// What a command says, which names its program by its path. It reads nothing, and prints to these files.
+    ///
+    /// # Errors
+    /// A text that the kernel cannot be given; there is no `/dev/null`.
+    pub fn of(command: &Command, out: BorrowedFd<'_>, errors: BorrowedFd<'_>) -> io::Result<Program> {
+        let words = std::iter::once(command.get_program()).chain(command.get_args());
+        let arguments: Vec<CString> =
+            words.map(|word| CString::new(word.as_bytes())).collect::<Result<_, _>>()?;
+        let mut environment: std::collections::BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => environment.insert(name.to_owned(), value.to_owned()),
+                None => environment.remove(name),
+            };
+        }
+        let line = |(name, value): (OsString, OsString)| {
+            CString::new([name.into_vec(), value.into_vec()].join(&b'='))
+        };
+        let environment = environment.into_iter().map(line).collect::<Result<_, _>>()?;
+        let files = [
+            File::open("/dev/null")?.try_clone()?.into(),
+            out.try_clone_to_owned()?,
+            errors.try_clone_to_owned()?,
+        ];
+        Ok(Program { path: arguments[0].clone(), arguments, environment, files })
+    }
+
+    /// Starts it; the calling thread traces it. It stops before its first instruction, and later where the filter says so.
+    ///
+    /// # Errors
+    /// There is no such program, or no room for it.
+    pub fn start(&self, filter: &[sock_filter]) -> io::Result<Pid> {
+        let list = |texts: &[CString]| -> Vec<*const c_char> {
+            texts.iter().map(|text| text.as_ptr()).chain([null()]).collect()
+        };
+        let (arguments, environment) = (list(&self.arguments), list(&self.environment));
+        // SAFETY: a set of signals is plain numbers.
+        let mut no_signals: sigset_t = unsafe { std::mem::zeroed() };
+        // SAFETY: the set is ours.
+        unsafe { sigemptyset(&raw mut no_signals) };
+        let mut start = Start {
+            path: self.path.as_ptr(),
+            arguments: arguments.as_ptr(),
+            environment: environment.as_ptr(),
+            files: self.files.each_ref().map(|file| file.as_raw_fd()),
+            filter: sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() },
+            no_signals,
+            error: 0,
+        };
+        let mut stack = vec![0_u128; STACK / size_of::<u128>()];
+        // SAFETY: the stack grows downwards from its end, which is aligned to 16 bytes. The calling thread goes on when the new
+        // process runs the program or has ended, so that what both have in common is used by one at a time, and outlives the use.
+        let child = unsafe {
+            let end = stack.as_mut_ptr_range().end.cast::<c_void>();
+            clone(begin, end, CLONE_VM | CLONE_VFORK | SIGCHLD, (&raw mut start).cast())
+        };
+        let child = Pid::from_raw(Errno::result(child)?);
+        // SAFETY: the new process has written it in the memory that both had, before the calling thread went on.
+        match unsafe { (&raw const start.error).read_volatile() } {
+            0 => Ok(child),
+            error => {
+                nix::sys::wait::waitpid(child, None)?;
+                Err(io::Error::from_raw_os_error(error))
+            }
+        }
+    }
+}
+
+/// The new process, until it runs the program. It makes system calls only: its memory is the starter's.
+extern "C" fn begin(start: *mut c_void) -> c_int {
+    let start = start.cast::<Start>();
+    // SAFETY: the starter waits, so that all this is ours; each pointer is what its call wants, and outlives it.
+    unsafe {
+        let Start { path, arguments, environment, files, no_signals, .. } = &*start;
+        // As std::process has it: programs expect that a signal ends them whose pipe is closed.
+        signal(SIGPIPE, SIG_DFL);
+        sigprocmask(SIG_SETMASK, no_signals, std::ptr::null_mut());
+        let filter = &raw const (*start).filter;
+        let ready = files.iter().zip(0..).all(|(file, number)| dup2(*file, number) == number)
+            && ptrace(PTRACE_TRACEME, 0, 0, 0) == 0
+            && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+            && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter) == 0;
+        if ready {
+            execve(*path, *arguments, *environment);
+        }
+        (&raw mut (*start).error).write_volatile(Errno::last_raw());
+        _exit(127)
+    }
+}

@@ -1,0 +1,73 @@
+//! What of a stack is the same whenever it is built: its layers and their facts.
+
+use std::rc::Rc;
+
+use super::component::Component;
+use super::components::Components;
+use super::facts::Facts;
+use super::spec::StackSpec;
+use crate::base::{Factory, Options, UsageError};
+
+/// A stack's description, whose names and options were checked, and whose facts are known. Clones share it.
+#[derive(Clone)]
+pub struct Blueprint {
+    pub(super) layers: Rc<[Rc<PlannedLayer>]>,
+}
+
+/// One layer of it.
+pub(super) struct PlannedLayer {
+    pub name: String,
+    /// The numbers of the layers that it stands on.
+    pub children: Vec<usize>,
+    pub facts: Facts,
+    pub first_device: u32,
+    /// For [`Below::buffers`](super::Below::buffers).
+    pub buffers: bool,
+    options: Options,
+    build: Factory<dyn Component>,
+}
+
+impl Blueprint {
+    /// That of a description, with the components of a first stack.
+    ///
+    /// # Errors
+    /// A name, an option or a child that is not there.
+    pub(super) fn of(
+        spec: &StackSpec,
+        components: &Components,
+    ) -> Result<(Blueprint, Vec<Box<dyn Component>>), UsageError> {
+        let mut layers: Vec<PlannedLayer> = Vec::new();
+        let mut made = Vec::new();
+        let mut next_device = 0;
+        for (at, layer) in spec.0.iter().enumerate() {
+            let children = spec.children_of(at)?;
+            let def = components.get(&layer.component)?;
+            let component = def.make(&layer.options)?;
+            let (facts, first_device) = (component.facts(), next_device);
+            next_device += facts.devices;
+            let (name, options) = (layer.name.clone(), layer.options.clone());
+            let build = Factory::clone(&def.build);
+            layers.push(PlannedLayer { name, children, facts, first_device, buffers: true, options, build });
+            made.push(component);
+        }
+        // Children stand before their parents.
+        for at in (0..layers.len()).rev() {
+            if !(layers[at].buffers && layers[at].facts.buffers_are_places) {
+                let children = layers[at].children.clone();
+                children.into_iter().for_each(|child| layers[child].buffers = false);
+            }
+        }
+        Ok((Blueprint { layers: layers.into_iter().map(Rc::new).collect() }, made))
+    }
+
+    /// The components of one more stack.
+    pub(super) fn make(&self) -> Result<Vec<Box<dyn Component>>, UsageError> {
+        self.layers.iter().map(|layer| (layer.build)(&layer.options)).collect()
+    }
+}
+
+impl std::fmt::Debug for Blueprint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.layers.iter().map(|layer| &layer.name)).finish()
+    }
+}
