@@ -201,9 +201,8 @@ impl<'s> Run<'s, '_> {
             }
             _ => {
                 // Nothing that it had not flushed is left; the log of the other host goes on.
-                host.pipeline.follow(host.stack.devices())?;
+                let durable = host.pipeline.durable(host.stack.devices())?;
                 host.stack.devices().fence();
-                let durable = host.pipeline.durable()?;
                 *host = self.world.start(host.id, durable)?;
             }
         }

@@ -262,9 +262,8 @@ impl<'a> Pipeline<'a> {
     ///
     /// # Errors
     /// As [`Pipeline::begin`].
-    pub fn durable(&mut self) -> Result<Image, Fault> {
-        self.advance()?;
-        Ok(self.write_set.durable().clone())
+    pub fn durable(&mut self, devices: &dyn DiskSet) -> Result<Image, Fault> {
+        Ok(self.catch_up(devices)?.durable().clone())
     }
 
     /// Who judges the crash disks of this run.

@@ -295,11 +295,18 @@ mod tests {
 
     #[test]
     fn what_it_leaves_ends() {
-        let left = said("sleep 100 & echo $!").1;
-        for _ in 0..2 {
-            assert_eq!(said("echo next").1, "next\n");
+        let left: u32 = said("sleep 1000 & echo $!").1.trim().parse().expect("the number of its process");
+        let stat = format!("/proc/{left}/stat");
+        // It has ended when it is gone, or waits for its parent to look (state Z, proc(5)).
+        let runs = || fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
+        for _ in 0..1000 {
+            if !runs() {
+                break;
+            }
+            thread::sleep(std::time::Duration::from_millis(10));
         }
-        assert!(left.trim().parse::<u32>().is_ok(), "{left}");
+        assert!(!runs(), "process {left} still runs");
+        assert_eq!(said("echo next").1, "next\n");
     }
 
     #[test]

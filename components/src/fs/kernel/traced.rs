@@ -65,6 +65,7 @@ impl Program {
             CString::new([name.into_vec(), value.into_vec()].join(&b'='))
         };
         let environment = environment.into_iter().map(line).collect::<Result<_, _>>()?;
+        // Each is a copy, with a number above 2: dup2(2) to another number makes a file that stays open in the program.
         let files = [
             File::open("/dev/null")?.try_clone()?.into(),
             out.try_clone_to_owned()?,
