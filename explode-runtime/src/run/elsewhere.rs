@@ -22,7 +22,7 @@ use crate::worker::{Crew, Listener, Order, Started, UnitResult};
 
 const PLAN: &[u8] = b"explode plan 1\n";
 const JOB: &[u8] = b"explode job 1\n";
-const RESULT: &[u8] = b"explode result 1\n";
+const RESULT: &[u8] = b"explode result 2\n";
 /// So many jobs are written at once.
 const JOBS: usize = 1000;
 /// What to do where a file of such a folder cannot be written.

@@ -8,48 +8,40 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use explode_ramdisk::{Files, Image, RamDisk};
+use explode_ramdisk::{Files, RamDisk};
 
-use super::abilities::{Floor, Settle};
+use super::abilities::Settle;
 use super::asks::{Asks, Desk};
 use super::blueprint::{Blueprint, PlannedLayer};
 use super::component::{Below, Component, Paths, Recovery, Surface};
-use super::plain::{Plain, PlainFileSystem};
-use super::promised::{Standing, promised};
+use super::promised::Standing;
 use super::spec::StackSpec;
 use crate::base::{Blame, Fault, UsageError};
 use crate::devices::{Devices, DiskSet, HostId, Side};
 use crate::events::CallLog;
-use crate::faults::background::Between;
-use crate::faults::kernel::Failures;
-use crate::faults::media::{Media, Medium, Site};
 use crate::stack::Components;
-use crate::verdict::{Excluded, Failure, Profile, Stage, Verdict, Violation};
+use crate::verdict::{Failure, Stage, Verdict, Violation};
 use crate::writeset::Rules;
-
-/// Paths in the root directory that a file system's mkfs makes for the file system itself: e2fsck and fsck.minix put into
-/// `lost+found` what they find, and `nilfs_cleanerd` holds on to `.nilfs`. Checkers ignore them while they are empty.
-pub const RESERVED: [&str; 2] = ["/lost+found", "/.nilfs"];
 
 /// A stack on some devices.
 pub struct Stack {
     blueprint: Blueprint,
-    devices: Devices,
+    pub(super) devices: Devices,
     desk: Rc<Desk>,
-    rules: Rules,
+    pub(super) rules: Rules,
     seed: u64,
-    levels: Vec<Level>,
+    pub(super) levels: Vec<Level>,
     /// Where the calls on its files are written down, if they are.
-    log: Option<CallLog>,
+    pub(super) log: Option<CallLog>,
     /// The file system was not empty after the first start.
-    starts_populated: bool,
+    pub(super) starts_populated: bool,
     /// The calls that the probe of the checker found missing.
-    unsupported_calls: Vec<String>,
+    pub(super) unsupported_calls: Vec<String>,
 }
 
-struct Level {
-    plan: Rc<PlannedLayer>,
-    component: Box<dyn Component>,
+pub(super) struct Level {
+    pub(super) plan: Rc<PlannedLayer>,
+    pub(super) component: Box<dyn Component>,
     place: PathBuf,
     mounted: bool,
     /// The number of its file system, if the calls on that are followed.
@@ -290,175 +282,6 @@ impl Stack {
         }
     }
 
-    /// How many devices it stands on: their numbers are 0 and so on.
-    pub fn device_count(&self) -> u32 {
-        self.levels.iter().map(|level| level.plan.facts.devices).sum()
-    }
-
-    /// What the stack promises: the profile of the topmost component that has one, as far as what it stands on keeps it if it says so
-    /// ([`Facts::promises_as_below`](super::Facts::promises_as_below)).
-    pub fn profile(&self) -> Option<Profile> {
-        promised(&self.levels.iter().map(Level::standing).collect::<Vec<_>>())
-    }
-
-    /// The promises that the profile excludes.
-    pub fn excluded(&self) -> Excluded {
-        Excluded::by(self.profile().as_ref())
-    }
-
-    /// Describes the contents of a sector of a device, if the component of the device can, or the first one that stands on it.
-    pub fn describe_sector(&self, device: u32, sector: u64) -> Option<String> {
-        let mut owners = self.levels.iter().enumerate().filter_map(|(at, level)| {
-            let index = device.checked_sub(level.plan.first_device)?;
-            (index < level.plan.facts.devices).then_some((at, index))
-        });
-        let (owner, index) = owners.next()?;
-        let above = self.levels.iter().filter(|level| level.plan.children.first() == Some(&owner));
-        let mut levels = std::iter::once(&self.levels[owner]).chain(above);
-        levels.find_map(|level| level.component.abilities().inspect?.describe_sector(index, sector))
-    }
-
-    /// The names and versions of its systems.
-    pub fn versions(&self) -> Vec<(&'static str, String)> {
-        self.levels.iter().filter_map(|level| level.plan.facts.version.clone()).collect()
-    }
-
-    /// The programs that its layers run, by path.
-    pub(crate) fn programs(&self) -> Vec<PathBuf> {
-        self.levels.iter().flat_map(|level| level.plan.facts.programs.clone()).collect()
-    }
-
-    /// Has it a leaf that may go bad?
-    pub(crate) fn may_go_bad(&self) -> bool {
-        self.levels.iter().any(|level| !level.plan.facts.faults.media.is_sound())
-    }
-
-    /// The functions of the kernel that may fail in a mutate.
-    pub fn failures(&self) -> Failures {
-        let all = self.levels.iter().map(|level| level.plan.facts.faults.kernel.clone());
-        all.fold(Failures::default(), Failures::and)
-    }
-
-    /// What the kernel may do on its own between two calls.
-    pub(crate) fn between(&self) -> Between {
-        let all = self.levels.iter().map(|level| level.plan.facts.faults.background);
-        all.fold(Between::default(), Between::and)
-    }
-
-    /// The blocks that may go bad, layer by layer, bottom first, where the devices hold this for sure.
-    pub(crate) fn media_sites(&self, durable: &Image) -> Vec<(Media, Site)> {
-        let of = |level: &Level| {
-            let Level { plan, component, .. } = level;
-            let PlannedLayer { name, facts, first_device, .. } = &**plan;
-            let media = facts.faults.media;
-            let block_bytes = self.rules.block_bytes;
-            let medium = Medium { layer: name, first_device: *first_device, durable, block_bytes };
-            let inspect = component.abilities().inspect.filter(|_| !media.is_sound());
-            let sites = inspect.map_or_else(Vec::new, |inspect| inspect.media_sites(&medium));
-            sites.into_iter().map(move |site| (media, site))
-        };
-        self.levels.iter().flat_map(of).collect()
-    }
-
-    /// True if there were files after the first start: a component declares them ([`Facts::starts_populated`](super::Facts::starts_populated)), or they were
-    /// found there.
-    pub fn starts_populated(&self) -> bool {
-        self.starts_populated || self.levels.iter().any(|level| level.plan.facts.starts_populated)
-    }
-
-    /// Looks for files that the first start has left.
-    pub(crate) fn look_for_files(&mut self) {
-        self.starts_populated = !self.names_at_root().is_empty();
-    }
-
-    /// Sets what another stack has found after its first start.
-    pub(crate) fn set_starts_populated(&mut self, starts_populated: bool) {
-        self.starts_populated = starts_populated;
-    }
-
-    /// The calls that the probe of the checker found missing on another stack of this description. The checker omits them.
-    pub fn unsupported_calls(&self) -> &[String] {
-        &self.unsupported_calls
-    }
-
-    /// Sets what the probe of the checker found.
-    pub(crate) fn set_unsupported_calls(&mut self, calls: &[String]) {
-        self.unsupported_calls = calls.to_vec();
-    }
-
-    /// The names in the root directory of the files that the top component offers, but for [`RESERVED`]. None if the top offers
-    /// no files, or the directory cannot be read.
-    pub(crate) fn names_at_root(&self) -> Vec<String> {
-        let Surface::Files(files) = self.top() else { return Vec::new() };
-        let names = files.readdir("/").unwrap_or_default().into_iter().map(|(name, _)| name);
-        names.filter(|name| !RESERVED.iter().any(|path| path[1..] == **name)).collect()
-    }
-
-    /// What its components keep where no event shows it, with their names.
-    pub fn hides(&self) -> Vec<(String, &'static str)> {
-        let hidden = |level: &Level| Some((level.plan.name.clone(), level.plan.facts.unobserved?));
-        self.levels.iter().filter_map(hidden).collect()
-    }
-
-    /// The same where crashes are soft ones. In process every operation is seen.
-    pub(crate) fn hides_softly(&self) -> Vec<(String, &'static str)> {
-        let systems = self.levels.iter().filter(|level| level.file_system().is_some());
-        let what = "what is stored through a shared mapping (mmap), until crash checks are asked for";
-        systems.map(|level| (level.plan.name.clone(), what)).collect()
-    }
-
-    /// From now on the calls on its files are written down there, and the commands of its checker.
-    pub(crate) fn note(&mut self, log: CallLog) {
-        self.log = Some(log);
-    }
-
-    /// Where they are written down, if they are.
-    pub fn log(&self) -> Option<&CallLog> {
-        self.log.as_ref()
-    }
-
-    /// What a shell does in its place: the bytes of its disk, and the file system on it.
-    ///
-    /// # Errors
-    /// It is something else; in words.
-    pub(crate) fn as_shell(&self) -> Result<(u64, PlainFileSystem), String> {
-        let as_shell = |level: &Level| Some(level.component.abilities().as_shell?.as_shell());
-        let layers: Vec<Option<Plain>> = self.levels.iter().map(as_shell).collect();
-        match &layers[..] {
-            [Some(Plain::Disk(bytes)), Some(Plain::FileSystem(system))] => Ok((*bytes, system.clone())),
-            _ => {
-                let names: Vec<&str> = self.levels.iter().map(|level| level.plan.name.as_str()).collect();
-                Err(format!(
-                    "its stack is {}, and not a file system of the kernel on one disk",
-                    names.join(", ")
-                ))
-            }
-        }
-    }
-
-    /// The threads that its components have named, each with the name of its layer.
-    pub fn threads(&self) -> Vec<(&str, u32)> {
-        let threads = |level: &Level| level.component.threads();
-        let named = self.levels.iter().map(|level| (level.plan.name.as_str(), threads(level)));
-        named.flat_map(|(name, threads)| threads.into_iter().map(move |pid| (name, pid))).collect()
-    }
-
-    /// The first layer that depends on something besides its devices, if there is one.
-    pub fn not_skipping(&self) -> Option<&str> {
-        let layer = self.levels.iter().find(|level| !level.plan.facts.reads_only_its_disks)?;
-        Some(&layer.plan.name)
-    }
-
-    /// The check of a crash disk without explode, and the block device for it. `None` unless the stack is one component on one block
-    /// device, mounted, and the component has such a check.
-    pub fn baseline(&self) -> Option<(PathBuf, Floor)> {
-        let [device, system] = &self.levels[..] else { return None };
-        match device.component.surface() {
-            Surface::Block(node) => Some((node, system.component.abilities().baseline?.baseline())),
-            _ => None,
-        }
-    }
-
     fn bottom_up(
         &mut self,
         step: impl Fn(&mut dyn Component, &Below<'_>) -> Result<(), Fault>,
@@ -525,7 +348,7 @@ impl Stack {
         }
     }
 
-    fn surface(&self, level: usize) -> Surface {
+    pub(super) fn surface(&self, level: usize) -> Surface {
         match (self.levels[level].component.surface(), self.levels[level].plan.children.first()) {
             (Surface::Child, Some(child)) => self.surface(*child),
             (surface, _) => surface,
@@ -534,12 +357,12 @@ impl Stack {
 }
 
 impl Level {
-    fn standing(&self) -> Standing<'_> {
+    pub(super) fn standing(&self) -> Standing<'_> {
         (&self.plan.facts, &self.plan.children)
     }
 
     /// Where its file system is mounted, if it has one of its own.
-    fn file_system(&self) -> Option<PathBuf> {
+    pub(super) fn file_system(&self) -> Option<PathBuf> {
         let path = self.component.abilities().path?;
         let device = |path: &Path| path.symlink_metadata().ok().map(|metadata| metadata.dev());
         (device(&path)? != device(path.parent()?)?).then_some(path)
