@@ -7,7 +7,7 @@
 //! (getauxval(3), `AT_SYSINFO_EHDR`). The devices of random numbers (random(4)), which mkudffs reads, are not there for it: programs
 //! then take the time, or fail. Its other threads and processes are traced too.
 
-use std::io;
+use std::io::{self, IoSliceMut};
 use std::os::fd::BorrowedFd;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus};
@@ -24,6 +24,7 @@ use nix::libc::{
 };
 use nix::sys::ptrace;
 use nix::sys::signal::Signal;
+use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
@@ -48,8 +49,9 @@ const CALLS: [c_long; 8] = [
 const DEVICES: [&[u8]; 2] = [b"/dev/urandom\0", b"/dev/random\0"];
 
 /// A key of the auxiliary vector that says nothing.
-const AT_IGNORE: c_long = 1;
+const AT_IGNORE: u64 = 1;
 const WORD: u64 = 8;
+const PAGE: u64 = 4096;
 
 /// What the program takes for the number of its process.
 const PROCESS: c_long = 4242;
@@ -210,28 +212,48 @@ fn poke(pid: Pid, at: u64, byte: u8) -> nix::Result<()> {
     ptrace::write(pid, address(start), c_long::from_le_bytes(word))
 }
 
-/// The task is at its first instruction: above its stack's end are its arguments' count and they, its environment, each with an end
-/// of zero, and then pairs of words.
+/// Takes the vDSO from a task at its first instruction. Above its stack's end are the count of its arguments and they, its environment,
+/// each with an end of zero, and then pairs of words.
 fn hide_vdso(pid: Pid) -> nix::Result<()> {
-    let mut at = ptrace::getregs(pid)?.rsp;
-    let mut next = |pid| {
-        let place = at;
-        at += WORD;
-        ptrace::read(pid, address(place)).map(|word| (place, word))
-    };
-    next(pid)?;
+    let mut words = Words { pid, at: ptrace::getregs(pid)?.rsp, read: Vec::new() };
+    words.next()?;
     for _list in ["arguments", "environment"] {
-        while next(pid)?.1 != 0 {}
+        while words.next()?.1 != 0 {}
     }
     loop {
-        let (place, key) = next(pid)?;
-        next(pid)?;
-        if key.cast_unsigned() == AT_SYSINFO_EHDR {
-            return ptrace::write(pid, address(place), AT_IGNORE);
+        let (place, key) = words.next()?;
+        words.next()?;
+        if key == AT_SYSINFO_EHDR {
+            return ptrace::write(pid, address(place), AT_IGNORE as c_long);
         }
-        if key.cast_unsigned() == AT_NULL {
+        if key == AT_NULL {
             return Ok(());
         }
+    }
+}
+
+/// The words of a task's memory, upwards from a place that is aligned to a word. A page is read at once.
+struct Words {
+    pid: Pid,
+    at: u64,
+    /// The words from `at` on to the end of its page, the last one first.
+    read: Vec<u64>,
+}
+
+impl Words {
+    /// The next word and its place.
+    fn next(&mut self) -> nix::Result<(u64, u64)> {
+        if self.read.is_empty() {
+            let mut bytes = vec![0; (PAGE - self.at % PAGE) as usize];
+            let page = RemoteIoVec { base: self.at as usize, len: bytes.len() };
+            let read = process_vm_readv(self.pid, &mut [IoSliceMut::new(&mut bytes)], &[page])?;
+            let words = bytes[..read].chunks_exact(WORD as usize).rev();
+            self.read = words.map(|word| u64::from_ne_bytes(word.try_into().expect("a word"))).collect();
+        }
+        let word = self.read.pop().ok_or(Errno::EFAULT)?;
+        let place = self.at;
+        self.at += WORD;
+        Ok((place, word))
     }
 }
 
