@@ -5,7 +5,7 @@ use std::path::Path;
 use explode_components::broken::raid::{mirror, parity};
 use explode_ramdisk::{Flags, Image, Payload, RamDisk, ReadFault, Recording, Storage};
 use explode_runtime::base::Options;
-use explode_runtime::stack::{Asks, Below, Component, ComponentDef, Paths, Surface};
+use explode_runtime::stack::{Asks, Below, Component, ComponentDef, LazyPaths, Paths, Surface};
 use explode_runtime::writeset::Rules;
 use nix::errno::Errno;
 
@@ -33,7 +33,7 @@ impl Array {
     fn call<T>(&mut self, step: impl FnOnce(&mut dyn Component, &Below<'_>) -> T) -> T {
         let below = Below {
             children: &self.disks,
-            paths: &vec![Paths::default(); self.disks.len()],
+            paths: &LazyPaths::new(&|| vec![Paths::default(); self.disks.len()]),
             devices: &self.storage,
             first_device: 0,
             buffers: true,

@@ -6,7 +6,7 @@ use explode_components::broken::toyfs;
 use explode_ramdisk::files::{Fd, Files, Granule, OpenFlags};
 use explode_ramdisk::{Image, RamDisk, Recording, SimFiles, Storage};
 use explode_runtime::base::Options;
-use explode_runtime::stack::{Asks, Below, Component, Paths, Recovery, Surface};
+use explode_runtime::stack::{Asks, Below, Component, LazyPaths, Paths, Recovery, Surface};
 use explode_runtime::writeset::Rules;
 use proptest::prelude::*;
 
@@ -15,7 +15,7 @@ fn on<T>(storage: &Storage, step: impl FnOnce(&Below<'_>) -> T) -> T {
     let disk = RamDisk::new(storage.clone(), 0, 4096);
     step(&Below {
         children: &[Surface::Disk(disk)],
-        paths: &[Paths::default()],
+        paths: &LazyPaths::new(&|| vec![Paths::default()]),
         devices: storage,
         first_device: 0,
         buffers: true,

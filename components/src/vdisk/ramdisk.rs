@@ -1,12 +1,14 @@
 //! A RAM disk, the leaf of stacks that want a block device: simulated in process, or the driver `rdd` in the kernel.
 
+use std::rc::Rc;
+
 use explode_kernel::{Completes, DiskModel, KernelDisks};
 use explode_ramdisk::{Flushes, RamDisk};
 use explode_runtime::base::{Blame, Fault, OptionDef, Options, UsageError};
 use explode_runtime::faults::kernel::Failures;
 use explode_runtime::faults::media::{MEDIA_OPTIONS, Media, Medium, Site};
 use explode_runtime::stack::{
-    Abilities, AsShell, Below, Component, ComponentDef, Facts, Inspect, Plain, Surface,
+    Abilities, AsShell, Below, Component, ComponentDef, Facts, Inspect, Maker, Plain, Surface,
 };
 
 /// The name in the registry.
@@ -14,7 +16,7 @@ pub const NAME: &str = "ramdisk";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::new(
+    ComponentDef::of_maker(
         NAME,
         "a block device in memory with a volatile write cache",
         build,
@@ -52,7 +54,7 @@ struct RamDiskComponent {
     surface: Surface,
 }
 
-fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+fn build(options: &Options) -> Result<Maker, UsageError> {
     let buffers = options.bool("buffers", true)?;
     let flushes = options.one_of("flushes", &[("kept", Flushes::Kept), ("dropped", Flushes::Dropped)])?;
     let completes =
@@ -69,13 +71,13 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         sectors if sectors == 0 || !sectors.is_multiple_of(8) => {
             Err(UsageError(format!("{sectors} sectors; use a multiple of 8 (a block has 4096 bytes)")))
         }
-        sectors => Ok(Box::new(RamDiskComponent {
-            sectors,
-            model: DiskModel { flushes, buffers, completes },
-            late,
-            media: Media::of(options)?,
-            surface: Surface::Child,
-        })),
+        sectors => {
+            let (model, media) = (DiskModel { flushes, buffers, completes }, Media::of(options)?);
+            Ok(Rc::new(move || {
+                let (late, surface) = (late.clone(), Surface::Child);
+                Box::new(RamDiskComponent { sectors, model, late, media, surface })
+            }))
+        }
     }
 }
 

@@ -28,6 +28,15 @@ impl DirtyBuffers {
         gone.iter().for_each(|sector| drop(self.0.remove(sector)));
     }
 
+    /// Returns true if just these buffers are dirty, in order of their sectors, and hold these bytes.
+    pub fn are<'b>(&self, mut now: impl Iterator<Item = (u64, &'b [u8])>) -> bool {
+        let mut known = self.0.iter();
+        let is_next = |(sector, data): (u64, &[u8])| {
+            known.next().is_some_and(|(had, bytes)| *had == sector && bytes[..] == *data)
+        };
+        now.all(is_next) && known.next().is_none()
+    }
+
     /// Takes over what the kernel says, and returns the events that lead there.
     pub fn reconcile(&mut self, dev: u32, now: impl Iterator<Item = (u64, Bytes)>) -> Vec<Event> {
         let now: BTreeMap<u64, Bytes> = now.collect();
@@ -56,6 +65,20 @@ mod tests {
         dirty.insert(2, buffer(1));
         dirty.insert(4, buffer(2));
         assert_eq!(dirty.reconcile(0, [(2, buffer(1)), (4, buffer(2))].into_iter()), []);
+    }
+
+    #[test]
+    fn another_set_is_not_the_same() {
+        let mut dirty = DirtyBuffers::default();
+        dirty.insert(2, buffer(1));
+        dirty.insert(4, buffer(2));
+        let are = |now: &[(u64, u8)]| {
+            let now: Vec<(u64, Bytes)> = now.iter().map(|(sector, byte)| (*sector, buffer(*byte))).collect();
+            dirty.are(now.iter().map(|(sector, data)| (*sector, &data[..])))
+        };
+        assert!(are(&[(2, 1), (4, 2)]));
+        assert!(!are(&[(2, 1)]) && !are(&[(2, 1), (4, 2), (6, 3)]) && !are(&[(2, 1), (4, 3)]));
+        assert!(!are(&[(2, 1), (2, 1)]) && !are(&[]));
     }
 
     #[test]

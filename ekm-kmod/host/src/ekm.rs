@@ -8,7 +8,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use bytes::Bytes;
 use explode_ekm_abi::user;
 use explode_ekm_abi::wire::{
-    Clock, FOLLOW_ASK, Follow, LOG_DATA, LOG_MAGIC, LogHeader, Random, RecordHeader, Watch,
+    Clock, FLAG_ASKED, FOLLOW_ASK, Follow, KIND_BUFFER, LOG_DATA, LOG_MAGIC, LogHeader, Random, RecordHeader,
+    Watch,
 };
 use nix::errno::Errno;
 
@@ -63,7 +64,37 @@ impl Ekm {
         }
     }
 
-    /// The same, unless more was logged while it was read.
+    /// Empties the log if each of its records is about a buffer that is dirty now, and `are_known` says that nothing is new in them:
+    /// they are read where they are. Returns false if the log is as it was.
+    pub fn discard_buffers(
+        &self,
+        are_known: impl FnOnce(&mut dyn Iterator<Item = (u64, &[u8])>) -> bool,
+    ) -> Result<bool, Fault> {
+        let LogHeader { used, lost, .. } = header(&self.map);
+        // SAFETY: what is below `used` stays as it is until we empty the log, which is below.
+        let log = unsafe { self.map.bytes(LOG_DATA as usize, used as usize) };
+        let mut all_buffers = lost == 0;
+        let mut at = 0;
+        let mut buffers = std::iter::from_fn(|| {
+            let (header, data) = log.get(at..).filter(|rest| !rest.is_empty()).and_then(parts)?;
+            at += (header.bytes as usize).next_multiple_of(8);
+            all_buffers &= header.kind == KIND_BUFFER && header.flags & FLAG_ASKED == 0;
+            all_buffers.then_some((header.sector, data))
+        });
+        let known = are_known(&mut buffers);
+        if !(known && all_buffers && at == log.len()) {
+            return Ok(false);
+        }
+        if used == 0 {
+            return Ok(true);
+        }
+        match user::reset_read(self.device.as_fd(), used) {
+            Err(Errno::EAGAIN) => Ok(false),
+            answer => answer.map(|()| true).map_err(broken),
+        }
+    }
+
+    /// As [`drain`](Ekm::drain), unless more was logged while it was read.
     fn read(&self) -> Result<Option<Vec<Record>>, Fault> {
         let header = header(&self.map);
         if header.lost > 0 {
@@ -217,9 +248,16 @@ fn header(map: &Map) -> LogHeader {
     }
 }
 
+/// The record at a place of a log.
 fn record(log: &Bytes, at: usize) -> Result<Record, Fault> {
     let damaged = || Fault::new(format!("{PATH}: the record at byte {at} is damaged")).blame(Blame::Tool);
-    let head = log.get(at..at + size_of::<RecordHeader>()).ok_or_else(damaged)?;
+    let (header, data) = log.get(at..).and_then(parts).ok_or_else(damaged)?;
+    Ok(Record { header, data: log.slice_ref(data) })
+}
+
+/// Header and data of the record that begins here, if it is whole.
+fn parts(log: &[u8]) -> Option<(RecordHeader, &[u8])> {
+    let head = log.get(..size_of::<RecordHeader>())?;
     let word = |at: usize| u64::from_ne_bytes(head[at..at + 8].try_into().expect("eight bytes"));
     let half = |at: usize| u32::from_ne_bytes(head[at..at + 4].try_into().expect("four bytes"));
     let quarter = |at: usize| u16::from_ne_bytes(head[at..at + 2].try_into().expect("two bytes"));
@@ -233,9 +271,6 @@ fn record(log: &Bytes, at: usize) -> Result<Record, Fault> {
         len: word(24),
         request: word(32),
     };
-    let (first, last) = (at + size_of::<RecordHeader>(), at + header.bytes as usize);
-    if first > last || last > log.len() {
-        return Err(damaged());
-    }
-    Ok(Record { header, data: log.slice(first..last) })
+    let data = log.get(size_of::<RecordHeader>()..header.bytes as usize)?;
+    Some((header, data))
 }

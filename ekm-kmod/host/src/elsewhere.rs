@@ -84,10 +84,15 @@ impl KernelSide for KernelDisks {
     }
 
     fn make_folders(&self, places: &[&Path]) {
-        if places.iter().all(|at| at.is_dir()) {
+        let Inner { machine, side, .. } = &*self.0;
+        if places.iter().all(|at| machine.has_folder(*side, at)) {
             return;
         }
-        let make = |at: &&Path| create_dir_all(at).map_err(|error| format!("{}: {error}", at.display()));
+        let make = |at: &&Path| -> Result<(), String> {
+            create_dir_all(at).map_err(|error| format!("{}: {error}", at.display()))?;
+            machine.made_folder(at);
+            Ok(())
+        };
         let made = self.uncounted(|| {
             places.iter().try_for_each(make).map_err(|error| Fault::new(error).blame(Blame::Tool))
         });

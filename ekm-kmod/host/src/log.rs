@@ -69,6 +69,12 @@ impl Reader {
         }
     }
 
+    /// Returns true if the kernel says of the dirty buffers of a device what the log says.
+    pub fn agrees<'b>(&self, dev: u32, now: impl Iterator<Item = (u64, &'b [u8])>) -> bool {
+        let none = DirtyBuffers::default();
+        self.dirty.get(&dev).unwrap_or(&none).are(now)
+    }
+
     /// Compares what the log says is dirty with what the kernel says: the events that the log has missed.
     pub fn reconcile(&mut self, dev: u32, now: impl IntoIterator<Item = Record>) -> Vec<Event> {
         let now = now.into_iter().filter(|record| record.header.kind == KIND_BUFFER);

@@ -2,8 +2,9 @@
 //! repeat.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -51,6 +52,8 @@ pub struct Machine {
     left: Option<RefCell<Left>>,
     /// What its programs are from.
     packages: Packages,
+    /// The folders of crash stacks that are there.
+    folders: RefCell<BTreeSet<OsString>>,
     /// What makes this machine unfit for further runs: something that could not be unmounted.
     stuck: RefCell<Option<String>>,
 }
@@ -123,6 +126,7 @@ impl Machine {
             turns,
             left,
             packages,
+            folders: RefCell::default(),
             stuck: RefCell::default(),
         })
     }
@@ -135,6 +139,19 @@ impl Machine {
     /// What its programs are from.
     pub(crate) fn packages(&self) -> &Packages {
         &self.packages
+    }
+
+    /// Returns true if a stack on this side has had this folder before, and it is there. The live system may take its folders away.
+    pub(crate) fn has_folder(&self, side: Side, folder: &Path) -> bool {
+        match side {
+            Side::Live => folder.is_dir(),
+            Side::Crash => self.folders.borrow().contains(folder.as_os_str()),
+        }
+    }
+
+    /// The folder of a stack is there now.
+    pub(crate) fn made_folder(&self, folder: &Path) {
+        self.folders.borrow_mut().insert(folder.into());
     }
 
     /// Something could not be put to rest: its disks must not be touched any more.
@@ -333,6 +350,13 @@ impl Machine {
         let unseen = self.bench(side).borrow().unseen.clone();
         for dev in watched.filter(|dev| !unseen.contains(dev)) {
             self.ekm.buffers(number(side, dev))?;
+            // Most often nothing is dirty that the log does not have.
+            let agrees = |now: &mut dyn Iterator<Item = (u64, &[u8])>| {
+                self.bench(side).borrow().reader.agrees(dev, now)
+            };
+            if self.ekm.discard_buffers(agrees)? {
+                continue;
+            }
             let (now, events): (Vec<Record>, Vec<Record>) = self
                 .ekm
                 .drain()?

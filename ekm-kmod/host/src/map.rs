@@ -39,6 +39,19 @@ impl Map {
         unsafe { std::ptr::copy_nonoverlapping(self.at.as_ptr().add(offset), into.as_mut_ptr(), into.len()) }
     }
 
+    /// The `len` bytes from `offset` on, where they are.
+    ///
+    /// # Safety
+    /// The kernel does not change them as long as they are borrowed.
+    ///
+    /// # Panics
+    /// Beyond the end.
+    pub unsafe fn bytes(&self, offset: usize, len: usize) -> &[u8] {
+        self.bounds(offset, len);
+        // SAFETY: within the mapping, as just checked; the rest is the caller's promise.
+        unsafe { std::slice::from_raw_parts(self.at.as_ptr().add(offset), len) }
+    }
+
     /// Writes `from` at `offset`; for writable mappings.
     ///
     /// # Panics

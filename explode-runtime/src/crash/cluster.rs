@@ -4,6 +4,7 @@
 //! sectors, a cluster, can be looked at alone: one outcome is one choice of "none, or which version" per slot of it.
 
 use std::collections::BTreeMap;
+use std::ops::{Add as _, Range};
 
 use explode_ramdisk::{Disk, Identity, Image};
 use num_bigint::BigUint;
@@ -17,8 +18,8 @@ use crate::writeset::{Slot, Version, Written};
 pub(super) struct Cluster {
     dev: u32,
     slots: Vec<Slot>,
-    /// What each sector adds to the identity of D now; those that add nothing, since they hold zeroes, are left out.
-    durable: BTreeMap<u64, Identity>,
+    /// What each sector adds to the identity of D now, in order; those that add nothing, since they hold zeroes, are left out.
+    durable: Vec<(u64, Identity)>,
 }
 
 /// What one choice for a cluster does to an image.
@@ -81,8 +82,11 @@ impl Cluster {
         let empty = Disk::new();
         let disk = durable.disk(dev).unwrap_or(&empty);
         let ranges = slots.iter().flat_map(|slot| slot.sectors.iter());
-        let sectors = ranges.flat_map(|range| disk.sectors_with_a_share(range.clone()));
-        let durable = sectors.map(|sector| (sector, disk.share_of(sector))).collect();
+        let mut durable: Vec<_> = ranges.flat_map(|range| disk.shares(range.clone())).collect();
+        if slots.len() > 1 {
+            durable.sort_unstable_by_key(|(sector, _)| *sector);
+            durable.dedup_by_key(|(sector, _)| *sector);
+        }
         Cluster { dev, slots, durable }
     }
 
@@ -150,12 +154,33 @@ impl Cluster {
     pub fn outcome(&self, digits: &[usize]) -> Outcome {
         let kept = self.kept(digits);
         let since = kept.iter().map(|(_, version)| version.since).max().unwrap_or(0);
+        let on_disk = match kept[..] {
+            [(slot, version)] => self.difference_of_one(slot, version),
+            _ => self.difference(&kept),
+        };
+        Outcome { on_disk, identity: on_disk.on_device(self.dev), since }
+    }
+
+    /// The difference that one version alone makes to the disk's identity.
+    fn difference_of_one(&self, slot: &Slot, version: &Version) -> Identity {
+        let mut difference = Identity::default();
+        for range in slot.sectors.iter() {
+            if !version.is_zeroes() {
+                difference = range.clone().map(|at| version.identity(at)).fold(difference, Identity::add);
+            }
+            difference = self.durable_in(range).iter().fold(difference, |sum, (_, had)| sum - *had);
+        }
+        difference
+    }
+
+    /// The difference that several versions make, of which a later one may write over an earlier one.
+    fn difference(&self, kept: &[(&Slot, &Version)]) -> Identity {
         // Of what is zeroes before and after nothing is noted.
         let mut sectors: BTreeMap<u64, Identity> = BTreeMap::new();
         for (slot, version) in kept {
             for range in slot.sectors.iter() {
                 if version.is_zeroes() {
-                    let had = self.durable.range(range.clone()).map(|(at, _)| (*at, Identity::default()));
+                    let had = self.durable_in(range).iter().map(|(at, _)| (*at, Identity::default()));
                     sectors.extend(had);
                     sectors.range_mut(range.clone()).for_each(|(_, new)| *new = Identity::default());
                 } else {
@@ -163,11 +188,17 @@ impl Cluster {
                 }
             }
         }
-        let difference = |sum: Identity, (at, new): (&u64, &Identity)| {
-            sum + *new - self.durable.get(at).copied().unwrap_or_default()
+        let had = |at: &u64| {
+            let found = self.durable.binary_search_by_key(at, |(sector, _)| *sector);
+            found.map_or_else(|_| Identity::default(), |index| self.durable[index].1)
         };
-        let on_disk = sectors.iter().fold(Identity::default(), difference);
-        Outcome { on_disk, identity: on_disk.on_device(self.dev), since }
+        sectors.iter().fold(Identity::default(), |sum, (at, new)| sum + *new - had(at))
+    }
+
+    /// What the sectors of a range add to the identity of D now.
+    fn durable_in(&self, range: &Range<u64>) -> &[(u64, Identity)] {
+        let before = |end: u64| self.durable.partition_point(|(sector, _)| *sector < end);
+        &self.durable[before(range.start)..before(range.end)]
     }
 
     /// Writes the kept versions to an image.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::component::Component;
-use super::components::Components;
+use super::components::{Components, Maker};
 use super::facts::Facts;
 use super::spec::StackSpec;
 use crate::base::{Factory, Options, UsageError};
@@ -23,8 +23,13 @@ pub(super) struct PlannedLayer {
     pub first_device: u32,
     /// For [`Below::buffers`](super::Below::buffers).
     pub buffers: bool,
-    options: Options,
-    build: Factory<dyn Component>,
+    maker: LayerMaker,
+}
+
+/// Makes the components of a layer.
+enum LayerMaker {
+    OfReadOptions(Maker),
+    OfOptions(Factory<dyn Component>, Options),
 }
 
 impl Blueprint {
@@ -45,9 +50,12 @@ impl Blueprint {
             let component = def.make(&layer.options)?;
             let (facts, first_device) = (component.facts(), next_device);
             next_device += facts.devices;
-            let (name, options) = (layer.name.clone(), layer.options.clone());
-            let build = Factory::clone(&def.build);
-            layers.push(PlannedLayer { name, children, facts, first_device, buffers: true, options, build });
+            let maker = match def.maker(&layer.options)? {
+                Some(maker) => LayerMaker::OfReadOptions(maker),
+                None => LayerMaker::OfOptions(Factory::clone(&def.build), layer.options.clone()),
+            };
+            let name = layer.name.clone();
+            layers.push(PlannedLayer { name, children, facts, first_device, buffers: true, maker });
             made.push(component);
         }
         // Children stand before their parents.
@@ -62,7 +70,11 @@ impl Blueprint {
 
     /// The components of one more stack.
     pub(super) fn make(&self) -> Result<Vec<Box<dyn Component>>, UsageError> {
-        self.layers.iter().map(|layer| (layer.build)(&layer.options)).collect()
+        let component = |layer: &Rc<PlannedLayer>| match &layer.maker {
+            LayerMaker::OfReadOptions(make) => Ok(make()),
+            LayerMaker::OfOptions(build, options) => build(options),
+        };
+        self.layers.iter().map(component).collect()
     }
 }
 

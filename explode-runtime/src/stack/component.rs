@@ -1,6 +1,7 @@
 //! A storage component: the paper's five methods, what it offers to the layer above, and what is known of it.
 
 use std::any::Any;
+use std::cell::LazyCell;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -67,13 +68,16 @@ impl Paths {
     }
 }
 
+/// The paths of some layers, which are looked up when they are first asked for: few components do.
+pub type LazyPaths<'a> = LazyCell<Vec<Paths>, &'a dyn Fn() -> Vec<Paths>>;
+
 /// What a component stands on when one of its methods is called.
 #[derive(Debug)]
 pub struct Below<'a> {
     /// Each child's surface, in order.
     pub children: &'a [Surface],
     /// Where a shell command finds each child and the device that it is on, in order.
-    pub paths: &'a [Paths],
+    pub paths: &'a LazyPaths<'a>,
     /// The devices of the stack, for components that are devices.
     pub devices: &'a dyn DiskSet,
     /// The first device of this component, if [`Facts::devices`] is not 0.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::component::Component;
@@ -33,7 +34,15 @@ pub struct ComponentDef {
     pub hosts_commands: bool,
     /// Makes one.
     pub build: Factory<dyn Component>,
+    /// Reads options once for many components. `None`: each reads its own.
+    pub read: Option<OptionsReader>,
 }
+
+/// Makes components whose options were read.
+pub type Maker = Rc<dyn Fn() -> Box<dyn Component>>;
+
+/// Reads the options of components.
+pub type OptionsReader = Arc<dyn Fn(&Options) -> Result<Maker, UsageError> + Send + Sync>;
 
 /// A system that this build does not have.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +78,21 @@ impl ComponentDef {
             also_on: Vec::new(),
             hosts_commands: false,
             build: Arc::new(build),
+            read: None,
+        }
+    }
+
+    /// As [`new`](ComponentDef::new), for a component of which each crash disk gets one: its options are read once.
+    pub fn of_maker(
+        name: impl Into<Cow<'static, str>>,
+        about: impl Into<Cow<'static, str>>,
+        read: impl Fn(&Options) -> Result<Maker, UsageError> + Send + Sync + 'static,
+    ) -> ComponentDef {
+        let read: OptionsReader = Arc::new(read);
+        let build = OptionsReader::clone(&read);
+        ComponentDef {
+            read: Some(read),
+            ..ComponentDef::new(name, about, move |options| build(options).map(|make| make()))
         }
     }
 
@@ -111,6 +135,11 @@ impl ComponentDef {
     pub fn make(&self, options: &Options) -> Result<Box<dyn Component>, UsageError> {
         options.check(&self.name, &self.options)?;
         (self.build)(options)
+    }
+
+    /// Reads these options, which were checked. Returns `None` if each component reads its own.
+    pub(super) fn maker(&self, options: &Options) -> Result<Option<Maker>, UsageError> {
+        self.read.as_ref().map(|read| read(options)).transpose()
     }
 
     /// These options, and the effective values of all others.

@@ -13,7 +13,7 @@ use explode_ramdisk::{Files, RamDisk};
 use super::abilities::Settle;
 use super::asks::{Asks, Desk};
 use super::blueprint::{Blueprint, PlannedLayer};
-use super::component::{Below, Component, Paths, Recovery, Surface};
+use super::component::{Below, Component, LazyPaths, Paths, Recovery, Surface};
 use super::promised::Standing;
 use super::spec::StackSpec;
 use crate::base::{Blame, Fault, UsageError};
@@ -239,7 +239,7 @@ impl Stack {
 
     /// Where a shell command finds what the top component offers.
     pub fn paths(&self) -> Paths {
-        self.levels.len().checked_sub(1).map_or_else(Paths::default, |top| self.paths_of(top))
+        self.levels.len().checked_sub(1).map_or_else(Paths::default, |top| paths(&self.levels, top))
     }
 
     /// The devices.
@@ -308,12 +308,14 @@ impl Stack {
     }
 
     fn call<T>(&mut self, level: usize, step: impl FnOnce(&mut dyn Component, &Below<'_>) -> T) -> T {
-        let children: Vec<Surface> =
-            self.levels[level].plan.children.iter().map(|child| self.surface(*child)).collect();
-        let paths: Vec<Paths> =
-            self.levels[level].plan.children.iter().map(|child| self.paths_of(*child)).collect();
         let Stack { devices, desk, rules, seed, levels, .. } = self;
-        let Level { plan, component, place, .. } = &mut levels[level];
+        // Children stand before their parents.
+        let (below, above) = levels.split_at_mut(level);
+        let below = &*below;
+        let Level { plan, component, place, .. } = &mut above[0];
+        let children: Vec<Surface> = plan.children.iter().map(|child| surface(below, *child)).collect();
+        let look_up = || plan.children.iter().map(|child| paths(below, *child)).collect();
+        let paths = LazyPaths::new(&look_up);
         let PlannedLayer { name, facts, first_device, buffers, .. } = &**plan;
         let below = Below {
             children: &children,
@@ -335,24 +337,29 @@ impl Stack {
         done
     }
 
-    fn paths_of(&self, level: usize) -> Paths {
-        let Level { plan, component, .. } = &self.levels[level];
-        let children = &plan.children;
-        let child = || children.first().map_or_else(Paths::default, |child| self.paths_of(*child));
-        match component.surface() {
-            Surface::Block(node) => Paths { path: Some(node.clone()), device: Some(node) },
-            _ => match component.abilities().path {
-                Some(path) => Paths { path: Some(path), device: child().device },
-                None => child(),
-            },
-        }
-    }
-
     pub(super) fn surface(&self, level: usize) -> Surface {
-        match (self.levels[level].component.surface(), self.levels[level].plan.children.first()) {
-            (Surface::Child, Some(child)) => self.surface(*child),
-            (surface, _) => surface,
-        }
+        surface(&self.levels, level)
+    }
+}
+
+/// What a layer offers, or the layer that it stands on.
+fn surface(levels: &[Level], level: usize) -> Surface {
+    match (levels[level].component.surface(), levels[level].plan.children.first()) {
+        (Surface::Child, Some(child)) => surface(levels, *child),
+        (surface, _) => surface,
+    }
+}
+
+/// Where a shell command finds a layer.
+fn paths(levels: &[Level], level: usize) -> Paths {
+    let Level { plan, component, .. } = &levels[level];
+    let child = || plan.children.first().map_or_else(Paths::default, |child| paths(levels, *child));
+    match component.surface() {
+        Surface::Block(node) => Paths { path: Some(node.clone()), device: Some(node) },
+        _ => match component.abilities().path {
+            Some(path) => Paths { path: Some(path), device: child().device },
+            None => child(),
+        },
     }
 }
 

@@ -7,7 +7,7 @@ use nix::errno::Errno;
 
 use super::Disk;
 use crate::fault::{garbage, mark};
-use crate::{Identity, ReadFault, SECTOR_BYTES, sector_identity};
+use crate::{Identity, ReadFault, SECTOR_BYTES, SECTORS_PER_BLOCK, sector_identity};
 
 impl Disk {
     /// Sectors go bad.
@@ -40,21 +40,24 @@ impl Disk {
         if sectors.is_empty() || set.range(sectors).next().is_none() { Ok(()) } else { Err(Errno::EIO) }
     }
 
-    /// What one of its sectors adds to the disk's identity, its fault included.
-    pub fn share_of(&self, sector: u64) -> Identity {
-        let contents = sector_identity(sector, self.sector(sector));
-        let bad = self.unreadable.as_ref().is_some_and(|set| set.contains(&sector));
-        if bad { contents + mark(sector) } else { contents }
-    }
-
-    /// The sectors of a range that add something to the disk's identity: that hold anything but zeroes, or cannot be read. A sector
-    /// may come twice. Costs what is there, not the length of the range.
-    pub fn sectors_with_a_share(&self, range: Range<u64>) -> impl Iterator<Item = u64> + '_ {
-        let bad = self.unreadable.iter().flat_map({
-            let range = range.clone();
-            move |set| set.range(range.clone()).copied()
-        });
-        self.used_sectors(range).chain(bad)
+    /// What each sector of a range adds to the disk's identity, its fault included, in order. Sectors that add nothing, since they hold
+    /// zeroes and can be read, are left out. Costs what is there, not the length of the range.
+    pub fn shares(&self, range: Range<u64>) -> Vec<(u64, Identity)> {
+        let mut shares = Vec::new();
+        let blocks = range.start / SECTORS_PER_BLOCK..range.end.div_ceil(SECTORS_PER_BLOCK);
+        for (block, bytes) in self.blocks.range(blocks) {
+            let sectors = (block * SECTORS_PER_BLOCK..).zip(bytes.chunks_exact(SECTOR_BYTES));
+            let within = sectors.filter(|(sector, _)| range.contains(sector));
+            let contents = within.map(|(sector, bytes)| (sector, sector_identity(sector, bytes)));
+            shares.extend(contents.filter(|(_, share)| *share != Identity::default()));
+        }
+        for sector in self.unreadable.iter().flat_map(|set| set.range(range.clone()).copied()) {
+            match shares.binary_search_by_key(&sector, |(sector, _)| *sector) {
+                Ok(at) => shares[at].1 += mark(sector),
+                Err(at) => shares.insert(at, (sector, mark(sector))),
+            }
+        }
+        shares
     }
 
     /// Sectors are written, and good again; returns what their faults had added to the identity, which is left as it is.

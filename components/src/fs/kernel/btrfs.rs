@@ -5,7 +5,7 @@
 
 use explode_kernel::let_others_finish;
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::stack::{Component, ComponentDef};
+use explode_runtime::stack::{ComponentDef, Maker};
 
 use super::common::options;
 use super::tool::Tool;
@@ -16,7 +16,7 @@ pub const NAME: &str = "btrfs";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::new(NAME, "btrfs, whose log mounting replays; its disk has 128 MiB or more", build)
+    ComponentDef::of_maker(NAME, "btrfs, whose log mounting replays; its disk has 128 MiB or more", build)
         .modes(MODES)
         .on("ramdisk")
         .options(options![
@@ -40,7 +40,7 @@ pub fn def() -> ComponentDef {
         ])
 }
 
-fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+fn build(options: &Options) -> Result<Maker, UsageError> {
     let metadata = options.one_of("metadata", &[("dup", "dup"), ("single", "single")])?;
     let ways = [("no", "no"), ("zlib", "zlib"), ("lzo", "lzo"), ("zstd", "zstd")];
     let compress = options.one_of("compress", &ways)?;
@@ -52,7 +52,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     let in_place = if datacow { "" } else { ",nodatacow" };
     let flush = if flush { ",flushoncommit" } else { "" };
     let make = format!("-q -K -m {metadata} -U 12345678-1234-1234-1234-123456789abc");
-    Ok(KernelFs::component(System {
+    Ok(KernelFs::maker(System {
         // No commit that nobody asked for.
         options: format!("commit=100000,compress={compress}{in_place}{flush}"),
         strict: options.bool("strict", false)?.then(|| Tool::new("btrfs", "check --readonly")),

@@ -1,7 +1,7 @@
 //! exFAT, which has no journal: fsck.exfat repairs it.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::stack::{Component, ComponentDef};
+use explode_runtime::stack::{ComponentDef, Maker};
 
 use super::common::options;
 use super::tool::Tool;
@@ -12,7 +12,7 @@ pub const NAME: &str = "exfat";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::new(NAME, "exFAT; fsck.exfat repairs it", build).modes(MODES).on("ramdisk").options(
+    ComponentDef::of_maker(NAME, "exFAT; fsck.exfat repairs it", build).modes(MODES).on("ramdisk").options(
         options![
             OptionDef {
                 name: "cluster",
@@ -25,12 +25,12 @@ pub fn def() -> ComponentDef {
     )
 }
 
-fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+fn build(options: &Options) -> Result<Maker, UsageError> {
     let sizes = [("auto", ""), ("512", "-c 512"), ("4096", "-c 4096"), ("32768", "-c 32768")];
     let cluster = options.one_of("cluster", &sizes)?;
     // 1: errors corrected (fsck.exfat(8)).
     let repair = || Repair { tool: Tool::new("fsck.exfat", "-a"), repaired: &[1] };
-    Ok(KernelFs::component(System {
+    Ok(KernelFs::maker(System {
         options: "iocharset=utf8".to_owned(),
         repair: options.bool("fsck", true)?.then(repair),
         unrepaired: !options.bool("fsck", true)?,

@@ -1,7 +1,7 @@
 //! F2FS, which mounting recovers: it takes the last checkpoint, and rolls forward over what was synced since.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::stack::{Component, ComponentDef};
+use explode_runtime::stack::{ComponentDef, Maker};
 
 use super::common::options;
 use super::tool::Tool;
@@ -12,7 +12,7 @@ pub const NAME: &str = "f2fs";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::new(NAME, "F2FS, which mounting rolls forward; its disk has 64 MiB or more", build)
+    ComponentDef::of_maker(NAME, "F2FS, which mounting rolls forward; its disk has 64 MiB or more", build)
         .modes(MODES)
         .on("ramdisk")
         .options(options![
@@ -25,12 +25,12 @@ pub fn def() -> ComponentDef {
         ])
 }
 
-fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+fn build(options: &Options) -> Result<Maker, UsageError> {
     let modes = [("posix", "posix"), ("strict", "strict"), ("nobarrier", "nobarrier")];
     let mode = options.one_of("fsync_mode", &modes)?;
     let promises = if mode == "nobarrier" { profiles::f2fs_without_flush } else { profiles::f2fs };
     let make = || Tool::new("mkfs.f2fs", "-q -f -t 0 -U 12345678-1234-1234-1234-123456789abc").still();
-    Ok(KernelFs::component(System {
+    Ok(KernelFs::maker(System {
         // Nothing is moved or discarded because nobody has written for a while.
         options: format!("background_gc=off,nodiscard,fsync_mode={mode}"),
         strict: options.bool("strict", false)?.then(|| Tool::new("fsck.f2fs", "--dry-run")),

@@ -2,7 +2,7 @@
 //! was not unmounted (`hfs_mdb_get` in fs/hfs/mdb.c), and what was there can be read.
 
 use explode_runtime::base::{Options, UsageError};
-use explode_runtime::stack::{Component, ComponentDef};
+use explode_runtime::stack::{ComponentDef, Maker};
 
 use super::common::options;
 use super::tool::Tool;
@@ -13,14 +13,18 @@ pub const NAME: &str = "hfs";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::new(NAME, "HFS; there is no fsck, and after a crash it is mounted for reading only", build)
-        .modes(MODES)
-        .on("ramdisk")
-        .options(options![])
+    ComponentDef::of_maker(
+        NAME,
+        "HFS; there is no fsck, and after a crash it is mounted for reading only",
+        build,
+    )
+    .modes(MODES)
+    .on("ramdisk")
+    .options(options![])
 }
 
-fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
-    Ok(KernelFs::component(System {
+fn build(options: &Options) -> Result<Maker, UsageError> {
+    Ok(KernelFs::maker(System {
         lacks: Some("Debian 12 has no fsck for it, and what was not unmounted is mounted for reading only"),
         ..System::new(NAME, profiles::hfs, options, || Tool::new("hformat", "-l explode").still())?
     }))

@@ -4,7 +4,7 @@
 //! (`bugs/fsck-minix-version-3`), so version 2 is the default.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::stack::{Component, ComponentDef};
+use explode_runtime::stack::{ComponentDef, Maker};
 
 use super::common::options;
 use super::tool::Tool;
@@ -15,7 +15,7 @@ pub const NAME: &str = "minix";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::new(NAME, "the MINIX file system; fsck.minix repairs it", build)
+    ComponentDef::of_maker(NAME, "the MINIX file system; fsck.minix repairs it", build)
         .modes(MODES)
         .on("ramdisk")
         .options(options![
@@ -27,7 +27,7 @@ pub fn def() -> ComponentDef {
         ])
 }
 
-fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+fn build(options: &Options) -> Result<Maker, UsageError> {
     let make = match options.int("version", 2)? {
         1 => "-1",
         2 => "-2",
@@ -36,7 +36,7 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
     };
     // 3: errors were found and corrected (fsck.minix(8)).
     let repair = || Repair { tool: Tool::new("fsck.minix", "-a -f"), repaired: &[3] };
-    Ok(KernelFs::component(System {
+    Ok(KernelFs::maker(System {
         repair: options.bool("fsck", true)?.then(repair),
         unrepaired: !options.bool("fsck", true)?,
         // Without -a or -r it changes nothing, and ends with 4 if it has found something (fsck.minix(8)).

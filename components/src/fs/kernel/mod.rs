@@ -36,7 +36,8 @@ use explode_runtime::base::{Blame, Fault, Mode, OptionDef, Options, UsageError};
 use explode_runtime::devices::Side;
 use explode_runtime::faults::background::{BETWEEN_OPTIONS, Between, Own};
 use explode_runtime::stack::{
-    Abilities, AsShell, Baseline, Below, Component, Facts, Floor, Plain, PlainFileSystem, Recovery, Surface,
+    Abilities, AsShell, Baseline, Below, Component, Facts, Floor, Maker, Plain, PlainFileSystem, Recovery,
+    Surface,
 };
 use explode_runtime::verdict::{Profile, Promise};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
@@ -132,7 +133,7 @@ struct Repair {
 
 /// A file system of the kernel on one block device.
 struct KernelFs {
-    system: System,
+    system: Rc<System>,
     mounted: Option<Mounted>,
 }
 
@@ -147,12 +148,13 @@ struct Mounted {
 }
 
 impl KernelFs {
-    fn component(system: System) -> Box<dyn Component> {
-        Box::new(KernelFs { system, mounted: None })
+    fn maker(system: System) -> Maker {
+        let system = Rc::new(system);
+        Rc::new(move || Box::new(KernelFs { system: Rc::clone(&system), mounted: None }))
     }
 
     fn mount_at(&self, node: &Path, at: &Path) -> Result<(), Fault> {
-        let System { driver, options, common: Common { flags, .. }, .. } = &self.system;
+        let System { driver, options, common: Common { flags, .. }, .. } = &*self.system;
         mount_on(node, at, driver, *flags, options)?;
         if self.system.starts_threads {
             let_others_finish()
@@ -217,7 +219,7 @@ impl Component for KernelFs {
     }
 
     fn recover(&mut self, below: &Below<'_>) -> Result<Recovery, Fault> {
-        let System { repair, strict, .. } = &self.system;
+        let System { repair, strict, .. } = &*self.system;
         let node = below.block(0)?;
         let mut recovery = Recovery::Clean;
         if let Some(Repair { tool, repaired }) = repair {
@@ -251,7 +253,7 @@ impl Component for KernelFs {
     }
 
     fn facts(&self) -> Facts {
-        let System { hides, buffers_are_places, common, between, .. } = &self.system;
+        let System { hides, buffers_are_places, common, between, .. } = &*self.system;
         let facts = Facts::default()
             .programs(self.system.programs())
             .promises(self.system.profile())
@@ -273,7 +275,7 @@ impl Component for KernelFs {
 
 impl Baseline for KernelFs {
     fn baseline(&self) -> Floor {
-        let System { driver, options, common, repair, .. } = &self.system;
+        let System { driver, options, common, repair, .. } = &*self.system;
         let repair = repair.as_ref().map(|repair| repair.tool.clone());
         floor::floor(driver, options.clone(), FLAGS | common.flags, repair)
     }
@@ -281,7 +283,7 @@ impl Baseline for KernelFs {
 
 impl AsShell for KernelFs {
     fn as_shell(&self) -> Plain {
-        let System { driver, options, make, repair, strict, common, .. } = &self.system;
+        let System { driver, options, make, repair, strict, common, .. } = &*self.system;
         let sync = common.flags.contains(MsFlags::MS_SYNCHRONOUS).then_some("sync");
         let options = ["nodev", "nosuid", "noatime", options].into_iter().chain(sync);
         let options: Vec<&str> = options.filter(|option| !option.is_empty()).collect();

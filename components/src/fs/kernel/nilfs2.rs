@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::stack::{Component, ComponentDef};
+use explode_runtime::stack::{ComponentDef, Maker};
 
 use super::common::options;
 use super::tool::Tool;
@@ -19,7 +19,7 @@ pub const NAME: &str = "nilfs2";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::new(
+    ComponentDef::of_maker(
         NAME,
         "NILFS2, which mounting rolls forward; there is no fsck, and its disk has 160 MiB or more",
         build,
@@ -33,10 +33,10 @@ pub fn def() -> ComponentDef {
     }])
 }
 
-fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+fn build(options: &Options) -> Result<Maker, UsageError> {
     let order = options.one_of("order", &[("relaxed", "relaxed"), ("strict", "strict")])?;
     let promises = if order == "strict" { profiles::nilfs2_strict } else { profiles::nilfs2 };
-    Ok(KernelFs::component(System {
+    Ok(KernelFs::maker(System {
         options: format!("order={order}"),
         made: Some(rarely_on_its_own),
         buffers_are_places: false,

@@ -2,7 +2,7 @@
 //! crash has left marked as dirty is mounted with `force` only ("not recommended for use", kernel, filesystems/ntfs3.rst).
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::stack::{Component, ComponentDef};
+use explode_runtime::stack::{ComponentDef, Maker};
 
 use super::common::options;
 use super::tool::Tool;
@@ -13,7 +13,7 @@ pub const NAME: &str = "ntfs3";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::new(
+    ComponentDef::of_maker(
         NAME,
         "NTFS by ntfs3; there is no fsck, and after a crash it is mounted with force",
         build,
@@ -27,11 +27,11 @@ pub fn def() -> ComponentDef {
     }])
 }
 
-fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+fn build(options: &Options) -> Result<Maker, UsageError> {
     let sizes = [("4096", 4096), ("512", 512), ("1024", 1024), ("65536", 65536)];
     let cluster = options.one_of("cluster", &sizes)?;
     let make = move || Tool::new("mkntfs", format!("-Q -F -q -T -p 0 -H 0 -S 0 -c {cluster}")).still();
-    Ok(KernelFs::component(System {
+    Ok(KernelFs::maker(System {
         options: "iocharset=utf8,force".to_owned(),
         lacks: Some("Debian 12 has no fsck for it"),
         ..System::new(NAME, profiles::ntfs3, options, make)?

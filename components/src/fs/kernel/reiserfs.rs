@@ -1,7 +1,7 @@
 //! ReiserFS, whose journal mounting replays. Linux 6.12 is the last series but one of its driver: 6.13 has it no more.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::stack::{Component, ComponentDef};
+use explode_runtime::stack::{ComponentDef, Maker};
 
 use super::common::options;
 use super::tool::Tool;
@@ -12,30 +12,34 @@ pub const NAME: &str = "reiserfs";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::new(NAME, "ReiserFS, whose journal mounting replays; its disk has 64 MiB or more", build)
-        .modes(MODES)
-        .on("ramdisk")
-        .options(options![
-            OptionDef {
-                name: "data",
-                about: "how data is journalled: ordered, journal, writeback",
-                default: "ordered",
-            },
-            OptionDef {
-                name: "tails",
-                about: "are the ends of files packed into the tree: true, false",
-                default: "true"
-            },
-            STRICT,
-        ])
+    ComponentDef::of_maker(
+        NAME,
+        "ReiserFS, whose journal mounting replays; its disk has 64 MiB or more",
+        build,
+    )
+    .modes(MODES)
+    .on("ramdisk")
+    .options(options![
+        OptionDef {
+            name: "data",
+            about: "how data is journalled: ordered, journal, writeback",
+            default: "ordered",
+        },
+        OptionDef {
+            name: "tails",
+            about: "are the ends of files packed into the tree: true, false",
+            default: "true"
+        },
+        STRICT,
+    ])
 }
 
-fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+fn build(options: &Options) -> Result<Maker, UsageError> {
     let data = options
         .one_of("data", &[("ordered", "ordered"), ("journal", "journal"), ("writeback", "writeback")])?;
     let tails = if options.bool("tails", true)? { "" } else { ",notail" };
     let make = || Tool::new("mkreiserfs", "-q -f -f -u 12345678-1234-1234-1234-123456789abc").still();
-    Ok(KernelFs::component(System {
+    Ok(KernelFs::maker(System {
         // No commit that nobody asked for.
         options: format!("commit=100000,data={data}{tails}"),
         strict: options.bool("strict", false)?.then(|| Tool::new("reiserfsck", "--check -q -y")),

@@ -32,18 +32,22 @@ use explode_runtime::devices::NOW;
 
 use super::traced::Program;
 
-/// The calls that are answered here. The answer to sync(2) is that all is done: it would be about other disks, too. Of the opens only
-/// those of [`DEVICES`] are answered.
-const CALLS: [c_long; 8] = [
-    SYS_clock_gettime,
-    SYS_gettimeofday,
-    SYS_time,
-    SYS_getrandom,
-    SYS_getpid,
-    SYS_sync,
-    SYS_open,
-    SYS_openat,
-];
+/// The calls that are answered here. The answer to sync(2) is that all is done: it would be about other disks, too.
+const CALLS: [c_long; 6] =
+    [SYS_clock_gettime, SYS_gettimeofday, SYS_time, SYS_getrandom, SYS_getpid, SYS_sync];
+
+/// The calls that open files. Only opens of [`DEVICES`] are answered, but each of these calls stops the program, which takes longer than
+/// the call.
+const OPENS: [c_long; 2] = [SYS_open, SYS_openat];
+
+/// Which programs need to have [`DEVICES`] hidden from them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opens {
+    /// The program may open them.
+    Watched,
+    /// The program opens none of them, whatever it finds on the disk.
+    Free,
+}
 
 /// The devices of random numbers, as strings of C.
 const DEVICES: [&[u8]; 2] = [b"/dev/urandom\0", b"/dev/random\0"];
@@ -56,20 +60,25 @@ const PAGE: u64 = 4096;
 /// What the program takes for the number of its process.
 const PROCESS: c_long = 4242;
 
-/// A program to start, and where its result goes: how it has ended, and whether nothing of it is left.
-type Job = (Program, Sender<(io::Result<ExitStatus>, bool)>);
+/// A program to start, its opens, and where its result goes: how it has ended, and whether nothing of it is left.
+type Job = (Program, Opens, Sender<(io::Result<ExitStatus>, bool)>);
 
 /// Runs a program by its path, with nothing to read, and waits for its end. What it prints goes to these files.
 ///
 /// # Errors
 /// It cannot be started, or cannot be traced.
-pub(super) fn run(command: &Command, out: BorrowedFd<'_>, errors: BorrowedFd<'_>) -> io::Result<ExitStatus> {
+pub(super) fn run(
+    command: &Command,
+    opens: Opens,
+    out: BorrowedFd<'_>,
+    errors: BorrowedFd<'_>,
+) -> io::Result<ExitStatus> {
     // The thread that traces has no other children.
     static THREAD: Mutex<Option<Sender<Job>>> = Mutex::new(None);
     let program = Program::of(command, out, errors)?;
     let mut thread = THREAD.lock().unwrap_or_else(PoisonError::into_inner);
     let (result, ended) = channel();
-    let sent = thread.get_or_insert_with(start_thread).send((program, result));
+    let sent = thread.get_or_insert_with(start_thread).send((program, opens, result));
     let ended = sent.ok().and_then(|()| ended.recv().ok());
     let (status, nothing_left) = ended.expect("the thread does not panic");
     if !nothing_left {
@@ -82,8 +91,8 @@ pub(super) fn run(command: &Command, out: BorrowedFd<'_>, errors: BorrowedFd<'_>
 fn start_thread() -> Sender<Job> {
     let (jobs, waiting) = channel::<Job>();
     thread::spawn(move || {
-        for (program, result) in waiting {
-            let status = trace(&program);
+        for (program, opens, result) in waiting {
+            let status = trace(&program, opens);
             let nothing_left = waitpid(None, Some(ALL | WaitPidFlag::WNOHANG)) == Err(Errno::ECHILD);
             // The caller waits for it.
             result.send((status, nothing_left)).ok();
@@ -95,8 +104,8 @@ fn start_thread() -> Sender<Job> {
 /// All that this thread traces, and nothing else.
 const ALL: WaitPidFlag = WaitPidFlag::__WALL.union(WaitPidFlag::__WNOTHREAD);
 
-fn trace(program: &Program) -> io::Result<ExitStatus> {
-    let main = program.start(&filter())?;
+fn trace(program: &Program, opens: Opens) -> io::Result<ExitStatus> {
+    let main = program.start(&filter(opens))?;
     // It stops at its first instruction.
     waitpid(main, None)?;
     let options = ptrace::Options::PTRACE_O_TRACESECCOMP
@@ -139,12 +148,14 @@ fn trace(program: &Program) -> io::Result<ExitStatus> {
 }
 
 /// Stops at our calls, and allows all others.
-fn filter() -> Vec<sock_filter> {
+fn filter(opens: Opens) -> Vec<sock_filter> {
+    let opens = if opens == Opens::Watched { &OPENS[..] } else { &[] };
+    let calls: Vec<c_long> = CALLS.iter().chain(opens).copied().collect();
     let instruction = |code: u32, k: u32, jt: u8| sock_filter { code: code as u16, jt, jf: 0, k };
     let mut filter = vec![instruction(BPF_LD | BPF_W | BPF_ABS, 0, 0)];
-    for (at, call) in CALLS.iter().enumerate() {
+    for (at, call) in calls.iter().enumerate() {
         // Over the rest of these, and over what allows.
-        let jump = (CALLS.len() - at) as u8;
+        let jump = (calls.len() - at) as u8;
         filter.push(instruction(BPF_JMP | BPF_JEQ | BPF_K, *call as u32, jump));
     }
     filter.push(instruction(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0));
@@ -283,12 +294,16 @@ mod tests {
     use super::*;
 
     fn said(script: &str) -> (ExitStatus, String) {
+        said_with(script, Opens::Watched)
+    }
+
+    fn said_with(script: &str, opens: Opens) -> (ExitStatus, String) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let said = folder.path().join("said");
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
         let out = fs::File::create(&said).expect("it is ours");
-        let status = run(&command, out.as_fd(), io::stderr().as_fd()).expect("it runs");
+        let status = run(&command, opens, out.as_fd(), io::stderr().as_fd()).expect("it runs");
         (status, fs::read_to_string(said).expect("it is ours"))
     }
 
@@ -309,9 +324,17 @@ mod tests {
     }
 
     #[test]
+    fn time_stands_still_where_opens_are_free() {
+        let script = "date +%s.%N; (: </dev/urandom) && echo opened; (sleep 0.01; date +%s.%N)";
+        let now = format!("{NOW}.000000000");
+        assert_eq!(said_with(script, Opens::Free).1, format!("{now}\nopened\n{now}\n"));
+    }
+
+    #[test]
     fn one_that_is_not_there_is_not_started() {
         let out = tempfile::tempfile().expect("a temporary file");
-        let error = run(&Command::new("/nowhere"), out.as_fd(), out.as_fd()).expect_err("there is none");
+        let (nowhere, out) = (Command::new("/nowhere"), out.as_fd());
+        let error = run(&nowhere, Opens::Watched, out, out).expect_err("there is none");
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 

@@ -1,7 +1,7 @@
 //! UDF on a hard disk. Debian has no fsck for it: it is mounted as a crash has left it.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::stack::{Component, ComponentDef};
+use explode_runtime::stack::{ComponentDef, Maker};
 
 use super::common::options;
 use super::tool::Tool;
@@ -12,25 +12,26 @@ pub const NAME: &str = "udf";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::new(NAME, "UDF on a hard disk; there is no fsck", build).modes(MODES).on("ramdisk").options(
-        options![
+    ComponentDef::of_maker(NAME, "UDF on a hard disk; there is no fsck", build)
+        .modes(MODES)
+        .on("ramdisk")
+        .options(options![
             OptionDef {
                 name: "block_size",
                 about: "bytes of a block: 512, 1024, 2048, 4096",
                 default: "512"
             },
             OptionDef { name: "revision", about: "of the format: 1.02, 1.50, 2.01", default: "2.01" },
-        ],
-    )
+        ])
 }
 
-fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+fn build(options: &Options) -> Result<Maker, UsageError> {
     let sizes = [("512", 512), ("1024", 1024), ("2048", 2048), ("4096", 4096)];
     let bytes = options.one_of("block_size", &sizes)?;
     let revisions = [("2.01", "2.01"), ("1.02", "1.02"), ("1.50", "1.50")];
     let revision = options.one_of("revision", &revisions)?;
     let make = format!("--media-type=hd --blocksize={bytes} --udfrev={revision}");
-    Ok(KernelFs::component(System {
+    Ok(KernelFs::maker(System {
         lacks: Some("Debian 12 has no fsck for it"),
         ..System::new(NAME, profiles::udf, options, move || Tool::new("mkudffs", make.clone()).still())?
     }))

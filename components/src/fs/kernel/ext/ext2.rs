@@ -1,7 +1,7 @@
 //! ext2: the kernel's own driver of it, without a journal. After a crash e2fsck has to repair it.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::stack::{Component, ComponentDef};
+use explode_runtime::stack::{ComponentDef, Maker};
 
 use super::super::common::options;
 use super::super::{BETWEEN, Between, FSCK, KernelFs, MODES, MOST_BETWEEN, OWN, STRICT, System, profiles};
@@ -12,7 +12,7 @@ pub const NAME: &str = "ext2";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::new(NAME, "ext2 by its own driver, or by that of ext4; e2fsck repairs it", build)
+    ComponentDef::of_maker(NAME, "ext2 by its own driver, or by that of ext4; e2fsck repairs it", build)
         .modes(MODES)
         .on("ramdisk")
         .options(options![
@@ -26,7 +26,7 @@ pub fn def() -> ComponentDef {
         ])
 }
 
-fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+fn build(options: &Options) -> Result<Maker, UsageError> {
     let driver = options.one_of("driver", &[("ext2", "ext2"), ("ext4", "ext4")])?;
     let (bytes, fsck) = (block_size(options)?, options.bool(FSCK.name, true)?);
     let make = move || mke2fs(&format!("-t ext2 -b {bytes}"));
@@ -37,5 +37,5 @@ fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
         between: Between::of(options, OWN)?,
         ..System::new(driver, profiles::ext2, options, make)?
     };
-    Ok(KernelFs::component(system.checked(options, fsck)?))
+    Ok(KernelFs::maker(system.checked(options, fsck)?))
 }

@@ -10,7 +10,7 @@ pub const NAME: &str = "ext3";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::new(
+    ComponentDef::of_maker(
         NAME,
         "ext3 with its journal, by ext4's driver; mounting replays the journal",
         |options| {

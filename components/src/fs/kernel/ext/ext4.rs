@@ -11,7 +11,7 @@ pub const NAME: &str = "ext4";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::new(NAME, "ext4 with its journal, which mounting replays", |options| {
+    ComponentDef::of_maker(NAME, "ext4 with its journal, which mounting replays", |options| {
         let hides = "file data that has no block yet (delayed allocation), and buffers that the journal owns";
         journal::journalled("ext4", hides, profiles::ext4_ordered, options)
     })

@@ -1,7 +1,7 @@
 //! The journal that ext3 and ext4 have, by ext4's driver: which options it has, and what they promise.
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::stack::Component;
+use explode_runtime::stack::Maker;
 use explode_runtime::verdict::Promise;
 
 use super::super::profiles::{journalled_data, writeback};
@@ -29,7 +29,7 @@ pub(super) fn journalled(
     hides: &'static str,
     ordered: fn() -> Vec<Promise>,
     options: &Options,
-) -> Result<Box<dyn Component>, UsageError> {
+) -> Result<Maker, UsageError> {
     let data = options
         .one_of(DATA.name, &[("ordered", "ordered"), ("journal", "journal"), ("writeback", "writeback")])?;
     let bytes = block_size(options)?;
@@ -47,5 +47,5 @@ pub(super) fn journalled(
         threads: |device| vec![format!("jbd2/{device}-{JOURNAL}")],
         ..System::new(kind, promises, options, make)?
     };
-    Ok(KernelFs::component(system.checked(options, options.bool(FSCK.name, false)?)?))
+    Ok(KernelFs::maker(system.checked(options, options.bool(FSCK.name, false)?)?))
 }

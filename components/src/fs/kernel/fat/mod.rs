@@ -4,7 +4,7 @@ pub mod msdos;
 pub mod vfat;
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
-use explode_runtime::stack::Component;
+use explode_runtime::stack::Maker;
 
 use super::tool::Tool;
 use super::{Between, FSCK, KernelFs, OWN, Repair, STRICT, System, profiles};
@@ -25,7 +25,7 @@ const FLUSH: OptionDef =
 const PROGRESS: &[&str] = &["fsck.fat ", "Leaving filesystem unchanged", "/dev/"];
 
 /// One of this kind, with the options of its mount.
-fn fat(driver: &'static str, mount: &str, options: &Options) -> Result<Box<dyn Component>, UsageError> {
+fn fat(driver: &'static str, mount: &str, options: &Options) -> Result<Maker, UsageError> {
     let bits =
         options.one_of(BITS.name, &[("auto", ""), ("12", " -F 12"), ("16", " -F 16"), ("32", " -F 32")])?;
     let sectors = match options.int(CLUSTER.name, 0)? {
@@ -41,7 +41,7 @@ fn fat(driver: &'static str, mount: &str, options: &Options) -> Result<Box<dyn C
     let fsck = options.bool(FSCK.name, true)?;
     // 1: recoverable errors, which -a has repaired (fsck.fat(8)).
     let repair = || Repair { tool: Tool::new("fsck.fat", "-a"), repaired: &[1] };
-    Ok(KernelFs::component(System {
+    Ok(KernelFs::maker(System {
         options: format!("{mount}{flush}"),
         repair: fsck.then(repair),
         unrepaired: !fsck,

@@ -10,7 +10,7 @@ pub const NAME: &str = "msdos";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::new(NAME, "FAT with names of 8 and 3 characters; fsck.fat repairs it", |options| {
+    ComponentDef::of_maker(NAME, "FAT with names of 8 and 3 characters; fsck.fat repairs it", |options| {
         fat("msdos", "codepage=437,tz=UTC", options)
     })
     .modes(MODES)

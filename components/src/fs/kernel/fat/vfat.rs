@@ -11,7 +11,7 @@ pub const NAME: &str = "vfat";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::new(NAME, "FAT with long names; fsck.fat repairs it", |options| {
+    ComponentDef::of_maker(NAME, "FAT with long names; fsck.fat repairs it", |options| {
         fat("vfat", "codepage=437,iocharset=iso8859-1,tz=UTC", options)
     })
     .modes(MODES)

@@ -4,7 +4,7 @@
 mod log;
 
 use explode_runtime::base::{Options, UsageError};
-use explode_runtime::stack::{Component, ComponentDef};
+use explode_runtime::stack::{ComponentDef, Maker};
 
 use super::common::options;
 use super::tool::Tool;
@@ -15,17 +15,17 @@ pub const NAME: &str = "jfs";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::new(NAME, "JFS, whose log jfs_fsck replays", build)
+    ComponentDef::of_maker(NAME, "JFS, whose log jfs_fsck replays", build)
         .modes(MODES)
         .on("ramdisk")
         .options(options![STRICT])
 }
 
-fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
-    Ok(KernelFs::component(System {
+fn build(options: &Options) -> Result<Maker, UsageError> {
+    Ok(KernelFs::maker(System {
         made: Some(log::clear),
-        // 1: errors corrected, or the log replayed (jfs_fsck(8)). It writes the time into its own log.
-        repair: Some(Repair { tool: Tool::new("jfs_fsck", "-a").still(), repaired: &[1] }),
+        // 1: errors corrected, or the log replayed (jfs_fsck(8)). It writes the time into its own log, and draws no random numbers.
+        repair: Some(Repair { tool: Tool::new("jfs_fsck", "-a").still_with_free_opens(), repaired: &[1] }),
         strict: options.bool("strict", false)?.then(|| Tool::new("jfs_fsck", "-n")),
         hides: Some("metadata that was not submitted, which it has in a cache of its own"),
         ..System::new(NAME, profiles::jfs, options, || Tool::new("jfs_mkfs", "-q").still())?

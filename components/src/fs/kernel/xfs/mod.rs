@@ -6,7 +6,7 @@ mod times;
 
 use explode_runtime::base::{OptionDef, Options, UsageError};
 use explode_runtime::devices::NOW;
-use explode_runtime::stack::{Component, ComponentDef};
+use explode_runtime::stack::{ComponentDef, Maker};
 
 use super::common::options;
 use super::tool::Tool;
@@ -17,7 +17,7 @@ pub const NAME: &str = "xfs";
 
 /// The definition for the registry.
 pub fn def() -> ComponentDef {
-    ComponentDef::new(NAME, "XFS, whose log mounting replays", build).modes(MODES).on("ramdisk").options(
+    ComponentDef::of_maker(NAME, "XFS, whose log mounting replays", build).modes(MODES).on("ramdisk").options(
         options![
             OptionDef { name: "block_size", about: "bytes of a block: 1024, 2048, 4096", default: "4096" },
             STRICT,
@@ -34,9 +34,9 @@ const CHECK: &str = "-n -o force_geometry";
 /// What it says of how far it is.
 const PROGRESS: &[&str] = &["Phase ", "- ", "No modify flag set"];
 
-fn build(options: &Options) -> Result<Box<dyn Component>, UsageError> {
+fn build(options: &Options) -> Result<Maker, UsageError> {
     let bytes = options.one_of("block_size", &[("4096", 4096), ("1024", 1024), ("2048", 2048)])?;
-    Ok(KernelFs::component(System {
+    Ok(KernelFs::maker(System {
         // Stacks on crash disks are mounted beside the live one, with its UUID.
         options: "nouuid".to_owned(),
         made: Some(|node| times::hold(node, NOW)),
