@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use explode_ramdisk::{
-    BLOCK_BYTES, Disk, Flags, Identity, Image, Payload, RamDisk, Recording, SECTOR_BYTES, Storage,
+    BLOCK_BYTES, Disk, Flags, Identity, Image, Payload, RamDisk, ReadFault, Recording, SECTOR_BYTES, Storage,
     sector_identity,
 };
 use proptest::prelude::*;
@@ -78,6 +78,30 @@ proptest! {
         for (at, sector) in flat.chunks_exact(SECTOR_BYTES).enumerate() {
             prop_assert!(disk.sector(at as u64) == sector);
         }
+    }
+
+    #[test]
+    fn shares_add_up_to_the_identity(
+        writes in prop::collection::vec(write(), 0..6),
+        bad in prop::collection::btree_set(0..SECTORS as u64, 0..4),
+        cut in (0..SECTORS as u64, 0..SECTORS as u64),
+    ) {
+        let mut disk = Disk::new();
+        for (first, data) in &writes {
+            disk.write(*first as u64, data);
+        }
+        for sector in &bad {
+            disk.spoil(*sector..sector + 1, ReadFault::Unreadable);
+        }
+        let all = disk.shares(0..SECTORS as u64);
+        let sum = all.iter().fold(Identity::default(), |sum, (_, share)| sum + *share);
+        prop_assert_eq!(sum, disk.identity());
+        let has_share = |sector: &u64| bad.contains(sector) || disk.sector(*sector) != [0; SECTOR_BYTES];
+        let sectors: Vec<u64> = (0..SECTORS as u64).filter(has_share).collect();
+        prop_assert_eq!(all.iter().map(|(sector, _)| *sector).collect::<Vec<_>>(), sectors);
+        let range = cut.0.min(cut.1)..cut.0.max(cut.1);
+        let within: Vec<_> = all.into_iter().filter(|(sector, _)| range.contains(sector)).collect();
+        prop_assert_eq!(disk.shares(range), within);
     }
 
     #[test]
