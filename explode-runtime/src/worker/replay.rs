@@ -47,7 +47,7 @@ pub(crate) fn replay_heard(
     }
     match &ended.early {
         Some(Early::Diverged(divergence)) => return Ok(Replay::Diverged((**divergence).clone())),
-        Some(Early::Broken(why)) => return Err(RunError::Broken(why.to_string())),
+        Some(Early::Broken(why)) => return Err(why.clone().into()),
         _ => {}
     }
     let index = ended.choices.len();

@@ -9,7 +9,7 @@ use crate::choose::Choice;
 use crate::crash::{Epoch, Name};
 use crate::events::{FailedStep, Happened};
 use crate::trace::CrashDiskRecord;
-use crate::verdict::Violation;
+use crate::verdict::{Broken, Violation};
 use crate::worker::Evidence;
 
 /// A way to run, and where it ends.
@@ -227,7 +227,7 @@ pub enum End {
     /// It went another way.
     Diverged(String),
     /// The checker, a component or the tool failed.
-    Broken(String),
+    Broken(Broken),
 }
 
 /// A line of a profile.

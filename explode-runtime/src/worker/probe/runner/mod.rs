@@ -53,7 +53,7 @@ pub(crate) fn probe(system: &dyn System, order: &Probe, talk: &mut dyn Talk) -> 
     } else {
         match (ended.early, left) {
             (Some(Early::Diverged(divergence)), _) => End::Diverged(divergence.to_string()),
-            (Some(Early::Broken(why)), _) => End::Broken(why.to_string()),
+            (Some(Early::Broken(why)), _) => End::Broken(why),
             (_, Some(divergence)) => End::Diverged(divergence.to_string()),
             (Some(Early::Violated(violation, _)), _) => End::Violated(violation),
             _ if prober.stood => End::Stood,
