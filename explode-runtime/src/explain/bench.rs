@@ -353,10 +353,9 @@ impl<'a, 'r> Bench<'a, 'r> {
                 Err(StartError::Died(death)) => return self.died(&death, Vec::new(), None),
             }
         }
-        let checker = format!("{}/", self.trace.checker);
-        let error = self.trace.signature.strip_prefix(&checker).unwrap_or_default().to_owned();
+        let (verdict, promise) = (self.trace.verdict, self.trace.promise().to_owned());
         let (wary, noted) = (self.trace.died.is_some(), self.noted);
-        let order = Probe { answers, mutates, error, until, wary, noted };
+        let order = Probe { answers, mutates, verdict, promise, until, wary, noted };
         let mut word = Some(ToWorker::Probe(Box::new(order)));
         let mut made: Vec<Vec<Choice>> = Vec::new();
         let mut looking = None;

@@ -142,6 +142,12 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Which promise is broken; of a step that has ended its process, or hangs, that step.
+    pub fn promise(&self) -> &str {
+        let verdict = format!("/{}/", self.verdict);
+        self.signature.split_once(&verdict).map_or("", |(_, promise)| promise)
+    }
+
     /// When it shows itself, for a person.
     pub fn when(&self) -> String {
         self.epoch.map_or_else(|| "without a crash".to_owned(), |epoch| format!("epoch {epoch}"))

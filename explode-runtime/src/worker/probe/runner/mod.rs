@@ -60,9 +60,8 @@ pub(crate) fn probe(system: &dyn System, order: &Probe, talk: &mut dyn Talk) -> 
             _ => End::Nothing(prober.nothing().to_owned(), prober.cut),
         }
     };
-    let promise = order.error.split_once('/').and_then(|(_, promise)| {
-        let profile = system.about().profile?;
-        let line = profile.promises.iter().find(|line| line.name == promise)?;
+    let promise = system.about().profile.and_then(|profile| {
+        let line = profile.promises.iter().find(|line| line.name == order.promise)?;
         Some(PromiseLine {
             system: profile.system.clone(),
             name: line.name.to_owned(),

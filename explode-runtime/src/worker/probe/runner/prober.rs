@@ -73,6 +73,6 @@ impl Prober<'_> {
     }
 
     pub fn is_the_error(&self, violation: &Violation) -> bool {
-        format!("{}/{}", violation.verdict, violation.promise) == self.order.error
+        violation.verdict == self.order.verdict && violation.promise == self.order.promise
     }
 }
