@@ -1,5 +1,6 @@
-//! What the design promises of single files: they are there, and stay small.
+//! What the design promises of single files and rooms: they are there, stay small, and share nothing behind the compiler's back.
 
+use crate::production::production;
 use crate::tokens::{after_closing, tokens};
 use crate::workspace::{Files, KBUILD};
 
@@ -11,6 +12,16 @@ const METHODS: [(&str, &str, usize); 2] = [
     ("Component", "explode-runtime/src/stack/component.rs", 8),
     ("Checker", "explode-runtime/src/check/checker.rs", 9),
 ];
+
+/// Rooms whose code borrows what it changes.
+const BORROWING: [&str; 4] = [
+    "explode-runtime/src/check/",
+    "explode-runtime/src/judge/",
+    "explode-runtime/src/unit/",
+    "explode-runtime/src/worker/",
+];
+/// The cache of chopped states: the units of a worker share it.
+const CHOP_CACHE: [&str; 2] = ["explode-runtime/src/unit/runner.rs", "explode-runtime/src/unit/start.rs"];
 
 /// Returns the promises that these files break. A file that is not there breaks its own.
 pub fn problems(files: &Files) -> Vec<String> {
@@ -32,6 +43,15 @@ pub fn problems(files: &Files) -> Vec<String> {
                 problems.push(format!("{path}: trait {name} has {methods} methods: it may have {most}"));
             }
             Some(_) => {}
+        }
+    }
+    let is_borrowing = |path: &str| BORROWING.iter().any(|room| path.starts_with(room));
+    for (path, text) in files.iter().filter(|(path, _)| is_borrowing(path)) {
+        let cell =
+            production(&tokens(text)).iter().find(|token| token.text == "RefCell").map(|token| token.line);
+        if let Some(line) = cell.filter(|_| !CHOP_CACHE.contains(&path.as_str())) {
+            problems
+                .push(format!("{path}:{line}: a RefCell: only the cache of chopped states may be one here"));
         }
     }
     problems

@@ -48,6 +48,23 @@ fn promises_that_do_not_hold() {
     }
 }
 
+#[test]
+fn a_cell_where_code_borrows() {
+    let text = "use std::cell::RefCell;\n";
+    for (path, is_wrong) in [
+        ("explode-runtime/src/worker/probe/mod.rs", true),
+        ("explode-runtime/src/unit/driver.rs", true),
+        ("explode-runtime/src/unit/runner.rs", false),
+        ("explode-runtime/src/choose/lend.rs", false),
+    ] {
+        let expected = format!("{path}:1: a RefCell: only the cache of chopped states may be one here");
+        let expected = if is_wrong { vec![expected] } else { Vec::new() };
+        assert_eq!(problems(&with(&[(path, text)])), expected);
+    }
+    let tests = "#[cfg(test)] mod tests { use std::cell::RefCell; }";
+    assert!(problems(&with(&[("explode-runtime/src/unit/driver.rs", tests)])).is_empty());
+}
+
 /// A tree of Kbuild that is not where tidy looks for it would be left out without a word.
 #[test]
 fn a_kernel_module_that_is_not_there() {
