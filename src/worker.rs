@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use explode_components::command::sweep;
 use explode_kernel::AllBackends;
-use explode_runtime::base::{Exit, RunError};
+use explode_runtime::base::{BrokenKind, Exit, RunError};
 use explode_runtime::plan::Registry;
 use explode_runtime::worker::{Body, Page, WorkerEnded, serve};
 use explode_vm::MemoryFile;
@@ -91,7 +91,9 @@ pub fn spawn(afterwards: fn()) -> Result<Box<dyn Body>, RunError> {
         let printed = child.stderr.take().map(|printed| thread::spawn(|| write_above(printed)));
         Ok(Process { child, reader, writer, page, printed, afterwards, ended: None })
     };
-    let failed = |error| RunError::Broken(format!("no worker process could be started: {error}"));
+    let failed = |error| {
+        RunError::from(BrokenKind::Worker.of(format_args!("no worker process could be started: {error}")))
+    };
     Ok(Box::new(started().map_err(failed)?))
 }
 

@@ -12,7 +12,7 @@ use explode_runtime::crash::Epoch;
 use explode_runtime::plan::Registry;
 use explode_runtime::report::Message;
 use explode_runtime::stack::{Asks, Below, Component, ComponentDef, Recovery, Stack, Surface};
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::verdict::{BrokenKind, Failure, Verdict, Violation};
 
 use common::Said;
 
@@ -211,10 +211,11 @@ fn a_request_on_a_crash_disk_is_refused() {
     let (said, _) = run(Own::Now, "record", "recovery");
     assert_eq!(signatures(&said), [""; 0]);
     let told = said.messages.iter().find_map(|message| match message {
-        Message::Broken { message, .. } => Some(message.clone()),
+        Message::Broken { kind, message, .. } => Some((*kind, message.clone())),
         _ => None,
     });
-    let told = told.expect("it is broken");
+    let (kind, told) = told.expect("it is broken");
+    assert_eq!(kind, BrokenKind::Component, "{told}");
     assert!(told.starts_with("log: asked for crash checks ('recovering')"), "{told}");
     assert!(told.contains("Asks::are_heard"), "{told}");
 }

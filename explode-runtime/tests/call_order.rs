@@ -9,10 +9,14 @@ use explode_ramdisk::Flags;
 use explode_runtime::base::{Fault, Mode, Options};
 use explode_runtime::check::{Checker, CheckerAbilities, Chop, Cx};
 use explode_runtime::crash::Epoch;
-use explode_runtime::plan::Registry;
+use explode_runtime::devices::InProcess;
+use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::Message;
+use explode_runtime::run::StrategyName;
 use explode_runtime::stack::{Below, Component, ComponentDef, Stack};
+use explode_runtime::trace::Replay;
 use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::worker::replay;
 
 use common::Said;
 
@@ -26,7 +30,7 @@ fn called(what: impl Into<String>) {
     CALLS.with_borrow_mut(|calls| calls.push(what.into()));
 }
 
-/// How the second mutate ends.
+/// How the second mutate ends, or the chop before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Ends {
     Well,
@@ -35,6 +39,10 @@ enum Ends {
     Violation,
     Broken,
     Panic,
+    ChopFails,
+    ChopPanics,
+    /// It chooses among so many, and the third one has seen a broken promise.
+    Chooses(usize),
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -82,14 +90,22 @@ impl Checker for Caller {
         self.mutates += 1;
         called("mutate");
         cx.stack().disk()?.write(8 * self.mutates, &[1; 512], Flags::FUA);
-        let ends = if self.mutates == 2 { ENDS.get() } else { Ends::Well };
+        let ends = match (self.mutates, ENDS.get()) {
+            (2, ends) => ends,
+            (3, Ends::Chooses(_)) => Ends::Violation,
+            _ => Ends::Well,
+        };
         match ends {
-            Ends::Well => cx.check_crashes_now(self, &[]),
+            Ends::Well | Ends::ChopFails | Ends::ChopPanics => cx.check_crashes_now(self, &[]),
             Ends::Found => cx.check_crashes_now(self, &["wrong".to_owned()]),
             Ends::Stop => Err(Failure::Stop),
             Ends::Violation => Err(Violation::new(Verdict::Lost, "seen", "in mutate").into()),
             Ends::Broken => Err(Failure::broken("it cannot go on")),
             Ends::Panic => panic!("it cannot go on"),
+            Ends::Chooses(options) => {
+                cx.choose(options);
+                Ok(())
+            }
         }
     }
 
@@ -128,12 +144,17 @@ impl Checker for Caller {
 impl Chop for Caller {
     fn chop(&self, _stack: &Stack) -> Result<Box<dyn Checker>, Fault> {
         called("chop");
+        match ENDS.get() {
+            Ends::ChopFails => return Err(Fault::new("it cannot be chopped")),
+            Ends::ChopPanics => panic!("it cannot be chopped"),
+            _ => {}
+        }
         Ok(Box::new(Caller { number: self.number + 1, ..self.clone() }))
     }
 }
 
-/// Runs the checker on two layers over a disk.
-fn run(depth: u32, chop: Option<u32>, forks: bool) -> (Said, Vec<String>) {
+/// The checker, and two layers over a disk.
+fn registry(forks: bool) -> Registry {
     let layer = |name: &'static str| {
         ComponentDef::new(name, "a layer that notes its calls", move |_| Ok(Box::new(Layer(name))))
             .modes([Mode::Mem])
@@ -144,12 +165,21 @@ fn run(depth: u32, chop: Option<u32>, forks: bool) -> (Said, Vec<String>) {
         |_: &Options| Ok(Box::new(Caller::default()) as Box<dyn Checker>)
     });
     let components = [common::disk(), layer("lower").on("disk"), layer("upper").on("lower")].into();
-    let registry = Registry { components, ..ours };
-    let mut plan = common::plan(depth);
-    plan.stack = plan.stack.plug("lower", Options::none()).plug("upper", Options::none());
+    Registry { components, ..ours }
+}
+
+/// A plan for the checker on two layers over a disk.
+fn plan(depth: u32) -> Plan {
+    let plan = common::plan(depth);
+    Plan { stack: plan.stack.plug("lower", Options::none()).plug("upper", Options::none()), ..plan }
+}
+
+/// Runs the checker on two layers over a disk.
+fn run(depth: u32, chop: Option<u32>, forks: bool) -> (Said, Vec<String>) {
+    let mut plan = plan(depth);
     plan.settings.chop = chop;
     CALLS.take();
-    let said = common::run(&registry, &plan);
+    let said = common::run(&registry(forks), &plan);
     (said, CALLS.take())
 }
 
@@ -204,6 +234,8 @@ fn finish_is_called_however_a_unit_ends() {
         (Ends::Violation, Some("test/lost/seen"), None),
         (Ends::Broken, None, Some("it cannot go on")),
         (Ends::Panic, None, Some("mutate panicked: it cannot go on")),
+        (Ends::ChopFails, None, Some("a chop failed: it cannot be chopped")),
+        (Ends::ChopPanics, None, Some("a chop failed: chop panicked: it cannot be chopped")),
     ];
     let finishes = [
         (Finish::Well, None),
@@ -214,9 +246,9 @@ fn finish_is_called_however_a_unit_ends() {
         for (finish, trouble) in finishes {
             ENDS.set(ends);
             FINISH.set(finish);
-            let (said, calls) = run(2, None, false);
-            let own: Vec<&str> =
-                calls.iter().map(String::as_str).filter(|call| is_of_checker(call)).collect();
+            let chop = matches!(ends, Ends::ChopFails | Ends::ChopPanics).then_some(1);
+            let (said, calls) = run(2, chop, false);
+            let own = of_checker(&calls);
             let units: Vec<&[&str]> = own.split_inclusive(|call| *call == "finish 0").collect();
             assert!(units.len() >= 2, "{ends:?}: {own:?}");
             for unit in &units {
@@ -238,6 +270,35 @@ fn finish_is_called_however_a_unit_ends() {
     }
 }
 
-fn is_of_checker(call: &str) -> bool {
-    call == "mutate" || call.starts_with("init") || call.starts_with("finish")
+/// A walk of three mutates meets the second state after one of them: there the bound ends it.
+#[test]
+fn finish_is_called_where_the_bound_of_states_ends_a_unit() {
+    let mut plan = plan(3);
+    plan.settings.strategy = StrategyName::Random;
+    plan.settings.states = Some(2);
+    ENDS.set(Ends::Well);
+    CALLS.take();
+    let said = common::run(&registry(false), &plan);
+    assert_eq!(said.summary().states, 2.into());
+    assert_eq!(of_checker(&CALLS.take()), ["init 0", "mutate", "finish 0"]);
+}
+
+#[test]
+fn finish_is_called_where_a_divergence_ends_a_replay() {
+    ENDS.set(Ends::Chooses(2));
+    let (said, _) = run(3, None, false);
+    let trace = &said.traces[0];
+    assert_eq!(trace.mutates, 3);
+    ENDS.set(Ends::Chooses(3));
+    CALLS.take();
+    let outcome = replay(&registry(false), trace, &InProcess).expect("it is replayed");
+    assert!(matches!(outcome, Replay::Diverged(_)), "{outcome:?}");
+    assert_eq!(of_checker(&CALLS.take()), ["init 0", "mutate", "mutate", "finish 0"]);
+}
+
+/// The calls of the checker, but for its checks and chops.
+fn of_checker(calls: &[String]) -> Vec<&str> {
+    let is_counted =
+        |call: &&str| *call == "mutate" || call.starts_with("init") || call.starts_with("finish");
+    calls.iter().map(String::as_str).filter(is_counted).collect()
 }

@@ -5,19 +5,21 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use explode_ramdisk::{Flags, Image, RamDisk, Recording};
+use explode_ramdisk::{Event, Flags, Image, Payload, RamDisk, Recording};
 use explode_runtime::base::{Fault, OptionDef, Options, RunError};
 use explode_runtime::check::{Ask, Checker, CheckerDef, Cx};
-use explode_runtime::choose::{Chooser, Kind, Label, Point};
+use explode_runtime::choose::{Choice, Chooser, Kind, Label, Point};
 use explode_runtime::crash::{Epoch, When};
 use explode_runtime::devices::{Backend, HostId, InProcess, Side};
+use explode_runtime::explain::minimise::{Minimised, minimise};
+use explode_runtime::explain::{Bounds, story};
 use explode_runtime::explore::{Arrival, Unit};
 use explode_runtime::judge::Pipeline;
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::Summary;
 use explode_runtime::run::{Confirmation, Helpers, Local, Supervisor};
 use explode_runtime::stack::Stack;
-use explode_runtime::trace::Place;
+use explode_runtime::trace::{Place, Trace};
 use explode_runtime::unit::{About, Early, Ended, Runner, SoFar, System, Systems, Work};
 use explode_runtime::verdict::{Failure, Step, Verdict, Violation};
 use explode_runtime::worker::{Crew, Remote, spawn_thread};
@@ -85,6 +87,15 @@ struct Run<'s, 'w> {
     chooser: Chooser,
     place: Place,
     operations: u64,
+}
+
+impl Host<'_> {
+    /// Ends it: nothing that it had not flushed is left. The log of the other host goes on.
+    fn crash(&mut self) -> Result<Image, Fault> {
+        let durable = self.pipeline.durable(self.stack.devices())?;
+        self.stack.devices().fence();
+        Ok(durable)
+    }
 }
 
 fn broken(fault: Fault) -> Early {
@@ -200,10 +211,9 @@ impl<'s> Run<'s, '_> {
                 host.promised = read(&disk);
             }
             _ => {
-                // Nothing that it had not flushed is left; the log of the other host goes on.
-                let durable = host.pipeline.durable(host.stack.devices())?;
-                host.stack.devices().fence();
-                *host = self.world.start(host.id, durable)?;
+                *host = self.world.start(host.id, host.crash()?)?;
+                // What still runs on the host that is gone reaches nothing.
+                disk.write(0, &[u8::MAX; BLOCK], Flags::FUA);
             }
         }
         Ok(())
@@ -222,14 +232,18 @@ impl<'s> Run<'s, '_> {
     }
 }
 
+fn world<'a>(registry: &'a Registry, plan: &Plan, backend: &'a dyn Backend) -> Result<World<'a>, RunError> {
+    let syncs = plan.checker_options.one_of("syncs", &[("both", 2), ("first", 1)])?;
+    let host = Runner::start(registry, plan, backend)?;
+    Ok(World { registry, plan: plan.clone(), backend, host, syncs, keeps_events: false })
+}
+
 fn open<'a>(
     registry: &'a Registry,
     plan: &Plan,
     backend: &'a dyn Backend,
 ) -> Result<Box<dyn System + 'a>, RunError> {
-    let syncs = plan.checker_options.one_of("syncs", &[("both", 2), ("first", 1)])?;
-    let host = Runner::start(registry, plan, backend)?;
-    Ok(Box::new(World { registry, plan: plan.clone(), backend, host, syncs, keeps_events: false }))
+    Ok(Box::new(world(registry, plan, backend)?))
 }
 
 fn registry() -> Registry {
@@ -284,6 +298,28 @@ fn each_host_has_a_log_of_its_own() {
     }
 }
 
+/// The stack of the host that is gone is still there, and so are those who write to its disk.
+#[test]
+fn a_fence_is_of_one_host() {
+    let (registry, plan) = (registry(), plan(1, "both"));
+    let world = world(&registry, &plan, &InProcess).expect("it starts");
+    let start = |id| world.start(id, world.host.pristine().clone()).expect("it starts");
+    let [mut gone, other] = HOSTS.map(start);
+    let log = |host: &Host<'_>| host.stack.devices().take_log().expect("it has a log");
+    let disks = [&gone, &other].map(|host| host.stack.disk().expect("it has a disk"));
+    let write = |value: u8| disks.iter().for_each(|disk| disk.write(0, &[value; BLOCK], Flags::FUA));
+    write(1);
+    let kept = gone.crash().expect("it has a log");
+    assert!(!log(&other).is_empty());
+    write(2);
+    assert!(log(&gone).is_empty(), "it is fenced");
+    let has_2 = |payload: &Payload| matches!(payload, Payload::Data(data) if data[..] == [2; BLOCK]);
+    let written = |event: &Event| matches!(event, Event::Submit { payload, .. } if has_2(payload));
+    assert!(log(&other).iter().any(written), "the other host goes on");
+    let back = world.start(gone.id, kept).expect("it starts");
+    assert_eq!((back.promised, read(&disks[1])), (1, 2));
+}
+
 #[test]
 fn what_one_host_loses_is_found_and_replays() {
     let said = run(2, "first");
@@ -309,6 +345,32 @@ fn a_trace_of_another_host_diverges() {
     trace.choices[1].label.object = Some("host 0".to_owned());
     let replayed = explode_runtime::worker::replay(&registry(), &trace, &InProcess).expect("it runs");
     assert!(matches!(replayed, explode_runtime::trace::Replay::Diverged(_)), "{replayed:?}");
+}
+
+/// A step of the host that loses nothing is left out, and the write that is lost is the critical one.
+#[test]
+fn a_trace_of_a_world_is_minimised_and_shown() {
+    let said = run(2, "first");
+    let least = &said.traces[0];
+    let point = Point { kind: Kind::Schedule, ..Point::action(2, Label::named("acts")) };
+    let action = Point::action(ACTIONS.len() as u32, Label::named("does").on(HOSTS[0]));
+    let more = [Choice::of(&point, 0), Choice::of(&action, 0)];
+    let mut longer = Trace { mutates: 3, interval: least.interval + 2, ..least.clone() };
+    longer.choices.splice(0..0, more);
+    longer.options.depth = 3;
+    let (registry, plan) = (registry(), longer.plan());
+    let mut spawn = || spawn_thread(&registry);
+    let bounds = Bounds { budget: None, tests: 1000 };
+    let smaller = match minimise(&mut Remote::new(&plan, &mut spawn), &longer, bounds).expect("it runs") {
+        Minimised::Smaller(smaller) => smaller,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(smaller.sizes.map(|size| size.mutates), [3, 2]);
+    assert_eq!(smaller.trace.choices, least.choices);
+    assert_eq!((&smaller.trace.crash_disk, &smaller.trace.args), (&least.crash_disk, &least.args));
+    let story = story(&mut Remote::new(&plan, &mut spawn), &longer, bounds).expect("it runs");
+    let lines = story.lines("the trace", "the replay").join("\n");
+    assert!(lines.contains("host 1 promised 1, and has 0"), "{lines}");
 }
 
 /// The summary of a run with so many workers, each a thread of its own, and the signatures found.

@@ -14,7 +14,7 @@ mod tracing;
 
 use std::time::Instant;
 
-use explode_runtime::base::{Fault, RunError, UsageError};
+use explode_runtime::base::{BrokenKind, Fault, RunError, UsageError};
 use explode_runtime::check::Ask;
 use explode_runtime::choose::{Answers, Point};
 use explode_runtime::crash::When;
@@ -52,12 +52,11 @@ pub fn bench(
         bencher.answers = Some(registry.policies.answers(&unit.policy)?);
         let ended = runner.run(&unit, &mut bencher);
         if let Some(measured) = bencher.measured {
-            let measured = measured.map_err(|fault| RunError::Broken(fault.to_string()))?;
-            return Ok(measured.report(&plan, started.elapsed()));
+            return Ok(measured?.report(&plan, started.elapsed()));
         }
         match ended.early {
-            Some(Early::Broken(why)) => return Err(RunError::Broken(why.to_string())),
-            Some(Early::Diverged(divergence)) => return Err(RunError::Broken(divergence.to_string())),
+            Some(Early::Broken(why)) => return Err(why.into()),
+            Some(Early::Diverged(divergence)) => return Err(BrokenKind::NotReproduced.of(divergence).into()),
             Some(Early::Violated(..) | Early::Stopped) | None => {}
         }
         // Without checks every state is explored further; the plan's depth ends it.

@@ -39,7 +39,7 @@ pub struct Restore {
 /// There is no room for a disk, or it cannot be written.
 pub fn bench_restore(backend: &dyn Backend) -> Result<Vec<Restore>, RunError> {
     let sizes = RESTORE_MIB.iter().filter_map(|mib| measure(backend, *mib).transpose());
-    sizes.collect::<Result<_, Fault>>().map_err(|fault| RunError::Broken(format!("restoring: {fault}")))
+    sizes.collect::<Result<_, Fault>>().map_err(|fault| RunError::from(fault.of("restoring")))
 }
 
 /// Nothing where the disks are not a kernel's.

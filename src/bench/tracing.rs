@@ -60,7 +60,7 @@ pub fn bench_tracing(registry: &Registry, backend: &dyn Backend) -> Result<Optio
         .plug("ext4", Options::none().with("fail", "all"));
     let devices = backend.disks(HostId::default(), Side::Live, Image::new(), Recording::On, 0);
     let mut stack = Stack::build(&spec, &registry.components, devices, Rules::default(), 0)?;
-    let broken = |fault: Fault| RunError::Broken(format!("tracing: {fault}"));
+    let broken = |fault: Fault| RunError::from(fault.of("tracing"));
     stack.start_first().map_err(broken)?;
     let measured = measure(&stack, machine);
     let stopped = stack.stop().map_err(broken);
@@ -70,7 +70,7 @@ pub fn bench_tracing(registry: &Registry, backend: &dyn Backend) -> Result<Optio
 }
 
 fn measure(stack: &Stack, machine: &Machine) -> Result<Tracing, RunError> {
-    let broken = |fault: Fault| RunError::Broken(format!("tracing: {fault}"));
+    let broken = |fault: Fault| RunError::from(fault.of("tracing"));
     let path = stack.paths().path.expect("ext4 is mounted somewhere");
     let failures = stack.failures();
     let idle = || round(&path, || Ok(()), || Ok(0)).map_err(broken);

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use explode_runtime::base::{Exit, RunError, UsageError};
+use explode_runtime::base::{BrokenKind, Exit, RunError, UsageError};
 use explode_runtime::explore::Job;
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::run::{
@@ -81,7 +81,7 @@ fn worked(registry: &Registry, args: &WorkArgs) -> Result<(), RunError> {
     }
     let mut out = io::stdout().lock();
     let written = out.write_all(&bytes).and_then(|()| out.flush());
-    written.map_err(|error| RunError::Broken(format!("the result cannot be written: {error}")))
+    Ok(written.map_err(|error| BrokenKind::Tool.of(format_args!("the result cannot be written: {error}")))?)
 }
 
 /// Merges results.

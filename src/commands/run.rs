@@ -41,7 +41,7 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Exit {
 
 /// Says why nothing was run.
 pub(super) fn refused(error: &RunError, format: Format) -> Exit {
-    tell_refusal(error, format);
+    error_line(error, format).iter().for_each(|line| output::line(line));
     output::fail(error.exit(), error)
 }
 
@@ -104,14 +104,14 @@ impl Exploring<'_> {
         let result = result.and_then(|summary| finished.map(|()| summary));
         let folder = audience.path().map(Path::to_owned);
         running.iter().for_each(Running::end);
+        let last =
+            result.as_ref().err().and_then(|error| error_line(error, format)).filter(|_| unsaid.is_none());
+        unsaid = unsaid.or_else(|| output::try_line(&last?).err());
         unsaid.iter().for_each(output::unsaid);
         result.as_ref().err().into_iter().for_each(|error| junit.stopped(error.to_string()));
         let exit = match result {
             Ok(summary) => exit(&summary, require_complete),
-            Err(error) => {
-                tell_refusal(&error, format);
-                stopped(&error, findings, secret.as_ref())
-            }
+            Err(error) => stopped(&error, findings, secret.as_ref()),
         };
         let written =
             junit_file.map_or(Ok(()), |(path, output)| junit.write(output).map_err(|error| (path, error)));
@@ -185,11 +185,10 @@ fn resume_with(plan: &Plan, folder: &Path, format: Format) {
     }
 }
 
-/// Programs read why a run is refused from its only line. People read it on standard error.
-fn tell_refusal(error: &RunError, format: Format) {
-    if let (Some(message), Format::Jsonl) = (Message::refused(error), format) {
-        output::line(&serde_json::to_string(&message).expect("a message is plain data"));
-    }
+/// Programs read what ends a run from its last line; of a run that is refused it is the only one. People read it on standard error.
+fn error_line(error: &RunError, format: Format) -> Option<String> {
+    let message = Message::ended_by(error).filter(|_| format == Format::Jsonl)?;
+    Some(serde_json::to_string(&message).expect("a message is plain data"))
 }
 
 /// An error ends the run; what was found before counts all the same, and what could not be written is said.

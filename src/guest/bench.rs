@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use explode_components::fs::kernel::drivers;
 use explode_kernel::AllBackends;
-use explode_runtime::base::{Exit, Mode, RunError};
+use explode_runtime::base::{BrokenKind, Exit, Mode, RunError};
 use explode_runtime::devices::{Backend, Backends as _};
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::stack::StackSpec;
@@ -121,7 +121,8 @@ impl BenchGuest {
     /// The guest is gone, or talks nonsense.
     fn lost(&self, why: &str) -> RunError {
         let console = self.guest.console_tail(CONSOLE_LINES);
-        RunError::Broken(format!("the guest was lost: {why}; the end of its console:\n{console}"))
+        let why = format!("the guest was lost: {why}; the end of its console:\n{console}");
+        BrokenKind::Worker.of(why).into()
     }
 }
 

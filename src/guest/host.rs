@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::time::Duration;
 
 use explode_kernel::IMAGE_FILE;
-use explode_runtime::base::{RunError, UsageError};
+use explode_runtime::base::{BrokenKind, RunError, UsageError};
 use explode_runtime::devices::IMAGE;
 use explode_runtime::worker::{Body, Page, WorkerEnded};
 use explode_vm::{
@@ -46,7 +46,8 @@ pub fn worker_spec(deadline_ms: u64, drivers: &[&str], wanted: &[Wanted]) -> Res
 pub fn boot(spec: &GuestSpec, given_up: &dyn Fn() -> bool) -> Result<Box<dyn Body>, RunError> {
     let mut guest = Guest::boot_unless(spec, given_up).map_err(run_error)?;
     let (reader, writer) = guest.take_stream().expect("nobody has taken it yet");
-    never_block(&writer).map_err(|error| RunError::Broken(format!("the guest's stream: {error}")))?;
+    never_block(&writer)
+        .map_err(|error| BrokenKind::Worker.of(format_args!("the guest's stream: {error}")))?;
     Ok(Box::new(Machine { guest, reader, writer, ended: None }))
 }
 
@@ -143,7 +144,7 @@ fn described(image: &Image) -> GuestFile {
 pub fn run_error(error: VmError) -> RunError {
     match error.kind() {
         explode_vm::Kind::Missing => RunError::Missing(error.to_string()),
-        explode_vm::Kind::Broken => RunError::Broken(error.to_string()),
+        explode_vm::Kind::Broken => BrokenKind::Tool.of(error).into(),
         explode_vm::Kind::Usage => UsageError(error.to_string()).into(),
     }
 }

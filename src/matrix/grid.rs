@@ -14,7 +14,7 @@ use explode_runtime::report::Finding;
 use explode_runtime::run::check_owner;
 use explode_runtime::stack::{Carried, StackSpec, carried};
 use explode_runtime::trace::{Secret, Tagged};
-use explode_runtime::verdict::{Profile, Verdict};
+use explode_runtime::verdict::{Profile, StepName, Verdict};
 use serde::{Deserialize, Serialize};
 
 use crate::cli::Cli;
@@ -241,11 +241,11 @@ impl Column {
 
     /// May this be about what it is about? So may be what no way can keep: a disk that a crash has left, and that cannot be recovered or mounted.
     pub fn may_be_about(&self, finding: &Finding) -> bool {
-        let step = finding.signature.rsplit('/').next();
+        let is_step = |step: StepName| finding.promise() == step.to_string();
         match finding.verdict {
             Verdict::RecoverFailed | Verdict::MountFailed => true,
             Verdict::KernelPanic | Verdict::KernelOops | Verdict::KernelWarn | Verdict::Hang => {
-                matches!(step, Some("recover" | "mount"))
+                is_step(StepName::Recover) || is_step(StepName::Mount)
             }
             _ => is_one(&self.doubts, finding),
         }
@@ -254,8 +254,7 @@ impl Column {
 
 /// Is it one of these words that is broken?
 fn is_one(words: &[String], finding: &Finding) -> bool {
-    let word = finding.signature.rsplit('/').next();
-    words.iter().any(|known| Some(known.as_str()) == word)
+    words.iter().any(|known| known == finding.promise())
 }
 
 impl From<&Question> for Column {

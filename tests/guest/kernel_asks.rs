@@ -17,7 +17,7 @@ use explode_runtime::plan::Plan;
 use explode_runtime::report::{Finding, Message, Summary};
 use explode_runtime::run::{Confirmation, Local, explore};
 use explode_runtime::stack::{Below, Component, ComponentDef, Facts, Stack, StackSpec, Surface};
-use explode_runtime::verdict::{Failure, Verdict, Violation};
+use explode_runtime::verdict::{BrokenKind, Failure, Verdict, Violation};
 
 use crate::cases::Cx;
 use crate::kernel_sites::{COUNTER, MODULE, run};
@@ -258,12 +258,12 @@ fn names(cx: Cx<'_>) {
     );
 }
 
-/// What is said of a run that is broken.
+/// What is said of a run that a component has broken.
 fn broken(cx: Cx<'_>, plan: &Plan) -> String {
     let out = tempfile::tempdir().expect("a folder in memory");
     let mut told = Vec::new();
     let mut sink = |message: &Message| match message {
-        Message::Broken { message, .. } => told.push(message.clone()),
+        Message::Broken { kind, message, .. } => told.push((*kind, message.clone())),
         Message::Finding(finding) => panic!("{finding:?}"),
         _ => {}
     };
@@ -271,5 +271,7 @@ fn broken(cx: Cx<'_>, plan: &Plan) -> String {
     let out = out.path().join("run");
     let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
     explore(cx.registry, plan, cx.backend, &mut audience).expect("it runs");
-    told.into_iter().next().expect("it is broken")
+    let (kind, message) = told.into_iter().next().expect("it is broken");
+    assert_eq!(kind, BrokenKind::Component, "{message}");
+    message
 }

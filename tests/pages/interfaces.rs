@@ -64,6 +64,31 @@ fn lines_of_run_have_the_keys_of_the_page() {
     assert_eq!(kind(&|line| line.get("profile").is_some()), "unsupported");
 }
 
+/// A run that an error ends has a last line that says so, of the kind of the error.
+#[test]
+fn what_ends_a_run_has_a_line_of_its_kind() {
+    let folder = tempdir().unwrap();
+    let component = "[[component]]\nuse = \"folder\"\n[[component]]\nname = \"frail\"\n";
+    let checker = "[checker]\nname = \"page\"\nmutate = [ { name = \"none\", steps = [ { sh = \"true\" } ] } ]\ncheck = \"true\"\n";
+    let cases = [
+        ("worker", "mount = \"kill -9 $PPID\"", "run", "the first start of the stack"),
+        ("component", "mount = \"false\"", "run", "the first start failed: frail: "),
+        ("tool", "mount = \"true\"", "/proc/no/run", "cannot write /proc/no/run: "),
+    ];
+    for (kind, frail, out, begins) in cases {
+        file(folder.path(), "frail.toml", format!("{component}{frail}\n{checker}"));
+        let args = format!("run frail.toml --depth 1 --format jsonl --out {out}");
+        let ran = explode_in(folder.path(), args.split(' ')).expect(4);
+        let last = ran.json().pop().unwrap_or_else(|| panic!("{kind}: {ran:?}"));
+        let keys = names("`type`, `kind`, `message`");
+        assert_eq!((&last["type"], &last["kind"], keys_of([&last])), (&json!("broken"), &json!(kind), keys));
+        assert!(last["message"].as_str().unwrap().starts_with(begins), "{last}");
+    }
+    // What the user has named wrongly is said to the user alone.
+    let ran = explode_in(folder.path(), "run nothing --format jsonl".split(' ')).expect(2);
+    assert_eq!(ran.out, "");
+}
+
 #[test]
 fn the_page_has_every_kind_of_what_is_broken() {
     let rows = table(PAGE, "| `kind` of what is broken | what it means |");

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use libtest_mimic::Trial;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::tempdir;
 
 use crate::common::{Ran, files, of_type, ran};
@@ -85,12 +85,16 @@ fn dies(how: &str, place: &str) {
 fn ends_the_first_start(how: &str, said: &str) {
     let folder = tempdir().unwrap();
     let ended = run(folder.path(), &format!("frail-{how}-init --deadline 400ms --out run")).expect(4);
-    let error =
-        "error: the first start of the stack (init, mount, unmount) has ended each worker that tried:";
-    assert_eq!((ended.out.as_str(), ended.err), ("", format!("{error} {said}\n")));
+    let why = format!(
+        "the first start of the stack (init, mount, unmount) has ended each worker that tried: {said}"
+    );
+    assert_eq!(ended.err, format!("error: {why}\n"));
+    assert_eq!(ended.json(), [json!({ "type": "broken", "kind": "worker", "message": why })]);
     assert_eq!(files(folder.path()), [""; 0]);
     let failed = run(folder.path(), "frail-error-init --out run").expect(4);
-    assert_eq!(failed.err, "error: the first start failed: frail-files: as told\n");
+    let why = "the first start failed: frail-files: as told";
+    assert_eq!(failed.err, format!("error: {why}\n"));
+    assert_eq!(failed.json(), [json!({ "type": "broken", "kind": "component", "message": why })]);
 }
 
 /// It is caught where it happens: broken, and the run goes on.

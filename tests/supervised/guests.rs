@@ -100,7 +100,12 @@ fn ends_the_first_start() {
     let error =
         "error: the first start of the stack (init, mount, unmount) has ended each worker that tried:";
     let panic = "Kernel panic - not syncing: sysrq triggered crash\n";
-    assert!(ended.out.is_empty() && ended.err.starts_with(&format!("{error} {panic}")), "{ended:#?}");
+    assert!(ended.err.starts_with(&format!("{error} {panic}")), "{ended:#?}");
+    let lines = ended.json();
+    assert!(
+        matches!(&lines[..], [line] if line["type"] == "broken" && line["kind"] == "worker"),
+        "{ended:#?}"
+    );
     assert_eq!(files(folder.path()), [""; 0]);
 }
 

@@ -3,25 +3,19 @@
 use std::collections::BTreeMap;
 
 use crate::circles::{Circle, circles, crates_of, files_of};
-use crate::exceptions::{compare_circles, compare_uses, text};
 use crate::messages;
 use crate::rooms::{list_problems, upward_uses};
 use crate::uses::uses;
 use crate::workspace::{Files, Workspace};
 
-/// The list of uses that run upwards.
-pub const ORDER: &str = "tests/tidy/order.txt";
-/// The list of circles of files.
-pub const CIRCLES: &str = "tests/tidy/circles.txt";
-
 /// The findings in a workspace.
 #[derive(Debug)]
 pub struct Findings {
-    /// Problems that no list may allow.
+    /// Problems of other kinds than the next two.
     pub problems: Vec<String>,
-    /// By `crate: file -> room`.
+    /// Uses that run upwards, by `crate: file -> room`.
     pub order: BTreeMap<String, String>,
-    /// By `crate: file file ...`.
+    /// Circles of files, by `crate: file file ...`.
     pub circles: BTreeMap<String, Circle>,
 }
 
@@ -44,19 +38,13 @@ impl Findings {
         Findings { problems, order: upward_uses(files, &workspace, &uses), circles: found }
     }
 
-    /// Returns the problems that are no listed exceptions, and the exceptions that are not needed any more.
-    pub fn beside(&self, files: &Files) -> Vec<String> {
-        let listed = |path: &str| files.get(path).map_or("", String::as_str);
-        let mut problems = self.problems.clone();
-        problems.extend(compare_uses(&self.order, ORDER, listed(ORDER)));
-        problems.extend(compare_circles(&self.circles, CIRCLES, listed(CIRCLES)));
-        problems
-    }
-
-    /// Returns lists that allow all findings.
-    pub fn lists(&self) -> [(&'static str, String); 2] {
-        let order = text("Uses that run upwards: `crate: file -> room`.", self.order.keys());
-        let circles = text("Files that use each other: `crate: file file ...`.", self.circles.keys());
-        [(ORDER, order), (CIRCLES, circles)]
+    /// Returns all of them. There are no exceptions.
+    pub fn all(&self) -> Vec<String> {
+        let circles = self.circles.values().map(|circle| {
+            let way = circle.way.join("\n    ");
+            let advice = "move what they share into a file of its own";
+            format!("a circle of {} files: {advice}\n    {way}", circle.nodes.len())
+        });
+        self.problems.iter().chain(self.order.values()).cloned().chain(circles).collect()
     }
 }

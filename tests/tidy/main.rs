@@ -23,17 +23,16 @@
 //! Test code is exempt, and so are comments and strings. The text is read as tokens, and names are
 //! resolved through re-exports. A use without a name, such as the call of a method, is not found.
 //!
-//! `order.txt` and `circles.txt` list today's exceptions. They may only shrink. With `TIDY_WRITE=1` the
-//! test writes both files.
+//! There are no exceptions.
 
 mod check;
 mod circles;
-mod exceptions;
 mod imports;
 mod manifest;
 mod messages;
 mod names;
 mod production;
+mod promises;
 mod rooms;
 mod scope;
 mod tests;
@@ -44,22 +43,15 @@ mod workspace;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use check::{CIRCLES, Findings, ORDER};
+use check::Findings;
 use workspace::{Files, KBUILD};
 
 #[test]
 fn the_workspace_is_in_order() {
     let root = root();
     let files = files(&root);
-    let findings = Findings::new(&files);
-    if env::var_os("TIDY_WRITE").is_some() {
-        for (path, text) in findings.lists() {
-            fs::write(root.join(path), text).unwrap();
-        }
-        assert!(findings.problems.is_empty(), "\n\n{}\n", findings.problems.join("\n"));
-        return;
-    }
-    let problems = findings.beside(&files);
+    let mut problems = Findings::new(&files).all();
+    problems.extend(promises::problems(&files));
     assert!(problems.is_empty(), "\n\n{}\n", problems.join("\n"));
 }
 
@@ -68,7 +60,7 @@ fn root() -> PathBuf {
     env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from("."), PathBuf::from)
 }
 
-/// Reads the manifests, the sources of all crates and kernel modules, and the lists.
+/// Reads the manifests, and the sources of all crates and kernel modules.
 fn files(root: &Path) -> Files {
     let mut files = Files::new();
     let mut add = |path: &str| {
@@ -76,7 +68,7 @@ fn files(root: &Path) -> Files {
             files.insert(path.to_owned(), text);
         }
     };
-    ["Cargo.toml", ORDER, CIRCLES].into_iter().for_each(&mut add);
+    add("Cargo.toml");
     let manifest = manifest::manifest(&fs::read_to_string(root.join("Cargo.toml")).unwrap());
     let mut folders = vec!["src".to_owned()];
     for member in manifest.members {

@@ -28,7 +28,7 @@ use super::rdd::{CONTROL, RddDisk, open_control};
 use super::requests::Requests;
 use super::write_back;
 use crate::calls::{self, Call, Stores};
-use explode_runtime::base::{Blame, Fault, RunError};
+use explode_runtime::base::{Blame, BrokenKind, Fault, RunError};
 use explode_runtime::choose::Choice;
 use explode_runtime::devices::{NOW, Side};
 use explode_runtime::events::asked;
@@ -110,12 +110,13 @@ impl Machine {
         let control = open_control().map_err(|error| missing(CONTROL, error))?;
         let ekm = Ekm::open().map_err(|error| missing(ekm::PATH, error))?;
         let set_up = ekm.freeze_clock(NOW).and_then(|()| ekm.record(true));
-        set_up.map_err(|fault| RunError::Broken(fault.to_string()))?;
+        set_up.map_err(|fault| RunError::from(fault.blame(Blame::Tool)))?;
         marks::install().map_err(|error| {
-            RunError::Broken(format!("explode-mark cannot be put into {}: {error}", marks::TOOLS))
+            let why = format!("explode-mark cannot be put into {}: {error}", marks::TOOLS);
+            BrokenKind::Tool.of(why)
         })?;
         let packages = Packages::here()
-            .map_err(|error| RunError::Broken(format!("{IMAGE_FILE} cannot be read: {error}")))?;
+            .map_err(|error| BrokenKind::Tool.of(format_args!("{IMAGE_FILE} cannot be read: {error}")))?;
         let left = if turns { None } else { Some(RefCell::new(cleared(&control)?)) };
         Ok(Machine {
             control,
@@ -572,7 +573,9 @@ impl Drop for Machine {
 /// The list of disks to remove, once those are removed that an earlier run has left.
 fn cleared(control: &File) -> Result<Left, RunError> {
     let cleared = Left::read().and_then(|mut left| left.remove(control).map(|()| left));
-    cleared.map_err(|error| RunError::Broken(format!("disks that an earlier run has left: {error}")))
+    cleared.map_err(|error| {
+        BrokenKind::Tool.of(format_args!("disks that an earlier run has left: {error}")).into()
+    })
 }
 
 /// The number by which EKM's log knows a disk.

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use super::broken::{Broken, BrokenKind};
 use super::exit::Exit;
+use super::fault::Fault;
 use super::options::UsageError;
 use super::plain::is_not_plain;
 
@@ -22,9 +24,14 @@ pub enum RunError {
     /// A profile excludes all promises that the checker is about; the text is its line.
     #[error("unsupported: not promised: {0}")]
     NotPromised(String),
-    /// The tool or a component failed.
-    #[error("{0}")]
-    Broken(String),
+    /// The tool, a component or a worker failed.
+    #[error("{}", .kind.of(.message))]
+    Broken {
+        /// Who or what stands in the way.
+        kind: BrokenKind,
+        /// What.
+        message: String,
+    },
     /// A run of the same choices took another path: the checked system is not deterministic.
     #[error("diverged: {0}")]
     Diverged(String),
@@ -67,6 +74,21 @@ impl RunError {
         self
     }
 
+    /// The error as something that is broken. `None` if the user has named something wrong.
+    pub fn as_broken(&self) -> Option<Broken> {
+        let broken = match self {
+            RunError::Usage(_) => return None,
+            RunError::Missing(message) | RunError::Unsupported(message) => {
+                BrokenKind::Unsupported.of(message)
+            }
+            RunError::NotPromised(line) => BrokenKind::Unsupported.of(format_args!("not promised: {line}")),
+            RunError::Broken { kind, message } => kind.of(message),
+            RunError::Diverged(_) => BrokenKind::NotReproduced.of(self),
+            RunError::Folder { .. } => BrokenKind::Tool.of(self),
+        };
+        (self.exit() != Exit::Usage).then_some(broken)
+    }
+
     /// The exit code that it leads to.
     pub fn exit(&self) -> Exit {
         match self {
@@ -74,7 +96,19 @@ impl RunError {
             RunError::Missing(_) | RunError::Unsupported(_) | RunError::NotPromised(_) => Exit::Unsupported,
             RunError::Folder { error, .. } if is_not_plain(error) => Exit::Usage,
             RunError::Diverged(_) => Exit::Diverged,
-            RunError::Broken(_) | RunError::Folder { .. } => Exit::Broken,
+            RunError::Broken { .. } | RunError::Folder { .. } => Exit::Broken,
         }
+    }
+}
+
+impl From<Broken> for RunError {
+    fn from(Broken { kind, message }: Broken) -> RunError {
+        RunError::Broken { kind, message }
+    }
+}
+
+impl From<Fault> for RunError {
+    fn from(fault: Fault) -> RunError {
+        Broken::from(fault).into()
     }
 }

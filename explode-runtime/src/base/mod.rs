@@ -7,6 +7,7 @@
 pub(crate) mod as_json;
 mod bounded;
 mod bounds;
+mod broken;
 mod count;
 mod durable;
 mod error;
@@ -24,6 +25,7 @@ mod quoted;
 
 pub use bounded::{MOST_TRACE_BYTES, read_at_most, read_plain_at_most};
 pub use bounds::Bounds;
+pub use broken::{Broken, BrokenKind};
 pub use count::Count;
 pub use durable::{durable_file, durable_write, make_folder, remove_temporary, sync_folder};
 pub use error::RunError;

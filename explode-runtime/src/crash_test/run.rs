@@ -169,7 +169,7 @@ impl CrashTest {
     /// A finding, as small as it gets, in words.
     fn tell(&self, finding: &Finding) -> Result<String, RunError> {
         let path = Path::new(&finding.trace);
-        let trace = read(path).map_err(|error| RunError::Broken(error.to_string()))?;
+        let trace = read(path).map_err(|error| RunError::from(BrokenKind::Tool.of(error)))?;
         let smaller = self.with_workers(&trace.plan(), |remote| minimise(remote, &trace, BOUNDS))?;
         if let Minimised::Diverged(what) = smaller {
             return Ok(diverged(&what, Some(finding)));
@@ -266,7 +266,7 @@ impl Audience for Listening<'_> {
     }
 
     fn confirm(&mut self, trace: &Path) -> Confirmation {
-        let trace = read(trace).map_err(|error| RunError::Broken(error.to_string()));
+        let trace = read(trace).map_err(|error| RunError::from(BrokenKind::Tool.of(error)));
         match trace.and_then(|trace| self.test.replay(&trace)) {
             Ok(Replay::Reproduced { .. }) => Confirmation::Reproduced,
             Ok(Replay::NotReproduced(_, why)) => Confirmation::Not(why),

@@ -54,7 +54,6 @@ pub fn noted_as(key: u128, further: u32) -> u128 {
 
 /// The seen set of checks, by key, and which of them have shown an error.
 #[derive(Debug, Default)]
-#[doc(hidden)]
 pub struct Checks {
     seen: KeySet,
     /// Those of crashes during recovery, which are counted apart, by [number](noted_as).

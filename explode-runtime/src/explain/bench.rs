@@ -11,7 +11,7 @@ use crate::choose::Choice;
 use crate::crash::{Epoch, Name};
 use crate::events::FailedStep;
 use crate::trace::{CrashDiskRecord, Replay, Trace};
-use crate::verdict::{Death, StepName, Violation};
+use crate::verdict::{Broken, BrokenKind, Death, StepName, Violation};
 use crate::worker::probe::{
     Answers, End, Looks, Next, Probe, ProbeSaid, Probed, PromiseLine, Spot, Standing, Tried, Until,
 };
@@ -85,7 +85,7 @@ pub enum WayEnd {
     /// It went another way.
     Diverged(String),
     /// The checker, a component or the tool failed.
-    Broken(String),
+    Broken(Broken),
 }
 
 /// An error that was seen.
@@ -235,7 +235,7 @@ impl<'a, 'r> Bench<'a, 'r> {
     /// The worker does not stand anywhere, or dies.
     pub fn evidence(&mut self, pieces: Vec<Name>, violation: &Violation) -> Result<Evidence, RunError> {
         if !self.standing {
-            return Err(broken("no worker stands at the disk"));
+            return Err(broken(BrokenKind::Tool, "no worker stands at the disk"));
         }
         match self
             .remote
@@ -243,10 +243,10 @@ impl<'a, 'r> Bench<'a, 'r> {
             .map(probe_said)
         {
             Ok(Some(ProbeSaid::Evidence(evidence))) => Ok(evidence),
-            Ok(_) => Err(broken("a worker said what fits nothing")),
+            Ok(_) => Err(broken(BrokenKind::Worker, "a worker said what fits nothing")),
             Err(death) => {
                 self.dismiss();
-                Err(broken(&format!("a worker died {death}")))
+                Err(broken(BrokenKind::Worker, &format!("a worker died {death}")))
             }
         }
     }
@@ -310,10 +310,13 @@ impl<'a, 'r> Bench<'a, 'r> {
                     self.standing = false;
                     return Err(match probed.end {
                         End::Diverged(what) => RunError::Diverged(what),
-                        end => broken(&format!("a way has ended while a disk was tried: {end:?}")),
+                        end => broken(
+                            BrokenKind::Tool,
+                            &format!("a way has ended while a disk was tried: {end:?}"),
+                        ),
                     });
                 }
-                Ok(_) => return Err(broken("a worker said what fits nothing")),
+                Ok(_) => return Err(broken(BrokenKind::Worker, "a worker said what fits nothing")),
                 Err(death) => {
                     self.dismiss();
                     says_something(&death)?;
@@ -350,10 +353,9 @@ impl<'a, 'r> Bench<'a, 'r> {
                 Err(StartError::Died(death)) => return self.died(&death, Vec::new(), None),
             }
         }
-        let checker = format!("{}/", self.trace.checker);
-        let error = self.trace.signature.strip_prefix(&checker).unwrap_or_default().to_owned();
+        let (verdict, promise) = (self.trace.verdict, self.trace.promise().to_owned());
         let (wary, noted) = (self.trace.died.is_some(), self.noted);
-        let order = Probe { answers, mutates, error, until, wary, noted };
+        let order = Probe { answers, mutates, verdict, promise, until, wary, noted };
         let mut word = Some(ToWorker::Probe(Box::new(order)));
         let mut made: Vec<Vec<Choice>> = Vec::new();
         let mut looking = None;
@@ -379,7 +381,7 @@ impl<'a, 'r> Bench<'a, 'r> {
                     self.tests += probed.looked;
                     return Ok(self.ended(probed));
                 }
-                _ => return Err(broken("a worker said what fits nothing")),
+                _ => return Err(broken(BrokenKind::Worker, "a worker said what fits nothing")),
             }
         }
     }
@@ -454,7 +456,7 @@ fn probe_said(said: Said) -> Option<ProbeSaid> {
 /// A worker that was killed from outside has said nothing of the step that it was in, and nothing is to be remembered of it.
 fn says_something(death: &Death) -> Result<(), RunError> {
     match death.from_outside {
-        true => Err(broken(&format!("a worker died {death}; try again"))),
+        true => Err(broken(BrokenKind::Worker, &format!("a worker died {death}; try again"))),
         false => Ok(()),
     }
 }
@@ -463,6 +465,6 @@ fn diverged(what: &str) -> RunError {
     RunError::Diverged(what.to_owned())
 }
 
-fn broken(why: &str) -> RunError {
-    RunError::Broken(why.to_owned())
+fn broken(kind: BrokenKind, why: &str) -> RunError {
+    kind.of(why).into()
 }

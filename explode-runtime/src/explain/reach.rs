@@ -63,7 +63,7 @@ pub fn reach(bench: &mut Bench<'_, '_>, trace: &Trace) -> Result<Reached, RunErr
             WayEnd::Stands(_) => Reached::Not("it stood still at a disk".to_owned()),
             WayEnd::Not(why) => Reached::Not(why),
             WayEnd::Diverged(what) => Reached::Diverged(what),
-            WayEnd::Broken(why) => return Err(RunError::Broken(why)),
+            WayEnd::Broken(why) => return Err(why.into()),
         });
     };
     let mut why = "the recorded disk does not fail that way".to_owned();
@@ -77,7 +77,7 @@ pub fn reach(bench: &mut Bench<'_, '_>, trace: &Trace) -> Result<Reached, RunErr
             }
         }
         WayEnd::Diverged(what) => return Ok(Reached::Diverged(what)),
-        WayEnd::Broken(why) => return Err(RunError::Broken(why)),
+        WayEnd::Broken(why) => return Err(why.into()),
         WayEnd::Not(not) => why = not,
         WayEnd::Fails(_) => {}
     }
@@ -126,7 +126,8 @@ fn look_until(
             let standing = stand(bench, &failing)?;
             Ok(Look::Fails(Box::new(Failure { failing: *failing, standing, by_search: false })))
         }
-        WayEnd::Not(why) | WayEnd::Diverged(why) | WayEnd::Broken(why) => Ok(Look::Not(why)),
+        WayEnd::Not(why) | WayEnd::Diverged(why) => Ok(Look::Not(why)),
+        WayEnd::Broken(why) => Ok(Look::Not(why.to_string())),
     }
 }
 

@@ -90,7 +90,7 @@ impl Story {
                 );
                 text.detail("promise", &words);
             }
-            None => text.detail("broken", self.trace.signature.rsplit('/').next().unwrap_or_default()),
+            None => text.detail("broken", self.trace.promise()),
         }
         if retold.by_search {
             text.detail(

@@ -298,8 +298,11 @@ impl<'a> Pipeline<'a> {
         self.kept.iter_mut().for_each(|kept| kept.push(Event::Mark { name: name.to_owned() }));
     }
 
-    /// Takes the events that the devices have logged.
-    #[doc(hidden)]
+    /// Takes the events that the devices have logged. Clones that are made after that begin with the same write set, and each can
+    /// enumerate the same disks.
+    ///
+    /// # Errors
+    /// The log cannot be read, or contradicts itself.
     pub fn follow(&mut self, devices: &dyn DiskSet) -> Result<(), Fault> {
         let events = devices.take_log()?;
         self.take(events)?;
@@ -359,8 +362,7 @@ fn request_mark(when: When) -> &'static str {
 ///
 /// # Errors
 /// It did not, or the log cannot be read.
-#[doc(hidden)]
-pub fn stood_still(devices: &dyn DiskSet) -> Result<(), Fault> {
+pub(crate) fn stood_still(devices: &dyn DiskSet) -> Result<(), Fault> {
     let moved = devices.take_log()?;
     devices.hold_still(false)?;
     let Some(event) = moved.first() else { return Ok(()) };

@@ -104,7 +104,7 @@ impl Judge<'_> {
                 Judgement::Broken(BrokenKind::Component.of(why))
             }
         };
-        let judgement = refused.map_or(judgement, |fault| Judgement::Broken(fault.into()));
+        let judgement = refused.map_or(judgement, Judgement::Broken);
         Judged { judgement, recovery: Arc::new(recovered), reads, died: None }
     }
 }

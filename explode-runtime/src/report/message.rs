@@ -21,7 +21,8 @@ pub enum Message {
     Progress(Progress),
     /// A finding, or something that is by design.
     Finding(Finding),
-    /// Something that could not be done; reported once, counted in the summary. The only message of a run that is refused.
+    /// Something that could not be done; reported once, counted in the summary. The only message of a run that is refused, and the
+    /// last one of a run that an error ends: that one is not counted.
     Broken {
         /// Who or what stands in the way.
         kind: BrokenKind,
@@ -36,14 +37,11 @@ pub enum Message {
 }
 
 impl Message {
-    /// Returns the message about a run that is refused, if it is for something that the stack or the machine does not have.
-    pub fn refused(error: &RunError) -> Option<Message> {
-        let (message, profile) = match error {
-            RunError::Missing(message) | RunError::Unsupported(message) => (message.clone(), None),
-            RunError::NotPromised(line) => (format!("not promised: {line}"), Some(line.clone())),
-            _ => return None,
-        };
-        Some(Message::Broken { kind: BrokenKind::Unsupported, message, profile })
+    /// Returns the message about an error that ends a run; `None` if the user has named something wrong.
+    pub fn ended_by(error: &RunError) -> Option<Message> {
+        let Broken { kind, message } = error.as_broken()?;
+        let profile = if let RunError::NotPromised(line) = error { Some(line.clone()) } else { None };
+        Some(Message::Broken { kind, message, profile })
     }
 }
 
@@ -144,6 +142,12 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Which promise is broken; of a step that has ended its process, or hangs, that step.
+    pub fn promise(&self) -> &str {
+        let verdict = format!("/{}/", self.verdict);
+        self.signature.split_once(&verdict).map_or("", |(_, promise)| promise)
+    }
+
     /// When it shows itself, for a person.
     pub fn when(&self) -> String {
         self.epoch.map_or_else(|| "without a crash".to_owned(), |epoch| format!("epoch {epoch}"))

@@ -17,7 +17,7 @@ use super::start::first_start;
 use crate::base::{RunError, UsageError, as_json, durable_write};
 use crate::explore::{Job, Unit, UnitId};
 use crate::plan::Plan;
-use crate::verdict::Step;
+use crate::verdict::{BrokenKind, Step};
 use crate::worker::{Crew, Listener, Order, Started, UnitResult};
 
 const PLAN: &[u8] = b"explode plan 1\n";
@@ -220,7 +220,7 @@ impl JobFile {
             let ran = crew.run(&order, &mut Until(stop));
             let Some(ran) = ran.ok().filter(|_| !stop()) else {
                 if stop() {
-                    return Err(RunError::Broken("interrupted; run the job again".to_owned()));
+                    return Err(BrokenKind::Tool.of("interrupted; run the job again").into());
                 }
                 result.left = Some(job.unit);
                 break;

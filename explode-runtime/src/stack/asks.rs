@@ -7,10 +7,11 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
 
-use crate::base::{Blame, Fault};
+use crate::base::Blame;
 use crate::choose::{Label, Point, choose_lent};
 use crate::devices::{Devices, HostId};
 use crate::events::asked;
+use crate::verdict::{Broken, BrokenKind};
 
 /// By this a component asks explode; clones ask the same. It is taken from [`Below`](super::Below), and can be kept while the component
 /// is mounted.
@@ -29,7 +30,7 @@ pub(super) struct Desk {
     /// Was there a request since the mutate began?
     asked: Cell<bool>,
     /// What must not have been asked.
-    refused: RefCell<Option<Fault>>,
+    refused: RefCell<Option<Broken>>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -80,13 +81,13 @@ impl Desk {
     }
 
     /// The first request that was refused.
-    pub fn refused(&self) -> Option<Fault> {
+    pub fn refused(&self) -> Option<Broken> {
         self.refused.borrow().clone()
     }
 
     /// Refuses a request.
-    pub fn refuse(&self, fault: Fault) {
-        self.refused.borrow_mut().get_or_insert(fault);
+    pub fn refuse(&self, why: Broken) {
+        self.refused.borrow_mut().get_or_insert(why);
     }
 }
 
@@ -133,14 +134,16 @@ impl Asks {
             Hears::Idle => return,
             Hears::Mutate => {
                 desk.asked.set(true);
-                desk.devices.put_mark(&asked(name)).err()
+                let put = desk.devices.put_mark(&asked(name));
+                put.err().map(|fault| Broken::from(fault.blame(Blame::Tool).of(&self.component)))
             }
-            Hears::Never => Some(Fault::new(format!(
-                "asked for crash checks ('{name}') on the stack of a crash disk; ask only where Asks::are_heard is true"
+            Hears::Never => Some(BrokenKind::Component.of(format!(
+                "{}: asked for crash checks ('{name}') on the stack of a crash disk; ask only where Asks::are_heard is true",
+                self.component
             ))),
         };
-        if let Some(fault) = refused {
-            desk.refuse(fault.blame(Blame::Tool).of(&self.component));
+        if let Some(why) = refused {
+            desk.refuse(why);
         }
     }
 

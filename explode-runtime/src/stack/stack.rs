@@ -20,7 +20,7 @@ use crate::base::{Blame, Fault, UsageError};
 use crate::devices::{Devices, DiskSet, HostId, Side};
 use crate::events::CallLog;
 use crate::stack::Components;
-use crate::verdict::{Failure, Stage, Verdict, Violation};
+use crate::verdict::{Broken, BrokenKind, Failure, Stage, Verdict, Violation};
 use crate::writeset::Rules;
 
 /// A stack on some devices.
@@ -222,8 +222,9 @@ impl Stack {
     }
 
     /// What a component, or the kernel, must not have asked, if one has.
-    pub(crate) fn refused(&self) -> Option<Fault> {
-        self.desk.refused().or_else(|| self.devices.kernel().and_then(|kernel| kernel.refused()))
+    pub(crate) fn refused(&self) -> Option<Broken> {
+        let of_kernel = || self.devices.kernel().and_then(|kernel| kernel.refused());
+        self.desk.refused().or_else(|| of_kernel().map(|fault| BrokenKind::Component.of(fault)))
     }
 
     /// Brings what the components hold to the devices, as it is, bottom up (a soft crash follows).
@@ -331,7 +332,7 @@ impl Stack {
         let done = step(component.as_mut(), &below);
         let of_crash = devices.kernel().filter(|kernel| kernel.side() == Side::Crash);
         if let Some(fault) = of_crash.and_then(|kernel| kernel.refused()) {
-            desk.refuse(fault.of(name));
+            desk.refuse(BrokenKind::Component.of(fault.of(name)));
         }
         debug_assert_eq!(component.facts(), *facts, "the facts of a component do not change");
         done

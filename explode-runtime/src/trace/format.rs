@@ -226,13 +226,24 @@ impl Trace {
             Some(format!("the hash of the log is '{log}', and not 32 hexadecimal digits"))
         } else if let Some(disk) = crash_disk.iter().chain(&self.recovery).find(|disk| !is_hash(&disk.id)) {
             Some(format!("the id of the crash disk is '{}', and not 32 hexadecimal digits", disk.id))
-        } else if !signature.starts_with(&format!("{checker}/{verdict}/")) {
+        } else if self.promised().is_none() {
             Some(format!(
                 "the signature '{signature}' is none of checker '{checker}' and verdict '{verdict}'"
             ))
         } else {
             None
         }
+    }
+
+    /// Which promise is broken.
+    pub fn promise(&self) -> &str {
+        self.promised().unwrap_or_default()
+    }
+
+    /// The end of the signature; `None` if that is of another checker or verdict.
+    fn promised(&self) -> Option<&str> {
+        let Trace { checker, verdict, signature, .. } = self;
+        signature.strip_prefix(&format!("{checker}/{verdict}/"))
     }
 
     /// The file's text.

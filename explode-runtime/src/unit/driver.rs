@@ -93,7 +93,7 @@ impl<'a, 'w, 'r> UnitDriver<'a, 'w, 'r> {
             Err(Failure::broken(format!("mutate panicked: {}", panic_words(panic.as_ref()))))
         });
         let result = result.and_then(|()| match stack.refused() {
-            Some(fault) => Err(fault.into()),
+            Some(why) => Err(Failure::Broken(why)),
             None if !stack.has_asked() => Ok(()),
             None => self.answer_requests(stack, &Whole(checker)),
         });

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use explode_ramdisk::{Image, Recording};
 
 use super::runner::Runner;
-use crate::base::{Mode, RunError, UsageError};
+use crate::base::{Fault, Mode, RunError, UsageError};
 use crate::check::{CheckerFacts, Unsupported};
 use crate::devices::{Backend, HostId, Side};
 use crate::plan::{Origin, Plan, Registry};
@@ -27,7 +27,7 @@ impl<'a> Runner<'a> {
         plan.check(registry)?;
         let plan = &plan.completed(registry)?;
         let mut stack = build(registry, plan, backend, Image::new(), Recording::Off)?;
-        let broken = |fault| RunError::Broken(format!("the first start failed: {fault}"));
+        let broken = |fault: Fault| RunError::from(fault.of("the first start failed"));
         stack.start_first().map_err(broken)?;
         // Whoever drives the stack would find out later.
         if let Some(disks) = stack.devices().kernel() {

@@ -49,7 +49,7 @@ struct Way<'a, 'w, 'r> {
     runner: &'a Runner<'r>,
     unit: &'a Unit,
     driver: UnitDriver<'a, 'w, 'r>,
-    /// Not before the first `init`, nor after a chop that failed.
+    /// Not before the first `init`, nor after a chop that failed, which has called `finish` itself.
     running: Option<Running>,
 }
 
@@ -73,6 +73,13 @@ fn finish(checker: &mut dyn Checker, stack: &Stack) -> Result<(), Fault> {
     let finished = catch_unwind(AssertUnwindSafe(|| checker.finish(stack)));
     finished
         .unwrap_or_else(|panic| Err(Fault::new(format!("finish panicked: {}", panic_words(panic.as_ref())))))
+}
+
+/// Returns the checker that goes on behind a chop, if it is another one. A panic in the checker is an error like any other.
+fn after_chop(checker: &dyn Checker, stack: &Stack) -> Result<Option<Box<dyn Checker>>, Fault> {
+    let chop = || checker.abilities().chop.map(|checker| checker.chop(stack)).transpose();
+    catch_unwind(AssertUnwindSafe(chop))
+        .unwrap_or_else(|panic| Err(Fault::new(format!("chop panicked: {}", panic_words(panic.as_ref())))))
 }
 
 impl Way<'_, '_, '_> {
@@ -177,12 +184,10 @@ impl Way<'_, '_, '_> {
         let Some(Running { mut stack, mut checker }) = self.running.take() else { return Ok(()) };
         self.driver.place.chops += 1;
         self.driver.about_to(self.driver.place.chop());
-        let chopped = checker.abilities().chop.map(|checker| checker.chop(&stack)).transpose();
-        let finished = chopped.and_then(|next| {
-            finish(checker.as_mut(), &stack)?;
-            Ok(next)
-        });
-        let rest = finished.and_then(|next| {
+        let chopped = after_chop(checker.as_ref(), &stack);
+        // If both fail, the chop's error stays the reason.
+        let finished = finish(checker.as_mut(), &stack);
+        let rest = chopped.and_then(|next| finished.map(|()| next)).and_then(|next| {
             if let Some(next) = next {
                 checker = next;
             }

@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use super::broken::{Broken, BrokenKind};
 use super::verdict::Violation;
-use crate::base::Fault;
+use crate::base::{Broken, BrokenKind, Fault};
 
 /// Why a mutate or a check ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]

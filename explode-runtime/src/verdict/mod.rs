@@ -1,6 +1,5 @@
 //! What is said of a system: verdicts, violations, what it promises and what it demands, and the steps in which a worker can end.
 
-mod broken;
 mod death;
 mod demand;
 mod failure;
@@ -9,10 +8,11 @@ mod step;
 #[expect(clippy::module_inception, reason = "the room has the name of its main item")]
 mod verdict;
 
-pub use broken::{Broken, BrokenKind};
 pub use death::Death;
 pub use demand::{Contents, Demand};
 pub use failure::Failure;
 pub use profile::{Excluded, Profile, Promise};
 pub use step::{Stage, Step, StepName};
 pub use verdict::{Verdict, Violation};
+
+pub use crate::base::{Broken, BrokenKind};

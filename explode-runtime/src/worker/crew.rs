@@ -5,7 +5,7 @@ use super::order::Order;
 use super::unit_result::UnitResult;
 use crate::base::RunError;
 use crate::dedup::Known;
-use crate::verdict::{Death, Step, Verdict};
+use crate::verdict::{BrokenKind, Death, Step, Verdict};
 
 /// Where workers come from. There is one at a time.
 pub trait Crew {
@@ -43,24 +43,20 @@ pub enum StartError {
     Died(Death),
 }
 
-impl From<String> for StartError {
-    fn from(why: String) -> StartError {
-        StartError::Said(RunError::Broken(why))
-    }
-}
-
 impl From<StartError> for RunError {
     fn from(error: StartError) -> RunError {
         match error {
             StartError::Said(error) => error,
             StartError::Died(Death { step: Step::FirstStart, message, verdict, .. }) => {
                 let next = if verdict == Some(Verdict::Hang) { "; --deadline gives it longer" } else { "" };
-                RunError::Broken(format!(
+                let why = format!(
                     "the first start of the stack (init, mount, unmount) has ended each worker that tried: {message}{next}"
-                ))
+                );
+                BrokenKind::Worker.of(why).into()
             }
             StartError::Died(death) => {
-                RunError::Broken(format!("a worker could not be started: {}", death.message))
+                let why = format!("a worker could not be started: {}", death.message);
+                BrokenKind::Worker.of(why).into()
             }
         }
     }

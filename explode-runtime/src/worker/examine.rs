@@ -1,7 +1,6 @@
 //! The checks of a unit, where its worker is: every new crash disk of each request is recovered and checked, and so are those
 //! that a crash during its recovery leaves; but for disks whose verdict is [known from another](crate::judge::equivalence::unit).
 
-use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -37,7 +36,7 @@ pub(super) struct Examiner<'a> {
     memo: &'a mut Memo,
     order: &'a Order,
     answers: Box<dyn Answers>,
-    listener: RefCell<&'a mut dyn Listener>,
+    listener: &'a mut dyn Listener,
     skipping: Option<Skipping>,
     result: UnitResult,
     /// The part of the result that has not ended yet.
@@ -93,7 +92,7 @@ impl<'a> Examiner<'a> {
             memo,
             order,
             answers,
-            listener: RefCell::new(listener),
+            listener,
             skipping: None,
             result: UnitResult::default(),
             segment: Segment::default(),
@@ -169,34 +168,28 @@ impl<'a> Examiner<'a> {
     }
 
     fn stopped(&mut self) -> bool {
-        self.result.stopped |= self.listener.get_mut().stop();
+        self.result.stopped |= self.listener.stop();
         self.result.stopped
     }
 
     /// Says what comes next; if the worker is wary of it, with all that is known so far.
-    fn announce(&self, step: Step, operations: u64, way: impl FnOnce() -> Way) {
-        let mut listener = self.listener.borrow_mut();
+    fn announce(&mut self, step: Step, operations: u64, way: impl FnOnce() -> Way) {
         if self.order.wary.contains(&step) {
             let way = way();
             let choices = way.choices.len() as u64;
             let operations = operations - self.operations();
             let mut result = UnitResult { choices: way.choices.clone(), ..self.result.clone() };
             result.segments.push(Segment { choices, operations, ..self.segment.clone() });
-            listener.wary(step, Snapshot { result, way });
+            self.listener.wary(step, Snapshot { result, way });
         }
-        listener.about_to(step, self.checked);
+        self.listener.about_to(step, self.checked);
     }
 }
 
-impl Checking<'_, '_> {
-    /// What leads to a disk.
-    fn way(&self, check: &Check<'_>) -> Way {
-        self.way_over(check, &[])
-    }
-
-    /// What leads over a disk, and then over these.
-    fn way_over(&self, check: &Check<'_>, path: &[DiskName]) -> Way {
-        let Here { choices, place, .. } = self.has;
+impl Here<'_> {
+    /// What leads over a disk of this candidate, and then over these.
+    fn way_over(&self, candidate: &Candidate<'_>, check: &Check<'_>, path: &[DiskName]) -> Way {
+        let Here { choices, place, .. } = *self;
         let mut disks = check.before.iter().cloned().chain(name(check)).chain(path.iter().cloned());
         Way {
             epoch: Some(check.crash.epoch),
@@ -205,10 +198,12 @@ impl Checking<'_, '_> {
             recovery: disks.collect(),
             choices: choices.to_vec(),
             place,
-            log_hash: self.candidate.log_hash,
+            log_hash: candidate.log_hash,
         }
     }
+}
 
+impl Checking<'_, '_> {
     /// What ended earlier workers is not checked again.
     fn past(&self, check: &Check<'_>) -> Option<Judged> {
         let is_it = |past: &&Past| past.key == check.key && past.crashes == check.crashes();
@@ -223,7 +218,7 @@ impl Checking<'_, '_> {
     /// A violation was met at this check, or over these disks from there: it is an error of the result, and of all checks that have led
     /// there.
     fn met(&mut self, check: &Check<'_>, shown: &Rc<Shown>, path: &[DiskName]) {
-        let way = self.way_over(check, path);
+        let way = self.has.way_over(self.candidate, check, path);
         self.examiner.error(shown, || way);
         let path: Vec<DiskName> =
             check.before.iter().cloned().chain(name(check)).chain(path.iter().cloned()).collect();
@@ -309,12 +304,14 @@ impl JudgeHooks for Checking<'_, '_> {
     }
 
     fn before(&mut self, check: &Check<'_>, stage: Stage) -> bool {
-        self.examiner.announce(check.step(stage), self.has.operations, || self.way(check));
-        !self.examiner.listener.borrow_mut().stop()
+        let (has, candidate) = (self.has, self.candidate);
+        let way = || has.way_over(candidate, check, &[]);
+        self.examiner.announce(check.step(stage), has.operations, way);
+        !self.examiner.listener.stop()
     }
 
     fn after(&mut self, _check: &Check<'_>) {
-        self.examiner.listener.borrow_mut().about_to(Step::Between, self.examiner.checked);
+        self.examiner.listener.about_to(Step::Between, self.examiner.checked);
     }
 
     fn judged(&mut self, check: &Check<'_>, image: &Image, outcome: Judged) -> (Judged, bool) {
@@ -385,7 +382,7 @@ impl Work for Examiner<'_> {
 
     fn chosen(&mut self, choice: &Choice) {
         if self.order.stream_choices {
-            self.listener.get_mut().chose(choice);
+            self.listener.chose(choice);
         }
     }
 
@@ -407,7 +404,7 @@ impl Work for Examiner<'_> {
         so_far: &SoFar<'_>,
     ) -> Result<(), Failure> {
         let SoFar { choices, operations, place } = *so_far;
-        self.listener.get_mut().about_to(Step::Between, self.checked);
+        self.listener.about_to(Step::Between, self.checked);
         let judge = pipeline.judge();
         if let Some(skipping) = &mut self.skipping {
             skipping.begin_request(ask.checker.disk_check_key().is_some());

@@ -16,6 +16,7 @@ use super::serve::serve;
 use crate::base::{RunError, panic_words};
 use crate::devices::InProcess;
 use crate::plan::Registry;
+use crate::verdict::BrokenKind;
 
 /// A thread whose stream has ended is waited for so long.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -35,7 +36,7 @@ pub fn spawn_thread(registry: &Registry) -> Result<Box<dyn Body>, RunError> {
         let thread = thread::Builder::new().name("explode worker".to_owned()).spawn(work)?;
         Ok(OwnThread { stream: ours, page, thread: Some(thread), ended: None })
     };
-    let failed = |error| RunError::Broken(format!("no worker thread could be started: {error}"));
+    let failed = |error| BrokenKind::Worker.of(format_args!("no worker thread could be started: {error}"));
     Ok(Box::new(started().map_err(failed)?))
 }
 

@@ -25,7 +25,7 @@ use crate::verdict::{Failure, Stage, Step, Violation};
 /// # Errors
 /// A trace that names what is not there, or a component that cannot start.
 pub fn replay(registry: &Registry, trace: &Trace, backend: &dyn Backend) -> Result<Replay, RunError> {
-    replay_heard(registry, trace, backend, &|_| {})
+    replay_heard(registry, trace, backend, &mut |_| {})
 }
 
 /// The same; `hear` hears of each step before it is taken.
@@ -33,7 +33,7 @@ pub(crate) fn replay_heard(
     registry: &Registry,
     trace: &Trace,
     backend: &dyn Backend,
-    hear: &dyn Fn(Step),
+    hear: &mut dyn FnMut(Step),
 ) -> Result<Replay, RunError> {
     let plan = trace.plan();
     let mut system = open(registry, &plan, backend)?;
@@ -47,7 +47,7 @@ pub(crate) fn replay_heard(
     }
     match &ended.early {
         Some(Early::Diverged(divergence)) => return Ok(Replay::Diverged((**divergence).clone())),
-        Some(Early::Broken(why)) => return Err(RunError::Broken(why.to_string())),
+        Some(Early::Broken(why)) => return Err(why.clone().into()),
         _ => {}
     }
     let index = ended.choices.len();
@@ -96,7 +96,7 @@ impl CrashDiskRecord {
 /// Goes from a crash disk through crashes during recovery to the check, and looks whether it shows the trace's error.
 struct Recorded<'a> {
     trace: &'a Trace,
-    hear: &'a dyn Fn(Step),
+    hear: &'a mut dyn FnMut(Step),
     /// Only the recorded way will do; else any way of as many crashes.
     exactly: bool,
     found: Option<Violation>,
@@ -142,7 +142,7 @@ impl JudgeHooks for Recorded<'_> {
 /// Looks for the trace's crash disk in the trace's interval.
 struct Search<'a> {
     trace: &'a Trace,
-    hear: &'a dyn Fn(Step),
+    hear: &'a mut dyn FnMut(Step),
     past_end: Option<Divergence>,
     found: Option<Violation>,
     /// How many disks were checked; none before the trace's interval.
@@ -198,9 +198,10 @@ impl Work for Search<'_> {
                 return;
             }
             looked += 1;
-            let Search { trace, hear, by_search, .. } = *self;
+            let trace = self.trace;
             let crash = Crash::of(judge, ask, candidate, trace.recovery.len() as u32);
-            let mut recorded = Recorded { trace, hear, exactly: !by_search, found: None };
+            let exactly = !self.by_search;
+            let mut recorded = Recorded { trace, hear: &mut *self.hear, exactly, found: None };
             judge_disk(&crash, *key, disk, &mut recorded);
             self.found = recorded.found;
         };

@@ -1,6 +1,5 @@
 //! The worker's side of the wire: it carries out orders until the supervisor is gone.
 
-use std::cell::RefCell;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
@@ -69,9 +68,8 @@ impl<W: Write> Serving<'_, W> {
     fn replay(&mut self, trace: &Trace) -> Result<Said, RunError> {
         let backend = self.backend(trace.mode)?;
         self.wire.about_to(Step::FirstStart, 0);
-        let wire = RefCell::new(&mut self.wire);
-        let hear = |step| wire.borrow_mut().about_to(step, 0);
-        replay_heard(self.registry, trace, &*backend, &hear).map(Said::Replayed)
+        let mut hear = |step| self.wire.about_to(step, 0);
+        replay_heard(self.registry, trace, &*backend, &mut hear).map(Said::Replayed)
     }
 
     /// Runs units of a plan; returns the first word that is not about it.

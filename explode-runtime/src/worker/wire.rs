@@ -10,7 +10,7 @@ use crate::choose::Choice;
 use crate::dedup::Known;
 use crate::plan::Plan;
 use crate::trace::{Replay, Trace};
-use crate::verdict::Step;
+use crate::verdict::{Broken, BrokenKind, Step};
 use crate::worker::probe::{Next, Probe, ProbeSaid};
 
 /// What the supervisor says.
@@ -66,8 +66,8 @@ pub enum Failed {
     Unsupported(String),
     /// A profile excludes all promises that the checker is about, by this line.
     NotPromised(String),
-    /// The tool or a component failed.
-    Broken(String),
+    /// The tool, a component or a worker failed.
+    Broken(Broken),
 }
 
 impl From<RunError> for Failed {
@@ -77,7 +77,7 @@ impl From<RunError> for Failed {
             RunError::Missing(text) => Failed::Missing(text),
             RunError::Unsupported(text) => Failed::Unsupported(text),
             RunError::NotPromised(line) => Failed::NotPromised(line),
-            other => Failed::Broken(other.to_string()),
+            other => Failed::Broken(other.as_broken().unwrap_or_else(|| BrokenKind::Tool.of(&other))),
         }
     }
 }
@@ -89,7 +89,7 @@ impl From<Failed> for RunError {
             Failed::Missing(text) => RunError::Missing(text),
             Failed::Unsupported(text) => RunError::Unsupported(text),
             Failed::NotPromised(line) => RunError::NotPromised(line),
-            Failed::Broken(text) => RunError::Broken(text),
+            Failed::Broken(broken) => broken.into(),
         }
     }
 }

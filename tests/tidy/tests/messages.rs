@@ -22,6 +22,13 @@ fn decisions_by_text() {
         "fn f(all: &[One]) -> bool { all.iter().any(|why| why.ends_with(TAIL)) }",
         "fn f(error: Error) -> bool { error.to_string().contains(\"not empty\") }",
         "fn f(message: &str) -> Option<&str> { message.strip_prefix(\"error: \") }",
+        "fn f(one: &One) -> bool { one.error.starts_with(\"lost\") }",
+        "fn f(text: &str) -> bool { text.contains(\"errors\") }",
+        "fn f(guest: &Guest) -> bool { guest.console().contains(\"Oops\") }",
+        "fn f(ran: &Output) -> bool { ran.stderr.ends_with(TAIL) || true }",
+        "fn f(stderr: &[u8]) -> bool { stderr == NOTHING }",
+        "fn f(complaints: &Complaints) -> bool { complaints.ends_with(\"No space\") }",
+        "fn f(one: &One) -> Option<(&str, &str)> { one.signature.split_once('/') }",
     ] {
         let problems = problems_in_low(text);
         let problem = "src/low.rs:1: this decides by the text of a message: give it a type";
@@ -42,7 +49,28 @@ fn other_code() {
         "// why.contains(\"x\")",
         "fn f() -> &'static str { \"why.contains(x)\" }",
         "fn f(one: &mut One) { one.message += more; one.why = other; }",
+        "fn f(error: Errno) -> bool { error == Errno::ENOENT }",
+        "fn f(one: &One) -> bool { one.signature == other.signature }",
     ] {
         assert!(problems_in_low(text).is_empty(), "{text}");
     }
+}
+
+/// An exception is one of a name in a file, and is needed.
+#[test]
+fn exceptions() {
+    let of = |text: &str| {
+        let root = super::SMALL[1].1.replace("low", "console");
+        let mut files =
+            small(&[("src/lib.rs", &root), ("src/console.rs", ""), ("src/guest/console.rs", text)]);
+        files.insert("src/console.rs".to_owned(), "#[path = \"guest/console.rs\"] mod guest;".to_owned());
+        Findings::new(&files).problems
+    };
+    let looks = "fn f(console: &str) -> bool { console.contains(\"Oops\") }";
+    assert_eq!(of(looks), [""; 0]);
+    let wrong = "src/guest/console.rs:1: this decides by the text of a message: give it a type";
+    assert_eq!(of(&format!("fn g(why: &str) -> bool {{ why.contains(\"x\") }} {looks}")), [wrong]);
+    let stale =
+        "src/guest/console.rs: `console` is no exception any more: delete it in tests/tidy/messages.rs";
+    assert_eq!(of(""), [stale]);
 }

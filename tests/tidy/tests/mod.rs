@@ -3,6 +3,7 @@
 mod circles;
 mod lists;
 mod messages;
+mod promises;
 mod silent;
 mod upward;
 

@@ -1,6 +1,7 @@
 //! Each form of an upward use is reported.
 
 use crate::check::Findings;
+use crate::workspace::KBUILD;
 
 use super::{files, small, upward_in_low};
 
@@ -160,4 +161,23 @@ fn rooms_of_other_crates() {
     assert_eq!(user(declared, "fn f() { small::door::X::new() }"), up);
     assert!(user(declared, "use small::{base::Base, door};").is_empty());
     assert!(user("//!", "use small::up::X;").is_empty());
+}
+
+/// What Kbuild compiles is held to the order, too.
+#[test]
+fn kernel_modules() {
+    let text = "//! A module.\n//!\n//! # Rooms, bottom first\n//!\n//! - `low`: below\n//! - `up`: above\n\nmod low;\nmod up;\n";
+    for (name, main) in KBUILD {
+        let folder = &main[..=main.rfind('/').unwrap()];
+        let (low, up) = (format!("{folder}low.rs"), format!("{folder}up.rs"));
+        let parts = [
+            (main, text),
+            (low.as_str(), "use crate::up::X; pub struct Low;"),
+            (up.as_str(), "pub struct X(crate::low::Low);"),
+        ];
+        let findings = Findings::new(&small(&parts));
+        assert_eq!(findings.order.keys().collect::<Vec<_>>(), [&format!("{name}: low.rs -> up")]);
+        assert_eq!(findings.circles.keys().collect::<Vec<_>>(), [&format!("{name}: low.rs up.rs")]);
+        assert_eq!(findings.all().len(), 2, "both are said");
+    }
 }

@@ -9,7 +9,7 @@ use crate::choose::Choice;
 use crate::crash::{Epoch, Name};
 use crate::events::{FailedStep, Happened};
 use crate::trace::CrashDiskRecord;
-use crate::verdict::Violation;
+use crate::verdict::{Broken, Verdict, Violation};
 use crate::worker::Evidence;
 
 /// A way to run, and where it ends.
@@ -19,8 +19,10 @@ pub struct Probe {
     pub answers: Answers,
     /// How many calls of mutate.
     pub mutates: u32,
-    /// The signature that is looked for, without the checker's name: `verdict/promise`.
-    pub error: String,
+    /// The verdict that is looked for.
+    pub verdict: Verdict,
+    /// The promise that it is about.
+    pub promise: String,
     /// Where it ends.
     pub until: Until,
     /// The worker may die of it: each choice and each disk is said before.
@@ -227,7 +229,7 @@ pub enum End {
     /// It went another way.
     Diverged(String),
     /// The checker, a component or the tool failed.
-    Broken(String),
+    Broken(Broken),
 }
 
 /// A line of a profile.

@@ -115,7 +115,7 @@ impl<'a> Remote<'a> {
             }));
         }
         let body = (self.spawn)().map_err(|error| match error {
-            RunError::Broken(message) => {
+            RunError::Broken { message, .. } => {
                 StartError::Died(Death { step: Step::Between, verdict: None, message, from_outside: false })
             }
             other => StartError::Said(other),

@@ -91,12 +91,12 @@ impl JudgeHooks for Search<'_, '_, '_> {
     }
 
     fn before(&mut self, check: &Check<'_>, stage: Stage) -> bool {
-        self.prober.talk.borrow_mut().before(check.step(stage));
+        self.prober.talk.before(check.step(stage));
         true
     }
 
     fn after(&mut self, _check: &Check<'_>) {
-        self.prober.talk.borrow_mut().before(Step::Between);
+        self.prober.talk.before(Step::Between);
     }
 
     fn judged(&mut self, check: &Check<'_>, _image: &Image, outcome: Judged) -> (Judged, bool) {
@@ -111,13 +111,13 @@ impl JudgeHooks for Search<'_, '_, '_> {
 
 /// Announces the steps of a single check.
 struct Single<'p, 'a> {
-    prober: &'p Prober<'a>,
+    prober: &'p mut Prober<'a>,
     see: &'p mut dyn FnMut(&Stack, &[Event]),
 }
 
 impl JudgeHooks for Single<'_, '_> {
     fn before(&mut self, check: &Check<'_>, stage: Stage) -> bool {
-        self.prober.talk.borrow_mut().before(check.step(stage));
+        self.prober.talk.before(check.step(stage));
         true
     }
 
@@ -126,7 +126,7 @@ impl JudgeHooks for Single<'_, '_> {
     }
 
     fn after(&mut self, _check: &Check<'_>) {
-        self.prober.talk.borrow_mut().before(Step::Between);
+        self.prober.talk.before(Step::Between);
     }
 }
 
@@ -150,7 +150,7 @@ impl Prober<'_> {
     /// Recovers and checks a disk by itself; `before` it there were other disks. `see` gets the stack that has recovered, and what
     /// its recovery wrote.
     fn check(
-        &self,
+        &mut self,
         here: Here<'_>,
         image: Image,
         before: &[DiskName],
@@ -243,7 +243,7 @@ impl Prober<'_> {
         let standing = Standing { choices, failed, spot, moments, looked: self.looked };
         let mut said = ProbeSaid::Standing(standing);
         loop {
-            let next = self.talk.borrow_mut().next(said);
+            let next = self.talk.next(said);
             match next {
                 Next::Enough => return Ok(true),
                 Next::Evidence(pieces, violation) => {

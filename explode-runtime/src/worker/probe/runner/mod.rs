@@ -5,7 +5,6 @@ mod answers;
 mod disks;
 mod prober;
 
-use std::cell::RefCell;
 use std::time::Instant;
 
 use crate::check::Ask;
@@ -27,7 +26,7 @@ pub(crate) fn probe(system: &dyn System, order: &Probe, talk: &mut dyn Talk) -> 
     let unit = Unit { mutates: order.mutates, ..Unit::default() };
     let mut prober = Prober {
         order,
-        talk: RefCell::new(talk),
+        talk,
         started: Instant::now(),
         mutate: 0,
         begins: Vec::new(),
@@ -53,16 +52,15 @@ pub(crate) fn probe(system: &dyn System, order: &Probe, talk: &mut dyn Talk) -> 
     } else {
         match (ended.early, left) {
             (Some(Early::Diverged(divergence)), _) => End::Diverged(divergence.to_string()),
-            (Some(Early::Broken(why)), _) => End::Broken(why.to_string()),
+            (Some(Early::Broken(why)), _) => End::Broken(why),
             (_, Some(divergence)) => End::Diverged(divergence.to_string()),
             (Some(Early::Violated(violation, _)), _) => End::Violated(violation),
             _ if prober.stood => End::Stood,
             _ => End::Nothing(prober.nothing().to_owned(), prober.cut),
         }
     };
-    let promise = order.error.split_once('/').and_then(|(_, promise)| {
-        let profile = system.about().profile?;
-        let line = profile.promises.iter().find(|line| line.name == promise)?;
+    let promise = system.about().profile.and_then(|profile| {
+        let line = profile.promises.iter().find(|line| line.name == order.promise)?;
         Some(PromiseLine {
             system: profile.system.clone(),
             name: line.name.to_owned(),
@@ -119,7 +117,7 @@ impl Work for Prober<'_> {
         if matches!(step, Step::Chop { .. }) {
             self.log.note(What::Restart);
         }
-        self.talk.borrow_mut().before(step);
+        self.talk.before(step);
     }
 
     fn crashes(
@@ -130,7 +128,7 @@ impl Work for Prober<'_> {
         so_far: &SoFar<'_>,
     ) -> Result<(), Failure> {
         let place = so_far.place;
-        self.talk.borrow_mut().before(Step::Between);
+        self.talk.before(Step::Between);
         if self.past_end.is_some() || self.cut {
             return Err(Failure::Stop);
         }

@@ -1,6 +1,5 @@
 //! A worker that stands still at a request for crash checks.
 
-use std::cell::RefCell;
 use std::time::Instant;
 
 use explode_ramdisk::Image;
@@ -24,7 +23,7 @@ pub(crate) trait Talk {
 
 pub(super) struct Prober<'a> {
     pub order: &'a Probe,
-    pub talk: RefCell<&'a mut dyn Talk>,
+    pub talk: &'a mut dyn Talk,
     pub started: Instant,
     /// The number of the mutate that runs, from 1.
     pub mutate: u32,
@@ -45,8 +44,8 @@ pub(super) struct Prober<'a> {
 }
 
 impl Prober<'_> {
-    pub fn tell(&self, said: ProbeSaid) {
-        self.talk.borrow_mut().report(said);
+    pub fn tell(&mut self, said: ProbeSaid) {
+        self.talk.report(said);
     }
 
     /// Why what was looked for is not there.
@@ -73,6 +72,6 @@ impl Prober<'_> {
     }
 
     pub fn is_the_error(&self, violation: &Violation) -> bool {
-        format!("{}/{}", violation.verdict, violation.promise) == self.order.error
+        violation.verdict == self.order.verdict && violation.promise == self.order.promise
     }
 }

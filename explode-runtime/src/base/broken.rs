@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{Blame, Fault};
+use super::fault::{Blame, Fault};
 
 /// Something that could not be done, with the reason in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
