@@ -7,8 +7,10 @@
 //! (getauxval(3), `AT_SYSINFO_EHDR`). The devices of random numbers (random(4)), which mkudffs reads, are not there for it: programs
 //! then take the time, or fail. Its other threads and processes are traced too.
 
-use std::io::{self, IoSliceMut};
+use std::fs::File;
+use std::io;
 use std::os::fd::BorrowedFd;
+use std::os::unix::fs::FileExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{Sender, channel};
@@ -24,7 +26,6 @@ use nix::libc::{
 };
 use nix::sys::ptrace;
 use nix::sys::signal::Signal;
-use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
@@ -225,8 +226,12 @@ fn poke(pid: Pid, at: u64, byte: u8) -> nix::Result<()> {
 
 /// Takes the vDSO from a task at its first instruction. Above its stack's end are the count of its arguments and they, its environment,
 /// each with an end of zero, and then pairs of words.
-fn hide_vdso(pid: Pid) -> nix::Result<()> {
-    let mut words = Words { pid, at: ptrace::getregs(pid)?.rsp, read: Vec::new() };
+fn hide_vdso(pid: Pid) -> io::Result<()> {
+    let mut words = Words {
+        memory: File::open(format!("/proc/{pid}/mem"))?,
+        at: ptrace::getregs(pid)?.rsp,
+        read: Vec::new(),
+    };
     words.next()?;
     for _list in ["arguments", "environment"] {
         while words.next()?.1 != 0 {}
@@ -235,7 +240,7 @@ fn hide_vdso(pid: Pid) -> nix::Result<()> {
         let (place, key) = words.next()?;
         words.next()?;
         if key == AT_SYSINFO_EHDR {
-            return ptrace::write(pid, address(place), AT_IGNORE as c_long);
+            return Ok(ptrace::write(pid, address(place), AT_IGNORE as c_long)?);
         }
         if key == AT_NULL {
             return Ok(());
@@ -245,7 +250,7 @@ fn hide_vdso(pid: Pid) -> nix::Result<()> {
 
 /// The words of a task's memory, upwards from a place that is aligned to a word. A page is read at once.
 struct Words {
-    pid: Pid,
+    memory: File,
     at: u64,
     /// The words from `at` on to the end of its page, the last one first.
     read: Vec<u64>,
@@ -253,11 +258,10 @@ struct Words {
 
 impl Words {
     /// The next word and its place.
-    fn next(&mut self) -> nix::Result<(u64, u64)> {
+    fn next(&mut self) -> io::Result<(u64, u64)> {
         if self.read.is_empty() {
-            let mut bytes = vec![0; (PAGE - self.at % PAGE) as usize];
-            let page = RemoteIoVec { base: self.at as usize, len: bytes.len() };
-            let read = process_vm_readv(self.pid, &mut [IoSliceMut::new(&mut bytes)], &[page])?;
+            let mut bytes = [0; PAGE as usize];
+            let read = self.memory.read_at(&mut bytes[..(PAGE - self.at % PAGE) as usize], self.at)?;
             let words = bytes[..read].chunks_exact(WORD as usize).rev();
             self.read = words.map(|word| u64::from_ne_bytes(word.try_into().expect("a word"))).collect();
         }
