@@ -13,7 +13,7 @@ use explode_runtime::crash::Epoch;
 use explode_runtime::explore::{Arrival, State, Unit};
 use explode_runtime::faults::kernel::{FAILURE_OPTIONS, Failures};
 use explode_runtime::judge::Pipeline;
-use explode_runtime::plan::Plan;
+use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::{Finding, Summary};
 use explode_runtime::stack::{Asks, Below, Component, ComponentDef, Facts, Stack, StackSpec, Surface};
 use explode_runtime::unit::{Early, Runner, SoFar, Work};
@@ -51,10 +51,7 @@ pub fn without_ekm(report: &mut Report) {
 
 /// Every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
-    let mut registry = explode::registry();
-    registry.components.push(choosy());
-    registry.checkers.push(counts());
-    registry.checkers.push(pairs());
+    let registry = with_choosy();
     let cx = Cx { registry: &registry, ..cx };
     report.case("module choices: a failure that counts is found with them, and only with them", |_| {
         run("insmod", MODULE);
@@ -74,6 +71,14 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     report.case("probe sites: what cannot or must not be probed is refused", |_| refused(cx));
     report
         .case("probe sites: a rename in steps is found with one, and one in a step is silent", |_| named(cx));
+}
+
+/// The counter's component, and what checks it.
+pub fn with_choosy() -> Registry {
+    let mut registry = explode::registry();
+    registry.components.push(choosy());
+    registry.checkers.extend([counts(), pairs()]);
+    registry
 }
 
 pub fn run(program: &str, argument: &str) {
@@ -99,6 +104,7 @@ fn choosy() -> ComponentDef {
     .options([
         FAILURE_OPTIONS[0],
         FAILURE_OPTIONS[1],
+        FAILURE_OPTIONS[2],
         OptionDef { name: "wrong", about: "a failure counts: true, false", default: "false" },
     ])
 }
@@ -192,7 +198,7 @@ impl Checker for Pairs {
     }
 }
 
-fn counter(cx: Cx<'_>, fail: &str, wrong: bool) -> Plan {
+pub fn counter(cx: Cx<'_>, fail: &str, wrong: bool) -> Plan {
     let options = Options::none().with("fail", fail).with("wrong", wrong);
     let stack = StackSpec::default().plug("choosy", options);
     let mut plan = Plan::of_parts(cx.registry, "counts", stack).expect("both are there");

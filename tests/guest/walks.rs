@@ -5,41 +5,82 @@ use std::collections::BTreeMap;
 use explode_runtime::choose::{Answers, Kind, Point, Policies};
 use explode_runtime::explore::{Arrival, Finished, Reached, State, Strategy as _, Unit, Walks};
 use explode_runtime::judge::Pipeline;
+use explode_runtime::plan::Plan;
 use explode_runtime::run::StrategyName;
 use explode_runtime::stack::Stack;
 use explode_runtime::unit::{Early, Ended, Runner, SoFar, Work};
 use explode_runtime::verdict::Failure;
 
 use crate::cases::Cx;
+use crate::kernel_sites::{MODULE, counter, run, with_choosy};
 use crate::report::Report;
-
-/// So many walks are made.
-const WALKS: u32 = 120;
 
 /// Every case.
 pub fn all(cx: Cx<'_>, report: &mut Report) {
-    report.case("walks draw each kind of choice that they meet, and each walk replays", |_| each_kind(cx));
+    report
+        .case("walks draw failures, threads and late writes of ext4, and each walk replays", |_| on_ext4(cx));
+    report.case("walks draw failures on the way to the disk of ext2 and XFS, and each walk replays", |_| {
+        cold(cx);
+        requests(cx);
+    });
+    report.case("walks draw what a module asks and a function that is named, and each walk replays", |_| {
+        run("insmod", MODULE);
+        of_a_module(cx);
+        run("rmmod", "choosy");
+    });
     report.case("walks of fs-failures-ext4 find what exhaust finds", |_| same_findings(cx));
 }
 
 /// Functions that fail, a commit between two calls, writes that end late.
-fn each_kind(cx: Cx<'_>) {
+fn on_ext4(cx: Cx<'_>) {
     let mut plan = cx.plan("fs-failures-ext4");
     let [disk, system] = &mut plan.stack.0[..] else { panic!("{:?}", plan.stack) };
     disk.options = disk.options.clone().with("completes", "choice");
     system.options = system.options.clone().with("fail", "all").with("between", "commit");
-    let runner = Runner::start(cx.registry, &plan, cx.backend).expect("the stack starts");
-    let mut walks = Walks::uniform(3, 1);
+    // A function or a write, and a thread.
+    let kinds = [Kind::CopyFailure, Kind::LateCompletion, Kind::PageFailure, Kind::SlabFailure, Kind::Thread];
+    draw(cx, &plan, Walks::uniform(3, 1), 60, 2, &kinds);
+}
+
+/// The second call finds nothing in the caches.
+fn cold(cx: Cx<'_>) {
+    let mut plan = cx.plan("fs-failures-ext2");
+    plan.settings.chop = Some(1);
+    let system = &mut plan.stack.0[1];
+    system.options = system.options.clone().with("fail", "buffer,cache");
+    draw(cx, &plan, Walks::uniform(3, 2), 20, 1, &[Kind::BufferFailure, Kind::CacheFailure]);
+}
+
+fn requests(cx: Cx<'_>) {
+    let mut plan = cx.plan("fs-failures-xfs");
+    let system = &mut plan.stack.0[1];
+    system.options = system.options.clone().with("fail", "request");
+    draw(cx, &plan, Walks::uniform(3, 1), 12, 1, &[Kind::RequestFailure]);
+}
+
+fn of_a_module(cx: Cx<'_>) {
+    let registry = with_choosy();
+    let cx = Cx { registry: &registry, ..cx };
+    let mut plan = counter(cx, "module", false);
+    let module = &mut plan.stack.0[0];
+    module.options = module.options.clone().with("probe", "choosy_write:-EIO:unlisted");
+    draw(cx, &plan, Walks::weighted(3, 2), 20, 1, &[Kind::ModuleChoice, Kind::ProbeFailure]);
+}
+
+/// Makes so many walks, each with at most so many faults, and goes each way with a fault again. All kinds of faults that are met are
+/// drawn, and these are among them.
+fn draw(cx: Cx<'_>, plan: &Plan, mut walks: Walks, count: u32, most: usize, expected: &[Kind]) {
+    let runner = Runner::start(cx.registry, plan, cx.backend).expect("the stack starts");
     let (mut met, mut drawn) = (BTreeMap::new(), BTreeMap::new());
-    for _ in 0..WALKS {
+    for _ in 0..count {
         let unit = walks.next().expect("walks never end");
         let ended = go(&runner, &unit);
         let faults: Vec<_> =
             ended.choices.iter().filter(|choice| choice.kind.is_fault() && choice.rank() > 0).collect();
-        // A function or a write, and a thread.
-        assert!(faults.len() <= 2, "{faults:#?}");
+        assert!(faults.len() <= most, "{faults:#?}");
         if !faults.is_empty() {
-            let again = go(&runner, &Unit::one(State::default(), ended.choices.clone()));
+            let way = Unit::one(State::default(), ended.choices.clone());
+            let again = go(&runner, &Unit { mutates: unit.state.depth + unit.mutates, ..way });
             assert_eq!(again.choices, ended.choices);
         }
         for choice in ended.choices.iter().filter(|choice| choice.kind.is_fault()) {
@@ -51,8 +92,6 @@ fn each_kind(cx: Cx<'_>) {
     }
     let kinds = |times: &BTreeMap<String, u32>| times.keys().cloned().collect::<Vec<_>>();
     assert_eq!(kinds(&drawn), kinds(&met), "drawn {drawn:?}, met {met:?}");
-    let expected =
-        [Kind::CopyFailure, Kind::LateCompletion, Kind::PageFailure, Kind::SlabFailure, Kind::Thread];
     assert!(expected.iter().all(|kind| drawn.contains_key(&kind.to_string())), "{drawn:?}");
 }
 
@@ -86,11 +125,13 @@ impl Work for Walk {
     }
 }
 
+/// By each strategy that draws, as `explode run` makes a run of it.
 fn same_findings(cx: Cx<'_>) {
     let found = |strategy: StrategyName, states: Option<u64>| {
         let mut plan = cx.plan("fs-failures-ext4");
         (plan.settings.strategy, plan.settings.states) = (strategy, states);
         let (_, findings) = cx.explore(&plan);
+        assert!(findings.iter().all(|found| found.replayed), "{findings:?}");
         let mut signatures: Vec<String> = findings.into_iter().map(|found| found.signature).collect();
         signatures.sort();
         signatures.dedup();
@@ -100,7 +141,9 @@ fn same_findings(cx: Cx<'_>) {
         "fs-failures/corrupt/failed-create-has-no-effect",
         "fs-failures/corrupt/fsync-has-its-effect-on-disk",
     ];
-    assert_eq!(found(StrategyName::Random, Some(STATES)), expected);
+    for strategy in [StrategyName::Random, StrategyName::Weighted, StrategyName::Pct { d: 2, k: 10 }] {
+        assert_eq!(found(strategy.clone(), Some(STATES)), expected, "{strategy}");
+    }
     assert_eq!(found(StrategyName::Exhaust, None), expected);
 }
 

@@ -12,6 +12,7 @@ use tempfile::tempdir;
 
 use crate::common::processes::Mark;
 use crate::common::{Ran, program};
+use crate::files::end;
 use crate::{Left, left, run};
 
 /// The processes of the workers of a run: each of its children that serves.
@@ -52,7 +53,7 @@ fn disturb(child: &mut Child, said: &Path, mark: &Mark<'_>, seed: u64) -> u32 {
 }
 
 /// All but what is said of workers that have died.
-fn without_deaths(mut left: Left) -> Left {
+pub fn without_deaths(mut left: Left) -> Left {
     left.lines.retain(|line| line["type"] != "broken");
     left.lines.iter_mut().filter(|line| line["type"] == "summary").for_each(|line| _ = line["broken"].take());
     left
@@ -90,4 +91,41 @@ fn workers_that_are_slow_or_die_change_nothing() {
 #[test]
 fn walks_are_the_same_with_workers_that_die() {
     same("fs-basic --strategy random --seed 7 --states 400", 0);
+}
+
+/// The run itself is killed at each fifth of its journal but the last two, and goes on with another number of workers.
+fn resumed(args: &str, code: i32) {
+    let folder = tempdir().unwrap();
+    let path = folder.path();
+    run(path, &format!("{args} --out whole"), 1, code);
+    let journal = |out: &str| fs::metadata(path.join(out).join("journal")).map_or(0, |journal| journal.len());
+    let size = journal("whole");
+    let mark = Mark::of(path);
+    let mut killed = 0;
+    for (fifths, jobs) in [(1, "2"), (2, "1"), (3, "8")] {
+        let mut command = Command::new(program());
+        command.current_dir(path).arg("run");
+        match fifths {
+            1 => command.args(args.split(' ')).args(["--out", "run"]),
+            _ => command.args(["--resume", "run"]),
+        };
+        command.args(["--format", "jsonl", "--jobs", jobs]).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = mark.put(&mut command).spawn().unwrap();
+        while child.try_wait().unwrap().is_none() && journal("run") < size * fifths / 5 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        killed += u32::from(child.try_wait().unwrap().is_none() && child.kill().is_ok());
+        child.wait().unwrap();
+        mark.nothing_left();
+    }
+    assert!(killed > 0, "{args}: the run ended before it was killed");
+    run(path, "--resume run", 3, code);
+    assert_eq!(end(&path.join("run")), end(&path.join("whole")), "{args}: {killed} times killed");
+}
+
+/// kill -9 of the supervisor, and `--resume`.
+#[test]
+fn runs_that_are_killed_and_resumed_are_the_same() {
+    resumed("sqlite-off-wal --depth 3", 1);
+    resumed("fs-basic --strategy random --seed 7 --states 400", 0);
 }

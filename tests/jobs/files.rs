@@ -1,11 +1,16 @@
 //! Jobs as files: `explode run --plan`, `explode work`, `explode merge`.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::thread;
 use std::time::Duration;
 
+use explode_runtime::choose::Draws;
 use serde_json::Value;
 use tempfile::tempdir;
 
@@ -14,14 +19,14 @@ use crate::remove_effort;
 
 /// The results of a run: its summary but for effort, how often each finding was seen, its traces.
 #[derive(Debug, PartialEq)]
-struct End {
+pub struct End {
     summary: Value,
     findings: BTreeMap<String, Value>,
     traces: BTreeMap<String, Vec<u8>>,
 }
 
 /// That of a run folder, by its last lines.
-fn end(run: &Path) -> End {
+pub fn end(run: &Path) -> End {
     let text = fs::read_to_string(run.join("run.jsonl")).unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let mut summary = lines.last().unwrap().clone();
@@ -46,14 +51,26 @@ fn jobs(ran: &Ran) -> Vec<PathBuf> {
     jobs.iter().map(|job| PathBuf::from(job.as_str().unwrap())).collect()
 }
 
-/// Runs all jobs of a round, three at a time and the last one first.
+/// Runs jobs in this order, by three processes at a time.
 fn work(folder: &Path, jobs: &[PathBuf]) {
-    for three in jobs.rchunks(3).rev() {
-        let start = |job: &PathBuf| Command::new(program()).current_dir(folder).arg("work").arg(job).spawn();
-        let workers: Vec<_> = three.iter().rev().map(|job| start(job).unwrap()).collect();
-        for mut worker in workers {
-            assert!(worker.wait().unwrap().success());
+    let waiting = Mutex::new(jobs.iter());
+    let next = || waiting.lock().unwrap().next();
+    let worker = || {
+        while let Some(job) = next() {
+            work_on(folder, job).expect(0);
         }
+    };
+    thread::scope(|scope| (0..3).for_each(|_| _ = scope.spawn(worker)));
+}
+
+fn work_on(folder: &Path, job: &Path) -> Ran {
+    explode_in(folder, [OsStr::new("work"), job.as_os_str()])
+}
+
+/// Brings jobs into an order that is drawn.
+fn shuffle(jobs: &mut [PathBuf], draws: &mut Draws) {
+    for last in (1..jobs.len()).rev() {
+        jobs.swap(last, draws.below(last as u64 + 1) as usize);
     }
 }
 
@@ -67,8 +84,9 @@ fn same(args: &str, code: i32, mut meanwhile: impl FnMut(u32, &Path, &[PathBuf])
     explode_in(path, words("--out whole --format jsonl").iter().map(String::as_str)).expect(code);
     let planned = explode_in(path, words("--plan dir --format jsonl").iter().map(String::as_str)).expect(0);
     let mut waiting: Vec<PathBuf> = jobs(&planned);
-    let mut rounds = 0;
+    let (mut draws, mut rounds) = (Draws::new(11, 0), 0);
     while !waiting.is_empty() {
+        shuffle(&mut waiting, &mut draws);
         meanwhile(rounds, path, &waiting);
         // One that was run meanwhile, and waits to be merged, is no job any more.
         waiting.retain(|job| path.join(job).exists());
@@ -93,28 +111,62 @@ fn a_run_by_jobs_comes_to_the_same() {
     same("fs-basic --strategy random --seed 7 --states 60", 0, |_, _, _| {});
 }
 
-/// A worker that is killed, a result that comes twice, a merge in between that finds nothing new.
+/// A worker that is killed, a job that is run again, a result that comes twice, one of a run with other options, a merge in between
+/// that finds nothing new.
 #[test]
 fn accidents_change_nothing() {
+    let others = tempdir().unwrap();
+    let foreign = foreign(others.path());
     let mut kept = Vec::new();
+    let mut refused = 0;
     same("sqlite-off-wal --depth 3", 1, |round, folder, waiting| {
         let job = waiting.last().unwrap();
         let mut command = Command::new(program());
         let mut killed =
             command.current_dir(folder).arg("work").arg(job).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(30));
+        thread::sleep(Duration::from_millis(30));
         killed.kill().unwrap();
         killed.wait().unwrap();
         work(folder, std::slice::from_ref(job));
-        let bytes = fs::read(folder.join("dir/results").join(job.file_name().unwrap())).unwrap();
+        let results = folder.join("dir/results");
+        let result = results.join(job.file_name().unwrap());
+        let bytes = fs::read(&result).unwrap();
+        // Twice more: the file stays as it is, and is not made anew.
+        let file =
+            || fs::metadata(&result).map(|file| (file.ino(), file.mtime(), file.mtime_nsec())).unwrap();
+        let before = (file(), files(&results));
+        for _ in 0..2 {
+            let again = work_on(folder, job).expect(0);
+            assert!(again.out.is_empty() && again.err.contains("is there already"), "{again:?}");
+        }
+        assert_eq!((file(), files(&results)), before);
+        assert_eq!(fs::read(&result).unwrap(), bytes);
         // By another name, too; and those of the round before once more.
-        fs::write(folder.join(format!("dir/results/again-{round}")), &bytes).unwrap();
-        kept.iter()
-            .for_each(|(name, bytes)| fs::write(folder.join("dir/results").join(name), bytes).unwrap());
+        fs::write(results.join(format!("again-{round}")), &bytes).unwrap();
+        kept.iter().for_each(|(name, bytes)| fs::write(results.join(name), bytes).unwrap());
         kept = vec![(format!("late-{round}"), bytes)];
+        if round == 1 {
+            let other = results.join("foreign");
+            fs::write(&other, &foreign).unwrap();
+            let before = files(&results);
+            let words = ["dir/results/foreign", "of another run, or of other options", "remove it"];
+            merge(folder, "dir").refused(&words);
+            assert_eq!(files(&results), before, "nothing was merged");
+            fs::remove_file(other).unwrap();
+            refused += 1;
+        }
         let merged = merge(folder, "dir");
         assert!([0, 1].contains(&merged.code), "{}", merged.err);
     });
+    assert_eq!(refused, 1);
+}
+
+/// The result of a job of the same target with other options.
+fn foreign(folder: &Path) -> Vec<u8> {
+    let args = ["run", "sqlite-off-wal", "--depth", "3", "--seed", "2", "--plan", "dir", "--format", "jsonl"];
+    let job = jobs(&explode_in(folder, args).expect(0)).remove(0);
+    work_on(folder, &job).expect(0);
+    fs::read(folder.join("dir/results").join(job.file_name().unwrap())).unwrap()
 }
 
 /// A job comes on standard input, its result is in another folder.
@@ -140,14 +192,11 @@ fn a_job_is_run_anywhere() {
 }
 
 #[test]
-fn results_of_other_runs_and_damaged_files_are_refused() {
+fn damaged_files_are_refused() {
     let folder = tempdir().unwrap();
     let path = folder.path();
-    for (name, seed) in [("dir", "1"), ("other", "2")] {
-        let args = ["run", "fs-basic", "--states", "30", "--seed", seed, "--plan", name, "--format", "jsonl"];
-        work(path, &jobs(&explode_in(path, args).expect(0)));
-    }
-    merge(path, "dir other").refused(&["other/results/", "of another run, or of other options", "remove it"]);
+    let args = ["run", "fs-basic", "--states", "30", "--plan", "dir", "--format", "jsonl"];
+    work(path, &jobs(&explode_in(path, args).expect(0)));
     let result = files(&path.join("dir/results")).remove(0);
     let result = path.join("dir/results").join(result);
     let bytes = fs::read(&result).unwrap();

@@ -1,20 +1,25 @@
 //! The same in guests: each worker has one of its own.
 
+use std::fs;
 use std::io::{BufRead as _, BufReader, Lines};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use explode_runtime::choose::Draws;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::tempdir;
 
+use crate::accidents::without_deaths;
 use crate::common::processes::Mark;
-use crate::common::{file, guest, program, ran};
-use crate::{Left, left, remove_effort, run};
+use crate::common::{Ran, file, guest, program, ran};
+use crate::files::{End, end};
+use crate::{Left, left, run};
 
 /// Random walks, with a finding.
 const EXT2: &str =
@@ -23,6 +28,11 @@ const EXT2: &str =
 const EXT4: &str = "fs-sync-ext4 --depth 2 --states 30 --limit 20 --samples 8 --crash-depth 0";
 /// With crashes during recovery, and every check made.
 const EXT4_ALL: &str = "fs-sync-ext4 --depth 2 --states 15 --limit 2 --samples 2 --no-skip";
+/// Walks in which functions of the kernel fail; a failure is the finding.
+const WEIGHTED: &str =
+    "fs-failures-ext4 --strategy weighted --seed 1 --states 14 --limit 2 --samples 2 --crash-depth 0";
+const PCT: &str =
+    "fs-failures-ext4 --strategy pct:d=2,k=10 --seed 1 --states 14 --limit 2 --samples 2 --crash-depth 0";
 /// Longer than a guest takes to boot, on a busy machine too.
 const DEADLINE: Duration = Duration::from_secs(900);
 
@@ -33,82 +43,98 @@ fn alone() -> Option<MutexGuard<'static, ()>> {
 }
 
 /// What a run with one worker leaves.
-fn whole(args: &str, code: i32) -> Left {
-    let folder = tempdir().unwrap();
-    run(folder.path(), &format!("{args} --out run"), 1, code)
+struct Whole {
+    left: Left,
+    end: End,
+    journal: u64,
 }
 
-fn ext2() -> &'static Left {
-    static WHOLE: OnceLock<Left> = OnceLock::new();
-    WHOLE.get_or_init(|| whole(EXT2, 1))
+impl Whole {
+    fn of(args: &str, code: i32) -> Whole {
+        let folder = tempdir().unwrap();
+        let left = run(folder.path(), &format!("{args} --out run"), 1, code);
+        Whole { left, end: end(&folder.path().join("run")), journal: journal(folder.path()) }
+    }
+
+    fn summary(&self) -> &Value {
+        self.left.lines.last().unwrap()
+    }
 }
 
-fn ext4() -> &'static Left {
-    static WHOLE: OnceLock<Left> = OnceLock::new();
-    WHOLE.get_or_init(|| whole(EXT4, 0))
+/// The length of a run's journal.
+fn journal(folder: &Path) -> u64 {
+    fs::metadata(folder.join("run/journal")).map_or(0, |journal| journal.len())
+}
+
+fn ext2() -> &'static Whole {
+    static WHOLE: OnceLock<Whole> = OnceLock::new();
+    WHOLE.get_or_init(|| Whole::of(EXT2, 1))
+}
+
+fn ext4() -> &'static Whole {
+    static WHOLE: OnceLock<Whole> = OnceLock::new();
+    WHOLE.get_or_init(|| Whole::of(EXT4, 0))
 }
 
 /// A run in the background.
 struct Running<'a> {
     folder: &'a Path,
     child: Child,
+    said: String,
     out: Lines<BufReader<ChildStdout>>,
-    last: Value,
     mark: &'a Mark<'a>,
-    /// The guest of the run's own worker.
-    first: i32,
+    /// The guests of its workers, that of its own worker first.
+    guests: Vec<Pid>,
 }
 
 impl<'a> Running<'a> {
-    /// Begins it, and waits until a helper's guest is there, too.
-    fn begin(folder: &'a Path, mark: &'a Mark<'a>, args: &str) -> Running<'a> {
+    /// Begins it, and waits until each worker's first guest is there.
+    fn begin(folder: &'a Path, mark: &'a Mark<'a>, args: &str, jobs: usize) -> Running<'a> {
         let mut command = Command::new(program());
-        command.current_dir(folder).arg("run").args(args.split_whitespace()).args(["--format", "jsonl"]);
+        command.current_dir(folder).arg("run").args(args.split_whitespace());
+        command.args(["--out", "run", "--format", "jsonl", "--jobs", &jobs.to_string()]);
         let mut child = mark.put(&mut command).stdout(Stdio::piped()).spawn().unwrap();
-        let out = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut running = Running { folder, child, out, last: Value::Null, mark, first: 0 };
-        // The first line comes when its worker has started: it has the only guest, or helpers have begun to boot some after it.
-        assert_eq!(running.line().unwrap(), "run");
-        running.first = running.guests().into_iter().min_by_key(|guest| started(*guest)).unwrap();
-        running.helper();
+        let mut out = BufReader::new(child.stdout.take().unwrap()).lines();
+        let said = out.next().unwrap().unwrap() + "\n";
+        let mut running = Running { folder, child, said, out, mark, guests: Vec::new() };
+        let started = Instant::now();
+        while running.guests.len() < jobs {
+            assert!(started.elapsed() < DEADLINE, "there are {} guests only", running.guests.len());
+            sleep(Duration::from_millis(10));
+            running.guests = running.guests_now();
+        }
         running
     }
 
-    /// Its guests, of which the first one is the oldest.
-    fn guests(&self) -> Vec<i32> {
+    /// The guests that are there, the oldest one first.
+    fn guests_now(&self) -> Vec<Pid> {
         let guests = self.mark.processes().into_iter().filter(|(_, name)| name.starts_with("qemu-system"));
-        guests.map(|(process, _)| process).collect()
+        let mut guests: Vec<i32> = guests.map(|(process, _)| process).collect();
+        guests.sort_by_key(|guest| self::started(*guest));
+        guests.into_iter().map(Pid::from_raw).collect()
     }
 
-    /// The type of its next line; none at the end.
-    fn line(&mut self) -> Option<String> {
-        self.last = serde_json::from_str(&self.out.next()?.unwrap()).unwrap();
-        Some(self.last["type"].as_str().unwrap().to_owned())
+    fn is_over(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
     }
 
-    /// Waits for a guest that is not that of the run's own worker.
-    fn helper(&self) -> i32 {
-        let started = Instant::now();
-        loop {
-            if let Some(helper) = self.guests().into_iter().find(|guest| *guest != self.first) {
-                return helper;
-            }
-            assert!(started.elapsed() < DEADLINE, "there is one guest only");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-
-    /// Kills a helper's guest at once, and now and then one that is there later: they boot, or work.
-    fn kill_helpers(&mut self) {
-        kill(Pid::from_raw(self.helper()), Signal::SIGKILL).unwrap();
-        let mut progress = 0;
-        // A finding has a guest of its own for its replay.
-        while progress < 20 && self.line().is_some_and(|line| line == "progress") {
-            progress += 1;
-            let helper = self.guests().into_iter().find(|guest| *guest != self.first);
-            if let Some(helper) = helper.filter(|_| progress % 5 == 0) {
+    /// Kills some guests of workers, each once, and stops others for a moment, until the run is over. A guest that comes later may
+    /// be that of a finding's replay, and is only stopped.
+    fn disturb(&mut self, mut doomed: Vec<Pid>, seed: u64) {
+        let mut draws = Draws::new(seed, 0);
+        while !self.is_over() {
+            for guest in self.guests_now() {
                 // It may have ended by itself meanwhile.
-                kill(Pid::from_raw(helper), Signal::SIGKILL).ok();
+                if draws.below(4) == 0 && kill(guest, Signal::SIGSTOP).is_ok() {
+                    sleep(Duration::from_millis(draws.below(150)));
+                    kill(guest, Signal::SIGCONT).ok();
+                }
+            }
+            sleep(Duration::from_millis(draws.below(300)));
+            if draws.below(2) == 0
+                && let Some(guest) = doomed.pop()
+            {
+                kill(guest, Signal::SIGKILL).ok();
             }
         }
     }
@@ -117,36 +143,89 @@ impl<'a> Running<'a> {
         kill(Pid::from_raw(self.child.id() as i32), signal).unwrap();
     }
 
-    /// Waits for its end; nothing is left running. Returns its last line.
-    fn end(mut self, code: Option<i32>) -> Value {
-        while self.line().is_some() {}
-        assert_eq!(self.child.wait().unwrap().code(), code, "{}", self.folder.display());
+    /// Waits for its end; nothing is left running.
+    fn end(mut self, code: Option<i32>) -> Left {
+        for line in self.out {
+            self.said += &line.unwrap();
+            self.said.push('\n');
+        }
+        assert_eq!(self.child.wait().unwrap().code(), code, "{}", self.said);
         self.mark.nothing_left();
-        self.last
+        left(self.folder, &Ran { code: code.unwrap_or(-1), out: self.said, err: String::new() })
     }
 }
 
 /// When a process was started, in ticks since the machine was.
 fn started(process: i32) -> u64 {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let after_name = stat.rsplit_once(") ").map_or("", |(_, after)| after);
     after_name.split(' ').nth(19).and_then(|ticks| ticks.parse().ok()).unwrap_or(u64::MAX)
 }
 
-#[test]
-fn guests_come_to_the_same() {
-    let Some(_alone) = alone() else { return };
-    let every = whole(EXT4_ALL, 0);
-    for (args, jobs, code, whole) in [(EXT2, 3, 1, ext2()), (EXT4, 8, 0, ext4()), (EXT4_ALL, 2, 0, &every)] {
+/// The same with 1, 2, 3 and 8 guests, some of which are stopped for a moment or killed. The run reports only the death of its own
+/// worker.
+fn same(args: &str, code: i32, whole: &Whole) {
+    for (jobs, deaths) in [(1, 0..1), (2, 1..2), (3, 2..3), (8, 7..8)] {
         let folder = tempdir().unwrap();
-        assert_eq!(run(folder.path(), &format!("{args} --out run"), jobs, code), *whole, "{args}");
+        let mark = Mark::of(folder.path());
+        let mut running = Running::begin(folder.path(), &mark, args, jobs);
+        let doomed = running.guests[deaths].to_vec();
+        running.disturb(doomed, jobs as u64);
+        if jobs > 1 {
+            let left = running.end(Some(code));
+            assert_eq!(left, whole.left, "{args}: {jobs} jobs");
+        } else {
+            let left = running.end(Some(if code == 0 { 4 } else { code }));
+            assert_eq!(left.lines.last().unwrap()["broken"], 1, "{left:?}");
+            assert_eq!(
+                without_deaths(left),
+                without_deaths(whole.left.clone()),
+                "{args}: its own guest was killed"
+            );
+        }
     }
-    // What is compared is something.
-    for (whole, key) in [(ext2(), "findings"), (&every, "crash_crash_disks")] {
-        let summary = whole.lines.last().unwrap();
-        assert!(summary[key].as_u64() > Some(0), "{key} of {summary}");
-    }
-    assert_eq!(ext4().lines[0]["skipping"], true);
+}
+
+#[test]
+fn walks_come_to_the_same() {
+    let Some(_alone) = alone() else { return };
+    assert_eq!(ext2().summary()["findings"], 1);
+    same(EXT2, 1, ext2());
+}
+
+#[test]
+fn exhausting_comes_to_the_same() {
+    let Some(_alone) = alone() else { return };
+    assert_eq!(ext4().left.lines[0]["skipping"], true);
+    same(EXT4, 0, ext4());
+}
+
+#[test]
+fn crashes_during_recovery_come_to_the_same() {
+    let Some(_alone) = alone() else { return };
+    let folder = tempdir().unwrap();
+    let whole = Whole::of(EXT4_ALL, 0);
+    assert_eq!(run(folder.path(), &format!("{EXT4_ALL} --out run"), 2, 0), whole.left);
+    assert!(whole.summary()["crash_crash_disks"].as_u64() > Some(0), "{}", whole.summary());
+}
+
+/// Their finding is a failure that was drawn.
+fn has_drawn_a_failure(whole: &Whole) {
+    assert_eq!(whole.summary()["findings"], 1);
+    let trace: Value = serde_json::from_slice(whole.left.traces.values().next().unwrap()).unwrap();
+    let choices = trace["choices"].as_array().unwrap();
+    let failed =
+        |choice: &Value| choice["kind"].as_str().unwrap().ends_with("-failure") && choice["value"] == 0;
+    assert!(choices.iter().any(failed), "{choices:#?}");
+}
+
+#[test]
+fn walks_with_failures_come_to_the_same() {
+    let Some(_alone) = alone() else { return };
+    let folder = tempdir().unwrap();
+    let whole = Whole::of(WEIGHTED, 1);
+    has_drawn_a_failure(&whole);
+    assert_eq!(run(folder.path(), &format!("{WEIGHTED} --out run"), 3, 1), whole.left);
 }
 
 /// Ctrl-C ends a run and all its guests; another one goes on with it, with another number of them.
@@ -155,49 +234,30 @@ fn a_run_in_guests_is_stopped_and_goes_on() {
     let Some(_alone) = alone() else { return };
     let folder = tempdir().unwrap();
     let mark = Mark::of(folder.path());
-    let running = Running::begin(folder.path(), &mark, &format!("{EXT4} --jobs 3 --out run"));
+    let running = Running::begin(folder.path(), &mark, EXT4, 3);
     running.signal(Signal::SIGINT);
-    let stopped = running.end(Some(0));
+    let stopped = running.end(Some(0)).lines.pop().unwrap();
     assert_eq!((&stopped["type"], &stopped["complete"]), (&"summary".into(), &false.into()), "{stopped}");
-    assert!(
-        stopped["operations"].as_u64() < ext4().lines.last().unwrap()["operations"].as_u64(),
-        "{stopped}"
-    );
-    run(folder.path(), "--resume run", 2, 0).goes_on(ext4(), "a run that Ctrl-C has ended");
+    assert!(stopped["operations"].as_u64() < ext4().summary()["operations"].as_u64(), "{stopped}");
+    run(folder.path(), "--resume run", 2, 0).goes_on(&ext4().left, "a run that Ctrl-C has ended");
 }
 
-/// kill -9.
+/// kill -9 in the middle of a run leaves no guest, and `--resume` goes on with another number of them.
 #[test]
-fn a_run_that_is_killed_leaves_no_guest() {
+fn a_run_that_is_killed_leaves_no_guest_and_goes_on() {
     let Some(_alone) = alone() else { return };
+    let whole = Whole::of(PCT, 1);
+    has_drawn_a_failure(&whole);
     let folder = tempdir().unwrap();
     let mark = Mark::of(folder.path());
-    let running = Running::begin(folder.path(), &mark, &format!("{EXT4} --jobs 2 --out run"));
+    let mut running = Running::begin(folder.path(), &mark, PCT, 2);
+    while !running.is_over() && journal(folder.path()) < whole.journal / 2 {
+        sleep(Duration::from_millis(5));
+    }
     running.signal(Signal::SIGKILL);
     running.end(None);
-}
-
-/// The death of a helper changes nothing; the run reports the death of its own worker.
-#[test]
-fn guests_that_are_killed_change_no_count() {
-    let Some(_alone) = alone() else { return };
-    let folder = tempdir().unwrap();
-    let mark = Mark::of(folder.path());
-    for (name, first) in [("helpers", false), ("first", true)] {
-        let mut running = Running::begin(folder.path(), &mark, &format!("{EXT2} --jobs 2 --out {name}"));
-        if first {
-            kill(Pid::from_raw(running.first), Signal::SIGKILL).unwrap();
-        } else {
-            running.kill_helpers();
-        }
-        let mut summary = running.end(Some(1));
-        let broken = summary["broken"].take();
-        assert_eq!(broken.as_u64(), Some(u64::from(first)), "{name}: {summary}");
-        let mut expected = ext2().lines.last().unwrap().clone();
-        expected["broken"].take();
-        remove_effort(&mut summary);
-        assert_eq!(summary, expected, "{name}");
-    }
+    run(folder.path(), "--resume run", 3, 1).goes_on(&whole.left, "a run that was killed");
+    assert_eq!(end(&folder.path().join("run")), whole.end);
 }
 
 /// The run goes on without helpers whose guests do not boot, and prints a note.
@@ -217,15 +277,15 @@ fn guests_that_do_not_boot_are_told_of() {
          exit 1\n",
         real.unwrap().display()
     );
-    std::fs::create_dir(folder.path().join("bin")).unwrap();
+    fs::create_dir(folder.path().join("bin")).unwrap();
     let fake = file(&folder.path().join("bin"), qemu, script);
-    std::fs::set_permissions(&fake, std::fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(&fake, fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = Command::new(program());
     command.current_dir(folder.path()).arg("run").args(EXT4.split_whitespace());
     command.args("--jobs 3 --out run --format jsonl".split_whitespace());
     command.env("PATH", format!("{}:{path}", folder.path().join("bin").display()));
     let ran = ran(&mut command).expect(0);
-    assert_eq!(left(folder.path(), &ran), *ext4());
+    assert_eq!(left(folder.path(), &ran), ext4().left);
     for worker in [2, 3] {
         let note =
             format!("note: the run goes on without worker {worker} of 3: a worker could not be started: ");

@@ -15,7 +15,7 @@ use serde_json::Value;
 use common::{Ran, explode, explode_in, files};
 
 /// What a run has left, but for progress, times and effort.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct Left {
     /// What it has said.
     lines: Vec<Value>,

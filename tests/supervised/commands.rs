@@ -2,6 +2,7 @@
 //! (what ends guests: `guests.rs`, `trouble.rs`; replays that say something else: `tests/run_and_replay`, `guests.rs`).
 //! `liveness`, `deadlock` and `livelock` are said by nothing yet.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +11,7 @@ use libtest_mimic::Trial;
 use serde_json::Value;
 use tempfile::tempdir;
 
-use crate::common::pasted::replays;
+use crate::common::pasted::{first_replays, replays};
 use crate::common::{file, guest, ran};
 use crate::trial;
 
@@ -56,26 +57,26 @@ const EXT2: &str = "[[component]]\nuse = \"ramdisk\"\n[[component]]\nuse = \"ext
 
 pub fn trials() -> Vec<Trial> {
     let of_target = |(args, code, verdicts): (&'static str, i32, &'static [&'static str])| {
-        trial(&format!("pasted: {args}"), move || pasted(args, code, verdicts))
+        trial(&format!("pasted: {args}"), move || pasted(args, code, verdicts, replays))
     };
     let mut trials: Vec<Trial> = RUNS.into_iter().map(of_target).collect();
-    let of_commands =
-        |stack: &'static str| move || pasted(stack, 1, &["check-failed", "mount-failed", "recover-failed"]);
-    trials.push(trial("pasted: a stack file", of_commands("folder.toml")));
-    trials.push(trial("guests: pasted: a stack file, and what ext4 loses on a disk that lies", move || {
-        if guest::required() {
-            of_commands("ext2.toml --crash-depth 0")();
-            pasted(
-                "ext4+flush-lies --depth 1 --limit 40 --samples 20 --crash-depth 0",
-                1,
-                &["corrupt", "lost", "mount-failed"],
-            );
-        }
-    }));
+    let commands = ["check-failed", "mount-failed", "recover-failed"];
+    trials.push(trial("pasted: a stack file", move || pasted("folder.toml", 1, &commands, replays)));
+    let mut in_guests = |name: &str, args: &'static str, verdicts: [&'static str; 3]| {
+        trials.push(trial(&format!("guests: pasted: {name}"), move || {
+            if guest::required() {
+                pasted(args, 1, &verdicts, first_replays);
+            }
+        }));
+    };
+    in_guests("a stack file", "ext2.toml --crash-depth 0", commands);
+    let ext4 = "ext4+flush-lies --depth 1 --states 2 --limit 40 --samples 20 --crash-depth 0";
+    in_guests("what ext4 loses on a disk that lies", ext4, ["corrupt", "lost", "mount-failed"]);
     trials
 }
 
-fn pasted(args: &str, code: i32, verdicts: &[&str]) {
+/// Runs it, and has the commands of its findings replay these verdicts.
+fn pasted(args: &str, code: i32, verdicts: &[&str], replays: fn(&str) -> BTreeSet<String>) {
     let folder = tempdir().unwrap();
     for (name, storage) in [("folder.toml", FOLDER), ("ext2.toml", EXT2)] {
         file(folder.path(), name, COMMANDS.replace("STORAGE", storage));

@@ -4,6 +4,7 @@
 mod common;
 
 mod different;
+mod jobs;
 mod memory;
 mod orders;
 mod own;

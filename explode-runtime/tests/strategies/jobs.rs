@@ -1,0 +1,124 @@
+//! Random walks with more workers: each of them runs units, and the run is the same.
+
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
+
+use explode_runtime::base::{Options, UsageError};
+use explode_runtime::check::{Checker, Cx};
+use explode_runtime::crash::Epoch;
+use explode_runtime::dedup::Known;
+use explode_runtime::plan::{Plan, Registry};
+use explode_runtime::report::{Message, Summary};
+use explode_runtime::run::{Confirmation, Helpers, Local, StrategyName, Supervisor};
+use explode_runtime::stack::Stack;
+use explode_runtime::verdict::{Death, Failure};
+use explode_runtime::worker::{Crew, Listener, Order, Remote, StartError, Started, UnitResult, spawn_thread};
+
+use crate::common;
+
+/// Longer than a unit takes, on a busy machine too.
+const DEADLINE: Duration = Duration::from_secs(300);
+
+/// Presses one of ten keys.
+struct Keys;
+
+impl Checker for Keys {
+    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
+        cx.choose(10);
+        Ok(())
+    }
+
+    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+fn keys(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
+    Ok(Box::new(Keys))
+}
+
+/// How many units the supervisor's worker has run, and how many the others.
+#[derive(Default)]
+struct Units {
+    ran: Mutex<[usize; 2]>,
+    changed: Condvar,
+}
+
+/// A crew whose units are counted.
+struct Counted<'a> {
+    crew: Remote<'a>,
+    units: &'a Units,
+    /// 0 is the supervisor's.
+    number: usize,
+    /// Its second unit waits until others have run one.
+    waits: bool,
+}
+
+impl Crew for Counted<'_> {
+    fn start(&mut self, keep_events: bool) -> Result<Started, StartError> {
+        self.crew.start(keep_events)
+    }
+
+    fn know(&mut self, known: &Known) -> Result<(), Death> {
+        self.crew.know(known)
+    }
+
+    fn run(&mut self, order: &Order, listener: &mut dyn Listener) -> Result<UnitResult, Death> {
+        let result = self.crew.run(order, listener)?;
+        let mut ran = self.units.ran.lock().unwrap();
+        ran[self.number] += 1;
+        self.units.changed.notify_all();
+        if self.waits && ran[self.number] == 2 {
+            let alone = |ran: &mut [usize; 2]| ran[1] == 0;
+            let (_ran, waited) = self.units.changed.wait_timeout_while(ran, DEADLINE, alone).unwrap();
+            assert!(!waited.timed_out(), "the supervisor's worker is the only one that runs units");
+        }
+        Ok(result)
+    }
+
+    fn rest(&mut self) -> bool {
+        self.crew.rest()
+    }
+}
+
+/// The summary of a run with one or two workers, and the units that they have run.
+fn run(registry: &Registry, plan: &Plan, workers: usize) -> (Summary, [usize; 2]) {
+    let units = Units::default();
+    let mut confirm = |_: &std::path::Path| Confirmation::Reproduced;
+    let mut sink = |_: &Message| {};
+    let mut audience = Local::new(None, &mut confirm, &mut sink);
+    let mut spawn = || spawn_thread(registry);
+    let crew = Remote::new(plan, &mut spawn);
+    let mut crew = Counted { crew, units: &units, number: 0, waits: workers > 1 };
+    let with_crew = |_: &dyn Fn() -> bool, work: &mut dyn FnMut(&mut dyn Crew)| {
+        let mut spawn = || spawn_thread(registry);
+        let crew = Remote::new(plan, &mut spawn);
+        work(&mut Counted { crew, units: &units, number: 1, waits: false });
+    };
+    let lost = |why: &str| panic!("{why}");
+    let mut supervisor = Supervisor::new(plan, &mut crew, &mut audience);
+    if workers > 1 {
+        supervisor.helpers = Some(Helpers { count: workers - 1, with_crew: &with_crew, lost: &lost });
+    }
+    let summary = supervisor.run().expect("the run ends");
+    let ran = *units.ran.lock().unwrap();
+    (Summary { seconds: 0.0, ..summary }, ran)
+}
+
+#[test]
+fn two_workers_share_the_walks() {
+    let registry = common::registry(keys);
+    for strategy in [StrategyName::Random, StrategyName::Weighted, StrategyName::Pct { d: 3, k: 100 }] {
+        let mut plan = common::plan(5);
+        (plan.settings.strategy, plan.settings.states) = (strategy.clone(), Some(200));
+        let (whole, [units, none]) = run(&registry, &plan, 1);
+        assert!(units > 30 && none == 0, "{strategy:?}: {units} units");
+        let (summary, [own, others]) = run(&registry, &plan, 2);
+        assert_eq!(format!("{summary:?}"), format!("{whole:?}"), "{strategy:?}");
+        // No unit that the other worker has run is run again.
+        assert!(
+            others > 0 && own < units && own + others >= units,
+            "{strategy:?}: {own} and {others} of {units}"
+        );
+    }
+}
