@@ -86,7 +86,9 @@ fn run(registry: &Registry, plan: &Plan, workers: usize) -> (Summary, [usize; 2]
     let units = Units::default();
     let mut confirm = |_: &std::path::Path| Confirmation::Reproduced;
     let mut sink = |_: &Message| {};
-    let mut audience = Local::new(None, &mut confirm, &mut sink);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let out = folder.path().join("run");
+    let mut audience = Local::new(Some(&out), &mut confirm, &mut sink);
     let mut spawn = || spawn_thread(registry);
     let crew = Remote::new(plan, &mut spawn);
     let mut crew = Counted { crew, units: &units, number: 0, waits: workers > 1 };
