@@ -90,7 +90,7 @@ fn workers_that_are_slow_or_die_change_nothing() {
 
 #[test]
 fn walks_are_the_same_with_workers_that_die() {
-    same("fs-basic --strategy random --seed 7 --states 400", 0);
+    same("fs-basic --strategy random --seed 7 --states 1000", 0);
 }
 
 /// The run itself is killed at each fifth of its journal but the last two, and goes on with another number of workers.
