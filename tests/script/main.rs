@@ -32,7 +32,7 @@ struct Finding {
     recorded: bool,
 }
 
-/// Findings of runs.
+/// Findings of runs. What is shown of XFS, by a trace that is kept and by one that is made to order, is not repeated here.
 fn runs() -> Vec<Finding> {
     vec![
         Finding {
@@ -46,18 +46,8 @@ fn runs() -> Vec<Finding> {
             name: "reasonable".to_owned(),
             run: Some((
                 "was forced, and is gone",
-                "fs-reasonable --stack ext2 --depth 2 --states 12 --limit 50 --samples 10 --crash-depth 0"
+                "fs-reasonable --stack ext2 --depth 2 --states 12 --limit 10 --samples 6 --crash-depth 0"
                     .to_owned(),
-            )),
-            suite: None,
-            lost: &["/a is gone"],
-            recorded: true,
-        },
-        Finding {
-            name: "xfs".to_owned(),
-            run: Some((
-                "is gone",
-                "xfs+flush-lies --depth 1 --limit 40 --samples 20 --crash-depth 0".to_owned(),
             )),
             suite: None,
             lost: &["/a is gone"],
