@@ -31,9 +31,10 @@ impl Array {
     }
 
     fn call<T>(&mut self, step: impl FnOnce(&mut dyn Component, &Below<'_>) -> T) -> T {
+        let paths = || vec![Paths::default(); self.disks.len()];
         let below = Below {
             children: &self.disks,
-            paths: &LazyPaths::new(&|| vec![Paths::default(); self.disks.len()]),
+            paths: &LazyPaths::new(&paths),
             devices: &self.storage,
             first_device: 0,
             buffers: true,
