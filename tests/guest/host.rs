@@ -158,6 +158,9 @@ fn apart(tally: &Tally) -> Fresh {
     tally.case("probe sites: a stack file's finds a rename in steps, which replays without it", || {
         named_in_a_file(folder.path())
     });
+    tally.case("a folder of crash stacks that a command has removed is made again", || {
+        removed_folder(folder.path())
+    });
     for (name, case) in programs_ask::CASES {
         tally.case(&format!("programs ask: {name}"), || case(folder.path()));
     }
@@ -349,6 +352,33 @@ fn named_in_a_file(folder: &Path) -> Result<(), String> {
         trace.contains(r#""kind": "probe-failure""#) && trace.contains(r#""site": "probe ext2_add_link""#)
     });
     (again.code == 1 && named).then_some(()).ok_or(format!("{again:?}"))
+}
+
+/// A layer below ext2 takes the folder away on which ext2 of a crash disk is mounted.
+const REMOVED: &str = r#"
+[run]
+depth = 1
+limit = 4
+samples = 4
+[[component]]
+use = "ramdisk"
+[[component]]
+name = "tidy"
+recover = "rmdir /run/explode/crash/ext2"
+[[component]]
+use = "ext2"
+[checker]
+use = "fs-sync"
+"#;
+
+fn removed_folder(folder: &Path) -> Result<(), String> {
+    let file = folder.join("removed.toml");
+    std::fs::write(&file, REMOVED).map_err(|error| error.to_string())?;
+    let ran = explode_in(folder, "run removed.toml --format jsonl --out removed".split_whitespace());
+    std::fs::remove_file(&file).map_err(|error| error.to_string())?;
+    let lines = ran.json();
+    let checked = lines.last().and_then(|summary| summary["checked"].as_u64());
+    (ran.code == 0 && checked > Some(2)).then_some(()).ok_or(format!("{ran:?}"))
 }
 
 /// One of them by the command line, in a fresh guest; `bugs` has the others in one.

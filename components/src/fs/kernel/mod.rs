@@ -25,6 +25,7 @@ mod traced;
 pub mod udf;
 pub mod xfs;
 
+use std::fs::create_dir_all;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
@@ -40,6 +41,7 @@ use explode_runtime::stack::{
     Surface,
 };
 use explode_runtime::verdict::{Profile, Promise};
+use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
 pub use rows::{drivers, systems};
@@ -166,8 +168,18 @@ impl KernelFs {
 
 /// Mounts what is at `source`, with these flags besides [`FLAGS`].
 fn mount_on(source: &Path, at: &Path, driver: &str, flags: MsFlags, options: &str) -> Result<(), Fault> {
-    mount(Some(source), at, Some(driver), FLAGS | flags, Some(options))
-        .map_err(|errno| Fault::new(format!("mount as {driver} failed: {}", errno.desc())))
+    let mount = || mount(Some(source), at, Some(driver), FLAGS | flags, Some(options));
+    let mounted = match mount() {
+        // The folder is made once for all crash disks. Commands of a stack file may have removed it.
+        Err(Errno::ENOENT) if !at.exists() => {
+            create_dir_all(at).map_err(|error| {
+                Fault::new(format!("{} cannot be made: {error}", at.display())).blame(Blame::Tool)
+            })?;
+            mount()
+        }
+        mounted => mounted,
+    };
+    mounted.map_err(|errno| Fault::new(format!("mount as {driver} failed: {}", errno.desc())))
 }
 
 fn unmount_from(at: &Path) -> Result<(), Fault> {
