@@ -25,7 +25,8 @@ use nix::sys::stat::{FileStat, Mode, SFlag, fchmod, fstat, fstatat, mkdirat, uma
 use nix::sys::statvfs::{FsFlags, fstatvfs};
 use nix::sys::uio::{pread, pwrite};
 use nix::unistd::{
-    UnlinkatFlags, close, fdatasync, fsync, ftruncate, linkat, symlinkat, sync, syncfs, unlinkat,
+    AccessFlags, UnlinkatFlags, close, faccessat, fdatasync, fsync, ftruncate, linkat, symlinkat, sync,
+    syncfs, unlinkat,
 };
 
 use super::attributes;
@@ -70,7 +71,8 @@ impl MountedFiles {
     /// The files below `directory`, which is `/` to them; errors as open(2).
     pub fn new(directory: &Path) -> Result<MountedFiles> {
         let root = open(directory, directory_flags(), Mode::empty())?;
-        let read_only = fstatvfs(&root)?.flags().contains(FsFlags::ST_RDONLY);
+        // statvfs(3) says so, too, and takes long on FAT: it counts the free clusters.
+        let read_only = faccessat(&root, HERE, AccessFlags::W_OK, AtFlags::empty()) == Err(Errno::EROFS);
         let (root, open) = (RefCell::new(Some(root)), RefCell::default());
         Ok(MountedFiles { root, open, read_only, settle: None, unchanged: Cell::new(false) })
     }
