@@ -159,6 +159,13 @@ fn is_silent(target: &str, states: u64, crash_disks: u64, distinct: u64, crash_c
     let counts =
         |keys: &[&str]| -> Vec<u64> { keys.iter().map(|key| summary[key].as_u64().unwrap()).collect() };
     assert_eq!(counts(&["findings", "by_design", "broken", "left_out", "pending"]), [0; 5], "{summary}");
+    let row = format!("| {states} | {crash_disks} | {distinct} | {crash_crash_disks} |");
+    let of_target = |line: &&str| line.starts_with(&format!("| `{target}` |"));
+    let page = include_str!("../docs/seeded-bugs.md").lines().find(of_target);
+    assert!(
+        page.is_some_and(|line| line.ends_with(&row)),
+        "docs/seeded-bugs.md: {page:?}, and {row} is right"
+    );
     let exact = [states, states - 1, crash_disks, distinct, crash_crash_disks];
     let keys = ["states", "operations", "crash_disks", "distinct", "crash_crash_disks"];
     assert_eq!(counts(&keys), exact, "{summary}");
