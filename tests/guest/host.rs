@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::IN_GUEST;
 use crate::breadth::{LOGS, same_everywhere};
 use crate::bugs::{self, BUGS};
-use crate::common::explode_in;
+use crate::common::{Ran, explode_in};
 use crate::kernel_choices::POINTS;
 use crate::kernel_sites::MODULE;
 use crate::log_writes;
@@ -332,10 +332,18 @@ steps = true
 use = "fs-failures"
 "#;
 
+/// Runs a stack file of this name, which is not there any more afterwards.
+fn run_file(folder: &Path, name: &str, text: &str) -> Result<Ran, String> {
+    let file = folder.join(format!("{name}.toml"));
+    std::fs::write(&file, text).map_err(|error| error.to_string())?;
+    let command = format!("run {name}.toml --format jsonl --out {name}");
+    let ran = explode_in(folder, command.split_whitespace());
+    std::fs::remove_file(&file).map_err(|error| error.to_string())?;
+    Ok(ran)
+}
+
 fn named_in_a_file(folder: &Path) -> Result<(), String> {
-    let file = folder.join("probes.toml");
-    std::fs::write(&file, PROBES).map_err(|error| error.to_string())?;
-    let ran = explode_in(folder, "run probes.toml --format jsonl --out probes".split_whitespace());
+    let ran = run_file(folder, "probes", PROBES)?;
     let lines = ran.json();
     let found: Vec<&Value> = lines.iter().filter(|line| line["type"] == "finding").collect();
     let signature = "fs-failures/corrupt/failed-rename-has-no-effect";
@@ -345,7 +353,6 @@ fn named_in_a_file(folder: &Path) -> Result<(), String> {
     if !right {
         return Err(format!("{ran:?}"));
     }
-    std::fs::remove_file(&file).map_err(|error| error.to_string())?;
     let trace = found[0]["trace"].as_str().unwrap_or_default();
     let again = explode_in(folder, ["replay", "--format", "jsonl", trace]);
     let named = std::fs::read_to_string(folder.join(trace)).is_ok_and(|trace| {
@@ -372,10 +379,7 @@ use = "fs-sync"
 "#;
 
 fn removed_folder(folder: &Path) -> Result<(), String> {
-    let file = folder.join("removed.toml");
-    std::fs::write(&file, REMOVED).map_err(|error| error.to_string())?;
-    let ran = explode_in(folder, "run removed.toml --format jsonl --out removed".split_whitespace());
-    std::fs::remove_file(&file).map_err(|error| error.to_string())?;
+    let ran = run_file(folder, "removed", REMOVED)?;
     let lines = ran.json();
     let checked = lines.last().and_then(|summary| summary["checked"].as_u64());
     (ran.code == 0 && checked > Some(2)).then_some(()).ok_or(format!("{ran:?}"))

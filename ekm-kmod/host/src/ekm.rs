@@ -64,8 +64,8 @@ impl Ekm {
         }
     }
 
-    /// Empties the log if each of its records is about a buffer that is dirty now, and `are_known` says that nothing is new in them:
-    /// they are read where they are. Returns false if the log is as it was.
+    /// Empties the log if all of its records are answers to [`buffers`](Ekm::buffers) and `are_known` returns true for them. Nothing is
+    /// copied. Returns false if the log was left as it is.
     pub fn discard_buffers(
         &self,
         are_known: impl FnOnce(&mut dyn Iterator<Item = (u64, &[u8])>) -> bool,

@@ -142,7 +142,8 @@ impl Machine {
         &self.packages
     }
 
-    /// Returns true if a stack on this side has had this folder before, and it is there. The live system may take its folders away.
+    /// Returns true if the folder need not be made. The live side looks at the folder. The crash side goes by what it has made: a component
+    /// that finds its folder gone makes it again.
     pub(crate) fn has_folder(&self, side: Side, folder: &Path) -> bool {
         match side {
             Side::Live => folder.is_dir(),

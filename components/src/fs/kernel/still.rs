@@ -5,7 +5,8 @@
 //! (seccomp(2)) stops it there, and it is told what it would have been told. Most programs ask for the time without a call, through
 //! the vDSO; they make calls where there is none, so its place is taken out of what the kernel tells the program at its start
 //! (getauxval(3), `AT_SYSINFO_EHDR`). The devices of random numbers (random(4)), which mkudffs reads, are not there for it: programs
-//! then take the time, or fail. Its other threads and processes are traced too.
+//! then take the time, or fail. For a program that opens neither, [`Opens::Free`] saves the stops at its opens. Its other threads and
+//! processes are traced too.
 
 use std::fs::File;
 use std::io;
