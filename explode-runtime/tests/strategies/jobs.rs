@@ -3,39 +3,18 @@
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-use explode_runtime::base::{Options, UsageError};
-use explode_runtime::check::{Checker, Cx};
-use explode_runtime::crash::Epoch;
 use explode_runtime::dedup::Known;
 use explode_runtime::plan::{Plan, Registry};
 use explode_runtime::report::{Message, Summary};
 use explode_runtime::run::{Confirmation, Helpers, Local, StrategyName, Supervisor};
-use explode_runtime::stack::Stack;
-use explode_runtime::verdict::{Death, Failure};
+use explode_runtime::verdict::Death;
 use explode_runtime::worker::{Crew, Listener, Order, Remote, StartError, Started, UnitResult, spawn_thread};
 
 use crate::common;
+use crate::own::nothing;
 
 /// Longer than a unit takes, on a busy machine too.
 const DEADLINE: Duration = Duration::from_secs(300);
-
-/// Presses one of ten keys.
-struct Keys;
-
-impl Checker for Keys {
-    fn mutate(&mut self, cx: &mut Cx<'_>) -> Result<(), Failure> {
-        cx.choose(10);
-        Ok(())
-    }
-
-    fn check(&self, _stack: &Stack, _epoch: Epoch, _args: &[String]) -> Result<(), Failure> {
-        Ok(())
-    }
-}
-
-fn keys(_options: &Options) -> Result<Box<dyn Checker>, UsageError> {
-    Ok(Box::new(Keys))
-}
 
 /// How many units the supervisor's worker has run, and how many the others.
 #[derive(Default)]
@@ -109,7 +88,7 @@ fn run(registry: &Registry, plan: &Plan, workers: usize) -> (Summary, [usize; 2]
 
 #[test]
 fn two_workers_share_the_walks() {
-    let registry = common::registry(keys);
+    let registry = common::registry(nothing);
     for strategy in [StrategyName::Random, StrategyName::Weighted, StrategyName::Pct { d: 3, k: 100 }] {
         let mut plan = common::plan(5);
         (plan.settings.strategy, plan.settings.states) = (strategy.clone(), Some(200));
