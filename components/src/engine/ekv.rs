@@ -1,7 +1,12 @@
 //! ekv, unmodified: a key-value database for raw NOR flash, a log-structured merge tree with transactions.
 //!
-//! It is compiled for pages of 1024 bytes and values of up to 1024, with checksums; the flash below must have such blocks. Its
-//! random seed, which decides where on the flash it begins, is the stack's.
+//! It is compiled for pages of 1024 bytes and values of up to 1024, with checksums; the flash below
+//! must have such blocks. Its random seed, which decides where on the flash it begins, is the stack's.
+//!
+//! It is compiled for 128 pages. The header of a page of data has 4 bytes, then 2 for each of
+//! `log2(pages) - 2` links, then 2 (`DataHeader` of ekv's file.rs, `repr(C)`). With 64 pages, and
+//! with its default of 256, two bytes of padding follow. ekv writes them to the flash without
+//! initialising them, so the disks differ from build to build. With 128 pages there is no padding.
 
 use std::rc::Rc;
 
