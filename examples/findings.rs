@@ -1,4 +1,4 @@
-//! Writes `docs/findings.md`, a table of the folders of `bugs/`, by the tables in their READMEs.
+//! Writes `docs/results/findings.md`, a table of the folders of `bugs/`, by the tables in their READMEs.
 //!
 //!     cargo run --example findings
 //!
@@ -16,7 +16,7 @@ const HEAD: &str = "\
 
 One row a bug, however many systems or calls show it; `bugs/` has a folder for each: the cause in the source, the words of the promise (one
 has none, and says so), and a trace, minimised (but for two, of which each try ends a guest), which `tests/guest` or `tests/engines`
-replays. [bugs/README.md](../bugs/README.md) says what counts, and what was looked at and does not.
+replays. [bugs/README.md](../../bugs/README.md) says what counts, and what was looked at and does not.
 
 This page is made of the READMEs of these folders: `cargo run --example findings`.
 
@@ -87,7 +87,7 @@ pub fn page(folder: &Path) -> Result<String, String> {
     for bug in &bugs {
         let [system, found, promised, _, replay] = &bug.cells;
         let (verdict, _) = bug.expected()?;
-        let what = format!("[{}](../bugs/{}/README.md)", bug.title, bug.folder);
+        let what = format!("[{}](../../bugs/{}/README.md)", bug.title, bug.folder);
         page.push_str(&format!("| {what} | {system} | {promised} | `{verdict}` | {found} | {replay} |\n"));
     }
     Ok(page)
@@ -97,6 +97,6 @@ pub fn page(folder: &Path) -> Result<String, String> {
 fn main() -> Result<(), String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = page(&here.join("bugs"))?;
-    let path = here.join("docs/findings.md");
+    let path = here.join("docs/results/findings.md");
     fs::write(&path, page).map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -1,4 +1,4 @@
-//! A small program that promises durability: notes, one a line of a file. `docs/stack-files.md` checks it.
+//! A small program that promises durability: notes, one a line of a file. `docs/reference/stack-files.md` checks it.
 //!
 //!     notes create FILE
 //!     notes add [--no-sync] FILE KEY     when it returns the note is on the disk, but with --no-sync

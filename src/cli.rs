@@ -1,4 +1,4 @@
-//! The arguments of the command line (`docs/interfaces.md`).
+//! The arguments of the command line (`docs/reference/cli.md`).
 
 use std::path::PathBuf;
 

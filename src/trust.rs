@@ -1,5 +1,5 @@
 //! Decides whose commands run: those of traces and folders with a tag of this user's key. The commands of others are listed, and run
-//! only with `--trust` (`docs/trust.md`).
+//! only with `--trust` (`docs/reference/trust.md`).
 //!
 //! Invariant: [`check`] comes before anything that a trace or folder names is run or booted.
 

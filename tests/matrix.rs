@@ -477,6 +477,6 @@ fn simulated_files_are_held_to_what_their_model_promises() {
     for cell in of_type(&lines, "cell").iter().filter(|cell| cell["system"] == "simfiles") {
         let why =
             cell["why"].as_str().map_or_else(|| cell["findings"][0]["profile"].to_string(), str::to_owned);
-        assert!(why.contains("docs/fault-model.md, section 7"), "{cell}");
+        assert!(why.contains("docs/model/fault-model.md, section 7"), "{cell}");
     }
 }

@@ -1,7 +1,7 @@
 //! A crate outside the workspace, with explode as its only dependency: `outside_crate/example` has a component, a checker and
 //! targets of its own. They run in process and, unchanged, in a guest; and a bug in them is found and replayed.
 //!
-//! It is the crate of `docs/writing-a-component.md` and `docs/writing-a-checker.md`, which show each of its files and what comes of
+//! It is the crate of `docs/guide/writing-a-component.md` and `docs/guide/writing-a-checker.md`, which show each of its files and what comes of
 //! each command.
 
 mod common;
@@ -26,8 +26,8 @@ const SOURCES: [&str; 4] = ["src/component.rs", "src/log.rs", "src/checker.rs", 
 const MOST_LINES: usize = 30;
 
 /// The pages that tell how it is made.
-const COMPONENT_PAGE: &str = include_str!("../docs/writing-a-component.md");
-const CHECKER_PAGE: &str = include_str!("../docs/writing-a-checker.md");
+const COMPONENT_PAGE: &str = include_str!("../docs/guide/writing-a-component.md");
+const CHECKER_PAGE: &str = include_str!("../docs/guide/writing-a-checker.md");
 
 /// The crate's program, built once.
 fn program() -> &'static Path {

@@ -28,7 +28,7 @@ fn is_clean(target: &str, exact: [u64; 5]) -> Vec<Value> {
     assert_eq!(counts(&keys), exact, "{target}: {summary}");
     let row: Vec<String> = exact.iter().map(u64::to_string).collect();
     let row = format!("| `{target}` | {} |", row.join(" | "));
-    assert!(page("redb.md").contains(&row), "docs/redb.md does not say {row}");
+    assert!(page("results/redb.md").contains(&row), "docs/results/redb.md does not say {row}");
     lines
 }
 
@@ -99,5 +99,5 @@ fn what_is_behind_the_feature_is_there() {
 fn the_page_has_the_crash_test() {
     let test = fs::read_to_string("components/examples/redb_crash_test.rs").unwrap();
     assert!(test.lines().count() <= 25);
-    assert!(page("library.md").contains(&format!("```rust\n{test}```\n")));
+    assert!(page("start/your-engine.md").contains(&format!("```rust\n{test}```\n")));
 }

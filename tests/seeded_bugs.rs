@@ -1,4 +1,4 @@
-//! The seeded bugs of `docs/seeded-bugs.md`: each is found within its target's bounds and replays, is minimised, is missed where the
+//! The seeded bugs of `docs/results/seeded-bugs.md`: each is found within its target's bounds and replays, is minimised, is missed where the
 //! feature that finds it is switched off, and the system without it is explored completely, in silence.
 
 mod common;
@@ -161,10 +161,10 @@ fn is_silent(target: &str, states: u64, crash_disks: u64, distinct: u64, crash_c
     assert_eq!(counts(&["findings", "by_design", "broken", "left_out", "pending"]), [0; 5], "{summary}");
     let row = format!("| {states} | {crash_disks} | {distinct} | {crash_crash_disks} |");
     let of_target = |line: &&str| line.starts_with(&format!("| `{target}` |"));
-    let page = include_str!("../docs/seeded-bugs.md").lines().find(of_target);
+    let page = include_str!("../docs/results/seeded-bugs.md").lines().find(of_target);
     assert!(
         page.is_some_and(|line| line.ends_with(&row)),
-        "docs/seeded-bugs.md: {page:?}, and {row} is right"
+        "docs/results/seeded-bugs.md: {page:?}, and {row} is right"
     );
     let exact = [states, states - 1, crash_disks, distinct, crash_crash_disks];
     let keys = ["states", "operations", "crash_disks", "distinct", "crash_crash_disks"];
@@ -307,10 +307,10 @@ fn without_the_feature_that_finds_it_a_bug_is_missed() {
 /// The page names every bug.
 #[test]
 fn the_page_names_each_bug() {
-    let page = std::fs::read_to_string("docs/seeded-bugs.md").unwrap();
+    let page = std::fs::read_to_string("docs/results/seeded-bugs.md").unwrap();
     for (target, verdict) in seeded() {
         let row = page.lines().find(|line| line.starts_with(&format!("| `{target}` |")));
-        let row = row.unwrap_or_else(|| panic!("docs/seeded-bugs.md has no row for {target}"));
+        let row = row.unwrap_or_else(|| panic!("docs/results/seeded-bugs.md has no row for {target}"));
         assert!(row.contains(&format!("| {verdict} |")), "the row of {target} does not say {verdict}: {row}");
     }
 }

@@ -1,4 +1,4 @@
-//! What the systems of `docs/seeded-bugs.md` show on the way, while they are explored without a bug: a twin whose silence is worth
+//! What the systems of `docs/results/seeded-bugs.md` show on the way, while they are explored without a bug: a twin whose silence is worth
 //! something lets crashes choose between versions of one range, and does whatever to its disks it can do.
 //!
 //! Counted is what stands in the events of the units (`--events`) where disks are asked for: each instant of an interval, and

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Choices of explode, and requests for crash checks, for kernel modules of your own (docs/kernel-choices.md,
- * docs/writing-a-component.md).
+ * Choices of explode, and requests for crash checks, for kernel modules of your own (docs/guide/kernel-faults.md,
+ * docs/guide/writing-a-component.md).
  *
  *	#include "explode.h"
  *

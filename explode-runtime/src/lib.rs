@@ -15,7 +15,7 @@
 //! trace      has all that leads to a finding; a replay confirms it before it is reported
 //! ```
 //!
-//! What a crash can leave is written down in `docs/fault-model.md`.
+//! What a crash can leave is written down in `docs/model/fault-model.md`.
 //!
 //! # Rooms, bottom first
 //!

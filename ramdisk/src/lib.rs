@@ -3,7 +3,7 @@
 //!
 //! The way of the data: a system under test writes through a [`RamDisk`] or through [`SimFiles`]; both keep what the system
 //! sees in a [`Storage`], which logs an [`Event`] for each change. What the events mean for a crash is not decided here: the
-//! write set of `explode-runtime` does that, from the log alone. `docs/fault-model.md` is the page for both.
+//! write set of `explode-runtime` does that, from the log alone. `docs/model/fault-model.md` is the page for both.
 //!
 //! # Rooms, bottom first
 //!

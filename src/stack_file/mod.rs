@@ -1,4 +1,4 @@
-//! Stack files (`docs/stack-files.md`): components bottom first, one checker, and options of `run`, in TOML.
+//! Stack files (`docs/reference/stack-files.md`): components bottom first, one checker, and options of `run`, in TOML.
 //!
 //! A file is read before anything is run, and all of it has to make sense: whatever is unknown, of another type or in contradiction
 //! is refused with its line and column. Invariant: what a run needs of the file stands in the plan when it has been read.

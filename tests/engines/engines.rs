@@ -136,9 +136,9 @@ fn the_bugs_that_were_found_replay() {
 /// The page has their results.
 #[test]
 fn the_page_has_the_counts() {
-    let page = std::fs::read_to_string("docs/engines.md").unwrap();
+    let page = std::fs::read_to_string("docs/results/engines.md").unwrap();
     for Explored { target, states, crash_disks, distinct, crash_crash_disks, .. } in EXPLORED {
         let row = format!("| `{target}` | {states} | {crash_disks} | {distinct} | {crash_crash_disks} |");
-        assert!(page.contains(&row), "docs/engines.md has no row {row}");
+        assert!(page.contains(&row), "docs/results/engines.md has no row {row}");
     }
 }

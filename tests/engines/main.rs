@@ -1,4 +1,4 @@
-//! The storage engines of others (`docs/engines.md`): the results of each target, with exact counts; the canaries; and the bugs
+//! The storage engines of others (`docs/results/engines.md`): the results of each target, with exact counts; the canaries; and the bugs
 //! that were found, which replay.
 
 #[cfg(feature = "engines")]

@@ -32,7 +32,7 @@ const SYSTEMS: &[(&str, bool)] = &[
 /// write is durable is there, and is gone where it is not.
 const NEVER_FLUSH: [&str; 2] = ["jfs", "hfs"];
 
-/// What JFS writes depends on what the guest has done before (docs/file-systems.md).
+/// What JFS writes depends on what the guest has done before (docs/results/file-systems.md).
 const NOT_COMPARED: [&str; 1] = ["jfs"];
 
 /// Those whose log is the same in every guest.

@@ -161,7 +161,7 @@ fn counts(cx: Cx<'_>, report: &mut Report) {
     {
         report.case(&format!("{target}: exact counts, and a sample that is clean one step deep"), |_| {
             let mut plan = sampled(cx.shallow(target));
-            // overlay's folders are not the same bytes in every guest (docs/file-systems.md).
+            // overlay's folders are not the same bytes in every guest (docs/results/file-systems.md).
             plan.settings.crash_depth = depth;
             is_clean(cx, &plan, expected, false);
         });

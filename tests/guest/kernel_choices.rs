@@ -1,4 +1,4 @@
-//! Functions of the kernel that fail by choice (`docs/kernel-choices.md`): the same places in every run and every guest, each fails
+//! Functions of the kernel that fail by choice (`docs/guide/kernel-faults.md`): the same places in every run and every guest, each fails
 //! when that is chosen, and no other task is asked.
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Choices that users place in the kernel (`docs/kernel-choices.md`): what a module of theirs asks, and functions that they name.
+//! Choices that users place in the kernel (`docs/guide/kernel-faults.md`): what a module of theirs asks, and functions that they name.
 //!
 //! The module is `kmod/choosy.c`, a counter behind a file of /proc; the guest has it as `/choosy.ko`.
 

@@ -94,7 +94,7 @@ pub fn all(cx: Cx<'_>, report: &mut Report) {
     }
     report.case(&name("jfs"), |_| {
         let seen = |strict: bool, spoil: bool| spoilt::seen(cx, "jfs", &[("strict", strict)], spoil);
-        // Where there is a log to replay, jfs_fsck -a mends the rest, too; and on JFS that file is lost (docs/file-systems.md).
+        // Where there is a log to replay, jfs_fsck -a mends the rest, too; and on JFS that file is lost (docs/results/file-systems.md).
         assert!(refused(&seen(true, true), JFS) > 0);
         for other in [seen(false, true), seen(true, false)] {
             assert!(other.checked > 0 && refused(&other, "") == 0, "{:?}", other.errors);

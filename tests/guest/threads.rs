@@ -1,4 +1,4 @@
-//! What the kernel does on its own between two calls (`docs/threads.md`): it happens when it is chosen, and at no other time; what needs
+//! What the kernel does on its own between two calls (`docs/model/scheduling.md`): it happens when it is chosen, and at no other time; what needs
 //! it is found with it, and only so; and a thread that runs when it must not is found out.
 
 use std::fs::{self, OpenOptions};

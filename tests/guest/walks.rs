@@ -1,4 +1,4 @@
-//! Random walks on a kernel: each kind of choice is drawn, within the stack's budget, and replays (`docs/strategies.md`).
+//! Random walks on a kernel: each kind of choice is drawn, within the stack's budget, and replays (`docs/reference/strategies.md`).
 
 use std::collections::BTreeMap;
 

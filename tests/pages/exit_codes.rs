@@ -1,4 +1,4 @@
-//! `docs/exit-codes.md`.
+//! `docs/reference/exit-codes.md`.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -7,7 +7,7 @@ use tempfile::tempdir;
 use crate::common::{explode_in, file};
 use crate::{run_commands, table};
 
-const PAGE: &str = include_str!("../../docs/exit-codes.md");
+const PAGE: &str = include_str!("../../docs/reference/exit-codes.md");
 const CODE: &str = include_str!("../../explode-runtime/src/base/exit.rs");
 
 /// Number and meaning of each variant, as the code has them; the meaning in the page's way of writing.

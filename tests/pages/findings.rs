@@ -1,4 +1,4 @@
-//! `docs/findings.md` is what `examples/findings.rs` makes of `bugs/`, and what the READMEs there say is what their traces have.
+//! `docs/results/findings.md` is what `examples/findings.rs` makes of `bugs/`, and what the READMEs there say is what their traces have.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,10 +15,10 @@ fn bugs() -> PathBuf {
 #[test]
 fn the_page_is_up_to_date() {
     let page = maker::page(&bugs()).unwrap();
-    let kept = include_str!("../../docs/findings.md");
+    let kept = include_str!("../../docs/results/findings.md");
     assert!(
         page == kept,
-        "docs/findings.md is not what bugs/ has; make it anew: cargo run --example findings"
+        "docs/results/findings.md is not what bugs/ has; make it anew: cargo run --example findings"
     );
 }
 

@@ -1,4 +1,4 @@
-//! What `docs/minimising.md` shows of a minimised trace is what the command says.
+//! What `docs/guide/explain-a-finding.md` shows of a minimised trace is what the command says.
 
 use tempfile::tempdir;
 
@@ -15,7 +15,7 @@ fn without_seconds(text: &str) -> String {
 
 #[test]
 fn the_example_is_what_the_command_says() {
-    let page = include_str!("../../docs/minimising.md");
+    let page = include_str!("../../docs/guide/explain-a-finding.md");
     let (_, block) = page.split_once("    $ explode minimise ").expect("the command");
     let (trace, block) = block.split_once('\n').expect("what it says");
     let (block, _) = block.split_once("\n\n").expect("the end of it");

@@ -1,4 +1,4 @@
-//! `docs/profiles.md`: every line that `explode list profiles` says, grouped by whose it is, and the tools that are lacking.
+//! `docs/reference/promises.md`: every line that `explode list profiles` says, grouped by whose it is, and the tools that are lacking.
 //!
 //! `EXPLODE_WRITE_PAGES=1 cargo test --test pages profiles` writes it anew, after a line was changed.
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::common::explode;
 
-const PAGE: &str = include_str!("../../docs/profiles.md");
+const PAGE: &str = include_str!("../../docs/reference/promises.md");
 /// What stands before the lines is written by hand.
 const HEAD: &str = "## The lines\n";
 
@@ -86,7 +86,7 @@ fn the_page_has_each_line_and_no_other() {
     let by_hand = PAGE.split(HEAD).next().unwrap();
     let whole = format!("{by_hand}{page}");
     if std::env::var_os("EXPLODE_WRITE_PAGES").is_some() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/profiles.md");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/promises.md");
         std::fs::write(path, &whole).unwrap();
     }
     assert_eq!(PAGE, whole, "EXPLODE_WRITE_PAGES=1 writes the page anew");

@@ -1,8 +1,8 @@
-//! The rooms of the engine in `docs/architecture.md`.
+//! The rooms of the engine in `docs/internals/architecture.md`.
 
 use crate::table;
 
-const PAGE: &str = include_str!("../../docs/architecture.md");
+const PAGE: &str = include_str!("../../docs/internals/architecture.md");
 const HEAD: &str = include_str!("../../explode-runtime/src/lib.rs");
 
 #[test]

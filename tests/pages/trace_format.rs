@@ -1,4 +1,4 @@
-//! `docs/trace-format.md`.
+//! `docs/reference/trace-format.md`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::common::{explode_in, file, files};
 use crate::interfaces::word;
 use crate::{keys_of, names, run_commands, table};
 
-const PAGE: &str = include_str!("../../docs/trace-format.md");
+const PAGE: &str = include_str!("../../docs/reference/trace-format.md");
 
 fn read(folder: &Path) -> Vec<Value> {
     let read = |name: &String| serde_json::from_slice(&std::fs::read(folder.join(name)).unwrap()).unwrap();

@@ -1,11 +1,11 @@
-//! `docs/stack-files.md` and the code say the same.
+//! `docs/reference/stack-files.md` and the code say the same.
 
 use std::collections::BTreeSet;
 
 use crate::Desk;
 use crate::common::explode;
 
-const PAGE: &str = include_str!("../../docs/stack-files.md");
+const PAGE: &str = include_str!("../../docs/reference/stack-files.md");
 
 /// The examples of the page.
 pub fn examples() -> Vec<&'static str> {

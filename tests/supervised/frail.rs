@@ -174,7 +174,7 @@ impl Frail {
 
 /// Deaths of whatever process, by the number of the step.
 ///
-/// A step that dies again and again is given up (docs/architecture.md), and then counts do differ: so they are apart.
+/// A step that dies again and again is given up (docs/internals/architecture.md), and then counts do differ: so they are apart.
 struct Dice {
     /// Has a byte for each step; `FILE.deaths` has the steps in which one has died, 8 bytes each.
     file: String,

@@ -1,4 +1,4 @@
-//! The targets on storage engines of others (`docs/engines.md`).
+//! The targets on storage engines of others (`docs/results/engines.md`).
 
 mod redb;
 

@@ -1,4 +1,4 @@
-//! The targets: redb at its durability levels, and on files whose syncs lie (`docs/redb.md`).
+//! The targets: redb at its durability levels, and on files whose syncs lie (`docs/results/redb.md`).
 
 use explode_runtime::base::{Bounds, Options};
 use explode_runtime::plan::Target;

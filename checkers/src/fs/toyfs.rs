@@ -1,4 +1,4 @@
-//! The small file system of ours, and each of its bugs (`docs/seeded-bugs.md`).
+//! The small file system of ours, and each of its bugs (`docs/results/seeded-bugs.md`).
 
 use explode_runtime::base::{Bounds, Options};
 use explode_runtime::plan::Target;

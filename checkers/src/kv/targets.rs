@@ -1,4 +1,4 @@
-//! The targets: our key-value stores, and each of their bugs (`docs/seeded-bugs.md`).
+//! The targets: our key-value stores, and each of their bugs (`docs/results/seeded-bugs.md`).
 
 use explode_runtime::base::{Bounds, Options};
 use explode_runtime::plan::Target;

@@ -1,4 +1,4 @@
-//! The targets: our arrays of disks, and each of their bugs (`docs/seeded-bugs.md`); and other systems of ours on them.
+//! The targets: our arrays of disks, and each of their bugs (`docs/results/seeded-bugs.md`); and other systems of ours on them.
 
 use explode_runtime::base::{Bounds, Options};
 use explode_runtime::plan::Target;

@@ -1,6 +1,6 @@
 //! Storage engines in process: what a key-value engine can do, so that one checker does for all of them.
 //!
-//! Those of others are here too, behind the feature `engines`; `docs/engines.md` says what they promise and what was seen.
+//! Those of others are here too, behind the feature `engines`; `docs/results/engines.md` says what they promise and what was seen.
 
 #[cfg(feature = "engines")]
 pub mod ekv;

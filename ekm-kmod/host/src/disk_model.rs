@@ -13,7 +13,7 @@ pub struct DiskModel {
     pub completes: Completes,
 }
 
-/// When a write ends (`docs/fault-model.md`, late completion). Guests only, but for the first.
+/// When a write ends (`docs/model/fault-model.md`, late completion). Guests only, but for the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Completes {
     /// When it is submitted.

@@ -1,4 +1,4 @@
-//! Exit codes: one enum, one page (`docs/exit-codes.md`).
+//! Exit codes: one enum, one page (`docs/reference/exit-codes.md`).
 
 /// What the exit code of the command line says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

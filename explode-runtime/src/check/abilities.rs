@@ -26,6 +26,6 @@ pub trait Topology {
 pub trait Demands {
     /// What [`check`](super::Checker::check) demands, as far as a shell can test it, including what it has found broken. It is called
     /// after `check` has failed with this violation, with the same epoch and arguments. `None` if what is broken cannot be said: then
-    /// no script is made of it (`docs/reporting.md`).
+    /// no script is made of it (`docs/guide/report-a-bug.md`).
     fn demands(&self, epoch: Epoch, args: &[String], violation: &Violation) -> Option<Vec<Demand>>;
 }

@@ -1,7 +1,7 @@
 //! Crash disks: every image that a crash inside an interval of the log can leave, with the epochs in which it can.
 //!
 //! [`walk`] follows the events of an interval through a write set and looks at the disks at each emission
-//! (`docs/fault-model.md`, sections 5 and 6); [`crash_disks`] collects a whole interval. An emission is a product of small
+//! (`docs/model/fault-model.md`, sections 5 and 6); [`crash_disks`] collects a whole interval. An emission is a product of small
 //! independent choices, so it is counted without being enumerated, each disk's identity is a sum of known differences, and a disk is
 //! built only when it is needed.
 

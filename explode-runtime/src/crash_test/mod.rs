@@ -1,5 +1,5 @@
 //! A crash test as a `#[test]`: three functions say how a storage engine is opened, what a step of its work is, and what it holds;
-//! explode does the rest (`docs/library.md`).
+//! explode does the rest (`docs/start/your-engine.md`).
 //!
 //! ```
 //! use std::rc::Rc;

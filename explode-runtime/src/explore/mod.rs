@@ -1,4 +1,4 @@
-//! Strategies: which choices to try next (`docs/strategies.md`).
+//! Strategies: which choices to try next (`docs/reference/strategies.md`).
 //!
 //! A strategy hands out [`Unit`]s of work and receives the result of each. It knows nothing of disks and checks; the runner of a unit
 //! knows nothing of queues. Whether a state is new is decided by the run, which has the seen set.

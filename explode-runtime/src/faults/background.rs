@@ -1,4 +1,4 @@
-//! What the kernel does on its own, as choices between two calls (EX-42, EX-57, EX-58, EX-83; `docs/threads.md`).
+//! What the kernel does on its own, as choices between two calls (EX-42, EX-57, EX-58, EX-83; `docs/model/scheduling.md`).
 //!
 //! Write-back, a journal's commit and memory reclaim happen at any time on a real machine, and in a guest of ours only on request. With
 //! the options of a component that stands on a kernel ([`BETWEEN_OPTIONS`]) each is tried after each call of the checker that changes

@@ -1,4 +1,4 @@
-//! What a run says: one stream of messages that every output is made from (`docs/interfaces.md`).
+//! What a run says: one stream of messages that every output is made from (`docs/reference/cli.md`).
 
 mod escape;
 mod human;

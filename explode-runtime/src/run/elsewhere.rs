@@ -1,4 +1,4 @@
-//! Runs whose units are run elsewhere: jobs and results are files (`docs/jobs.md`).
+//! Runs whose units are run elsewhere: jobs and results are files (`docs/guide/jobs.md`).
 //!
 //! `DIR/plan` says which run it is. `DIR/jobs/ID` is a job, with all that its worker needs; `DIR/results/ID` is what came of it;
 //! `DIR/run` is the run folder. Each file is a line that says what it is, then records in the form of the journal. Files come by

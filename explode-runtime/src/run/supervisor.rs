@@ -1,4 +1,4 @@
-//! The supervisor: strategy, totals, findings, journal. Workers do the rest (`docs/architecture.md`).
+//! The supervisor: strategy, totals, findings, journal. Workers do the rest (`docs/internals/architecture.md`).
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! Scripts that show what a trace shows, without us: a stand-alone one for a shell, and a test in the style of the suite xfstests
-//! (`docs/reporting.md`).
+//! (`docs/guide/report-a-bug.md`).
 //!
 //! A worker runs the trace's way with the calls of its checker written down ([`CallLog`](crate::events::CallLog)), stands still at the crash, and says what
 //! was done, which disks there are, and what the check demands ([`Evidence`](crate::worker::Evidence)). The rest is text. Invariants: the crash disk of a

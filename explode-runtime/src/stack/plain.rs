@@ -1,4 +1,4 @@
-//! What a shell does in place of a component, for scripts that need nothing of ours (`docs/reporting.md`).
+//! What a shell does in place of a component, for scripts that need nothing of ours (`docs/guide/report-a-bug.md`).
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! The trace file (`docs/trace-format.md`): self-contained JSON, format 1.
+//! The trace file (`docs/reference/trace-format.md`): self-contained JSON, format 1.
 
 use std::collections::BTreeMap;
 use std::path::Path;

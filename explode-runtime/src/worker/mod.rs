@@ -1,4 +1,4 @@
-//! Workers: they run the system. This is how their supervisor sees them (`docs/architecture.md`).
+//! Workers: they run the system. This is how their supervisor sees them (`docs/internals/architecture.md`).
 //!
 //! A worker has the stack, the write set, the disks and the checks. It runs one [`Order`] after the other, and reports to its [`Listener`]
 //! what it is [about to do](Listener::about_to) before each step that may hang or kill it. The whole result of a unit is its

@@ -1,4 +1,4 @@
-//! One state of the storage, and what each event of `docs/fault-model.md`, section 3, makes of it.
+//! One state of the storage, and what each event of `docs/model/fault-model.md`, section 3, makes of it.
 //!
 //! All devices are in one [`Machine`]: a sector is named by its [`Place`], and as no event spans two devices nothing else is
 //! needed to keep them apart. A sector's contents are one [`Token`], the byte that fills it.

@@ -1,4 +1,4 @@
-//! A simulation of the fault model by brute force, written from `docs/fault-model.md` alone.
+//! A simulation of the fault model by brute force, written from `docs/model/fault-model.md` alone.
 //!
 //! It shares no code with the engine and knows none of its short cuts: at *every* instant, in every world, it keeps every
 //! subset of the visible pieces, each sector on its own. It is slow, and meant to be obviously right. The engine is compared

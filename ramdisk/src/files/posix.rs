@@ -1,7 +1,7 @@
 //! [`SimFiles`]: a file system in memory that promises no more than POSIX does.
 //!
 //! Every name, every size and every block of contents is written to a [`Storage`] by itself, and nothing orders two of them
-//! but the syncs: `docs/fault-model.md`, section 7. This file is the handle and its calls; [`Mounted`] is behind it.
+//! but the syncs: `docs/model/fault-model.md`, section 7. This file is the handle and its calls; [`Mounted`] is behind it.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! The events of each row of the table of `docs/fault-model.md`, section 7, exactly.
+//! The events of each row of the table of `docs/model/fault-model.md`, section 7, exactly.
 
 use explode_ramdisk::files::{Fd, Granule, Kind, OpenFlags};
 use explode_ramdisk::{Files, Image, Recording, SimFiles, Storage};

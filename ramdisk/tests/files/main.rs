@@ -1,4 +1,4 @@
-//! The simulated files against the table of `docs/fault-model.md`, section 7, and against a model too simple to be wrong.
+//! The simulated files against the table of `docs/model/fault-model.md`, section 7, and against a model too simple to be wrong.
 
 mod attributes;
 mod contents;

@@ -1,6 +1,6 @@
 //! A system call that fails has no effect (EX-100); one that succeeds has all of it.
 //!
-//! mutate makes one of nine calls on a small tree, while functions of the kernel may fail (`docs/kernel-choices.md`). The same call
+//! mutate makes one of nine calls on a small tree, while functions of the kernel may fail (`docs/guide/kernel-faults.md`). The same call
 //! is made on simulated files, the model, if it has succeeded; if not, the model stays as it is. Then the file system must be like
 //! the model: as it is, and again when everything was synced, the machine was stopped, and the disk was recovered and mounted.
 //!

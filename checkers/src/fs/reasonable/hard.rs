@@ -93,7 +93,7 @@ impl Case {
     }
 }
 
-/// One of the worst that were found among some hundred thousand: many names to try (docs/benchmarks.md has what they took when they were
+/// One of the worst that were found among some hundred thousand: many names to try (docs/results/benchmarks.md has what they took when they were
 /// tried one by one), many states to look at, or much contents.
 #[derive(Clone, Copy, Debug)]
 pub struct Worst {

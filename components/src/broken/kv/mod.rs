@@ -6,7 +6,7 @@
 //! | [`rename`] | files | a new file in place of the old one |
 //! | [`journal`] | a block device | a journal of pages, written in place later |
 //!
-//! `docs/seeded-bugs.md` says what each bug is, and what explode needs to find it.
+//! `docs/results/seeded-bugs.md` says what each bug is, and what explode needs to find it.
 
 pub mod journal;
 pub mod rename;

@@ -9,7 +9,7 @@
 //! the disks agree there; or a [journal] has the write, and recovery makes it again.
 //!
 //! The first block of each disk has the bitmap, the next ones the journal if there is one; a *row* of an array is what its disks
-//! have in one block behind that. Correct by default; the bugs that can be put in are in `docs/seeded-bugs.md`.
+//! have in one block behind that. Correct by default; the bugs that can be put in are in `docs/results/seeded-bugs.md`.
 
 mod bug;
 mod intent;

@@ -19,7 +19,7 @@
 //! | `versions` | fsync of a file writes its inode in place, past the journal. Each change of an inode gives it a higher version, and replaying the journal leaves the newer one |
 //! | `in-place` | as in ext2: no journal, metadata stands in the cache and may be written at any time, fsync writes what belongs to one file or directory, and the fsck mends the rest. Each inode has a sector of its own |
 //!
-//! `docs/seeded-bugs.md` says what each bug is.
+//! `docs/results/seeded-bugs.md` says what each bug is.
 
 mod contents;
 mod design;

@@ -1,4 +1,4 @@
-//! The files of a file system between whose calls the kernel does things on its own (`docs/threads.md`).
+//! The files of a file system between whose calls the kernel does things on its own (`docs/model/scheduling.md`).
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

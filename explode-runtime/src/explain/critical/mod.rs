@@ -5,7 +5,7 @@
 //! crash can still leave any disk that agrees with those. *It can still recover* after `t` if one of these disks recovers and
 //! passes its check. With each decision there are fewer of them, so that there is one first decision after which it cannot, if it
 //! could before any: it is found by doubling, then halving, as MaceMC's `FindCriticalTransition` with its second phase corrected
-//! (the middle of the bracket, rounded up). `docs/minimising.md` says what that means, and what it does not.
+//! (the middle of the bracket, rounded up). `docs/guide/explain-a-finding.md` says what that means, and what it does not.
 
 mod decisions;
 mod near;

@@ -1,4 +1,4 @@
-//! Minimising traces: fewer mutates, simpler choices, fewer pieces lost or kept, and the same error (`docs/minimising.md`).
+//! Minimising traces: fewer mutates, simpler choices, fewer pieces lost or kept, and the same error (`docs/guide/explain-a-finding.md`).
 //!
 //! Whatever is smaller is run before it counts. No way and no disk is run twice; the same trace and the same bounds on tests lead
 //! to the same result.

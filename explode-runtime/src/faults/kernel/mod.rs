@@ -1,4 +1,4 @@
-//! Functions of the kernel that fail, as choices (EX-11 to EX-16, `docs/kernel-choices.md`).
+//! Functions of the kernel that fail, as choices (EX-11 to EX-16, `docs/guide/kernel-faults.md`).
 //!
 //! A component that stands on a kernel has options for what may fail ([`FAILURE_OPTIONS`]): which kinds, which functions that the user
 //! names, and how many on a path. While mutate runs, EKM asks at each such function that is entered in a system call of the checked system:

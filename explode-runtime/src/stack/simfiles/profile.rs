@@ -1,9 +1,9 @@
-//! What simulated files promise: the words of `docs/fault-model.md`, section 7.
+//! What simulated files promise: the words of `docs/model/fault-model.md`, section 7.
 
 use crate::verdict::{Profile, Promise};
 
 /// Where the words of the promises stand.
-const SOURCE: &str = "explode, docs/fault-model.md, section 7";
+const SOURCE: &str = "explode, docs/model/fault-model.md, section 7";
 
 /// Promises, whether they are kept, and the words that say so.
 type Line = (&'static [&'static str], bool, &'static str);
@@ -60,7 +60,7 @@ pub(super) fn profile(sync: bool) -> Profile {
 mod tests {
     use super::*;
 
-    const PAGE: &str = include_str!("../../../../docs/fault-model.md");
+    const PAGE: &str = include_str!("../../../../docs/model/fault-model.md");
 
     #[test]
     fn every_quotation_stands_in_its_section() {

@@ -1,4 +1,4 @@
-//! What each file system promises, line by line, each with the words and where they stand; `docs/profiles.md` shows all of it.
+//! What each file system promises, line by line, each with the words and where they stand; `docs/reference/promises.md` shows all of it.
 //!
 //! | file | of whom |
 //! | --- | --- |

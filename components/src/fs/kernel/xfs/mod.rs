@@ -45,7 +45,7 @@ fn build(options: &Options) -> Result<Maker, UsageError> {
         hides: Some(
             "file data that has no block yet (delayed allocation) or was not submitted, and what its log and its own buffers hold",
         ),
-        // Its thread goes by timers of its own (docs/threads.md): nothing happens between two calls by choice.
+        // Its thread goes by timers of its own (docs/model/scheduling.md): nothing happens between two calls by choice.
         ..System::new(NAME, profiles::xfs, options, move || {
             Tool::new("mkfs.xfs", format!("-b size={bytes} {MAKE}"))
         })?
