@@ -1,7 +1,9 @@
 //! Compiles littlefs and the few lines of C that keep its structures out of Rust.
 
 fn main() {
-    for file in ["shim.c", "littlefs/lfs.c", "littlefs/lfs.h", "littlefs/lfs_util.c", "littlefs/lfs_util.h"] {
+    for file in
+        ["shim.c", "littlefs/lfs.c", "littlefs/lfs.h", "littlefs/lfs_util.c", "littlefs/lfs_util.h"]
+    {
         println!("cargo::rerun-if-changed={file}");
     }
     cc::Build::new()

@@ -1,4 +1,5 @@
-//! `explode doctor`: what this machine has, and what to do about what it has not. Exit code 3 when something is missing.
+//! `explode doctor`: what this machine has, and what to do about what it has not. Exit code 3 when
+//! something is missing.
 
 use explode_runtime::base::Exit;
 use explode_runtime::report::status_line;

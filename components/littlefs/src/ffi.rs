@@ -79,5 +79,6 @@ unsafe extern "C" {
     ) -> c_int;
     pub fn explode_lfs_mkdir(volume: *mut Volume, path: *const c_char) -> c_int;
     pub fn explode_lfs_remove(volume: *mut Volume, path: *const c_char) -> c_int;
-    pub fn explode_lfs_rename(volume: *mut Volume, from: *const c_char, to: *const c_char) -> c_int;
+    pub fn explode_lfs_rename(volume: *mut Volume, from: *const c_char, to: *const c_char)
+    -> c_int;
 }

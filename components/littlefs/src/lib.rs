@@ -1,8 +1,8 @@
 //! littlefs, unmodified, on a [`Device`] that is written in Rust.
 //!
-//! A [`Volume`] that is dropped is not unmounted, and its files are not closed: memory goes, and nothing is written, as when the
-//! power goes. Its errors are the errno values that littlefs gives; a volume that it finds damaged is `EILSEQ`
-//! (`LFS_ERR_CORRUPT`).
+//! A [`Volume`] that is dropped is not unmounted, and its files are not closed: memory goes, and
+//! nothing is written, as when the power goes. Its errors are the errno values that littlefs gives;
+//! a volume that it finds damaged is `EILSEQ` (`LFS_ERR_CORRUPT`).
 //!
 //! # Rooms, bottom first
 //!
@@ -97,9 +97,11 @@ pub fn format(device: Box<dyn Device>, geometry: &Geometry) -> Result<(), Errno>
 impl Volume {
     fn new(device: Box<dyn Device>, geometry: &Geometry) -> Result<Volume, Errno> {
         let Geometry { prog_size, block_size, block_count, cache_size, block_cycles } = *geometry;
-        let geometry = ffi::Geometry { prog_size, block_size, block_count, cache_size, block_cycles };
+        let geometry =
+            ffi::Geometry { prog_size, block_size, block_count, cache_size, block_cycles };
         let device = NonNull::from(Box::leak(Box::new(device)));
-        // SAFETY: both are read before the call returns; the device stays where it is for as long as the volume is there.
+        // SAFETY: both are read before the call returns; the device stays where it is for as long
+        // as the volume is there.
         let raw = unsafe { ffi::explode_lfs_new(&device::calls(device), &geometry) };
         let Some(raw) = NonNull::new(raw) else {
             // SAFETY: it is the box from above, and there is no volume that knows of it.
@@ -120,7 +122,8 @@ impl Volume {
         Ok(volume)
     }
 
-    /// Finishes what a power loss has interrupted (`lfs_fs_mkconsistent`); else that is done before the first change.
+    /// Finishes what a power loss has interrupted (`lfs_fs_mkconsistent`); else that is done before
+    /// the first change.
     ///
     /// # Errors
     /// What littlefs says.
@@ -150,8 +153,11 @@ impl Volume {
         let flags: c_int = flags.iter().filter(|(set, _)| *set).map(|(_, flag)| flag).sum();
         let mut file = ptr::null_mut();
         let path = text(path)?;
-        // SAFETY: the volume is mounted, the path ends with a zero, and `file` is a place for the result.
-        check(unsafe { ffi::explode_lfs_file_open(self.raw.as_ptr(), path.as_ptr(), flags, &raw mut file) })?;
+        // SAFETY: the volume is mounted, the path ends with a zero, and `file` is a place for the
+        // result.
+        check(unsafe {
+            ffi::explode_lfs_file_open(self.raw.as_ptr(), path.as_ptr(), flags, &raw mut file)
+        })?;
         let file = NonNull::new(file).ok_or(Errno::ENOMEM)?;
         let mut files = self.files.borrow_mut();
         let number = files.last_key_value().map_or(0, |(last, _)| last + 1);
@@ -170,7 +176,8 @@ impl Volume {
     pub fn close(&self, file: u32) -> Result<(), Errno> {
         let raw = self.file(file)?;
         self.files.borrow_mut().remove(&file);
-        // SAFETY: the volume is mounted, the file is one of its open ones, and is not used any more.
+        // SAFETY: the volume is mounted, the file is one of its open ones, and is not used any
+        // more.
         unsafe {
             let closed = ffi::explode_lfs_file_close(self.raw.as_ptr(), raw);
             ffi::explode_lfs_file_free(raw);
@@ -207,9 +214,12 @@ impl Volume {
     /// What littlefs says.
     pub fn read(&self, file: u32, at: u32, buf: &mut [u8]) -> Result<usize, Errno> {
         let (to, len) = (buf.as_mut_ptr().cast(), len(buf)?);
-        // SAFETY: the volume is mounted, the file is one of its open ones, and the buffer has this length.
-        check(unsafe { ffi::explode_lfs_file_read(self.raw.as_ptr(), self.file(file)?, at, to, len) })
-            .map(|read| read as usize)
+        // SAFETY: the volume is mounted, the file is one of its open ones, and the buffer has this
+        // length.
+        check(unsafe {
+            ffi::explode_lfs_file_read(self.raw.as_ptr(), self.file(file)?, at, to, len)
+        })
+        .map(|read| read as usize)
     }
 
     /// Writes from a byte on.
@@ -218,9 +228,11 @@ impl Volume {
     /// What littlefs says; `ENOSPC` if it has written less.
     pub fn write(&self, file: u32, at: u32, data: &[u8]) -> Result<(), Errno> {
         let (from, len) = (data.as_ptr().cast(), len(data)?);
-        // SAFETY: the volume is mounted, the file is one of its open ones, and the buffer has this length.
-        let written =
-            unsafe { ffi::explode_lfs_file_write(self.raw.as_ptr(), self.file(file)?, at, from, len) };
+        // SAFETY: the volume is mounted, the file is one of its open ones, and the buffer has this
+        // length.
+        let written = unsafe {
+            ffi::explode_lfs_file_write(self.raw.as_ptr(), self.file(file)?, at, from, len)
+        };
         if check(written)? == len { Ok(()) } else { Err(Errno::ENOSPC) }
     }
 
@@ -230,7 +242,8 @@ impl Volume {
     /// What littlefs says.
     pub fn truncate(&self, file: u32, size: u32) -> Result<(), Errno> {
         // SAFETY: the volume is mounted, and the file is one of its open ones.
-        check(unsafe { ffi::explode_lfs_file_truncate(self.raw.as_ptr(), self.file(file)?, size) }).map(drop)
+        check(unsafe { ffi::explode_lfs_file_truncate(self.raw.as_ptr(), self.file(file)?, size) })
+            .map(drop)
     }
 
     /// What a path leads to.
@@ -240,9 +253,15 @@ impl Volume {
     pub fn stat(&self, path: &str) -> Result<Node, Errno> {
         let (mut directory, mut size) = (0, 0);
         let path = text(path)?;
-        // SAFETY: the volume is mounted, the path ends with a zero, and the others are places for the results.
+        // SAFETY: the volume is mounted, the path ends with a zero, and the others are places for
+        // the results.
         check(unsafe {
-            ffi::explode_lfs_stat(self.raw.as_ptr(), path.as_ptr(), &raw mut directory, &raw mut size)
+            ffi::explode_lfs_stat(
+                self.raw.as_ptr(),
+                path.as_ptr(),
+                &raw mut directory,
+                &raw mut size,
+            )
         })?;
         Ok(if directory == 1 { Node::Directory } else { Node::File(size) })
     }
@@ -294,7 +313,8 @@ impl Volume {
     pub fn rename(&self, from: &str, to: &str) -> Result<(), Errno> {
         let (from, to) = (text(from)?, text(to)?);
         // SAFETY: the volume is mounted, and the paths end with a zero.
-        check(unsafe { ffi::explode_lfs_rename(self.raw.as_ptr(), from.as_ptr(), to.as_ptr()) }).map(drop)
+        check(unsafe { ffi::explode_lfs_rename(self.raw.as_ptr(), from.as_ptr(), to.as_ptr()) })
+            .map(drop)
     }
 }
 
