@@ -12,6 +12,10 @@ use crate::stack_file::StackFile;
 #[derive(Debug, Parser)]
 #[command(name = "explode", version, arg_required_else_help = true)]
 pub struct Cli {
+    /// Log each unit of work to standard error; with -vv each crash disk, too. RUST_LOG asks for
+    /// more.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -190,9 +194,13 @@ pub struct RunArgs {
     /// Write what came of the run to this file, as JUnit's XML.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
+    /// Write to this file where the time goes, as the JSON of Chrome's tracing, which Perfetto
+    /// (https://ui.perfetto.dev) opens.
+    #[arg(long, value_name = "FILE")]
+    pub timeline: Option<PathBuf>,
     /// Write the first jobs of the run to this folder, absent or empty, and stop: `explode work`
     /// runs them, `explode merge` goes on.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["resume", "out", "events", "junit", "budget", "require_complete"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["resume", "out", "events", "junit", "timeline", "budget", "require_complete"])]
     pub plan: Option<PathBuf>,
     /// Go on with the run in this folder, with its target and its options; only --jobs, --format,
     /// --require-complete and --trust may be given.
@@ -310,7 +318,7 @@ pub struct MatrixArgs {
 }
 
 /// What is decided when a run begins.
-const DECIDED: [&str; 23] = [
+const DECIDED: [&str; 24] = [
     "target",
     "stack",
     "mode",
@@ -334,6 +342,7 @@ const DECIDED: [&str; 23] = [
     "out",
     "events",
     "junit",
+    "timeline",
 ];
 
 #[derive(Debug, Args)]
@@ -346,6 +355,10 @@ pub struct ReplayArgs {
     /// Print all that a kernel wrote when it ended, not only the line with the place.
     #[arg(long)]
     pub all: bool,
+    /// Write to this file where the time goes, as the JSON of Chrome's tracing, which Perfetto
+    /// (https://ui.perfetto.dev) opens.
+    #[arg(long, value_name = "FILE")]
+    pub timeline: Option<PathBuf>,
     /// Run the shell commands that the trace carries, although it has no tag of your key: read them
     /// first.
     #[arg(long)]

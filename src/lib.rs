@@ -13,6 +13,7 @@
 //! - `outputs`: the output files that options name
 //! - `junit`: the XML file of `--junit`
 //! - `trust`: the user's key, and the files whose commands run without a question
+//! - `diagnostics`: spans and lines of log, and the file of `--timeline`
 //! - `bench`: measurements of crash disks, restores and tracing
 //! - `worker`: workers in child processes
 //! - `guest`: workers in guests: the host's side and the agent's
@@ -29,6 +30,7 @@ mod cli;
 mod command_line;
 mod commands;
 mod crew;
+mod diagnostics;
 mod guest;
 mod interrupt;
 mod junit;
@@ -45,8 +47,10 @@ mod worker;
 
 use std::process::ExitCode;
 
-use explode_runtime::base::Exit;
+use explode_runtime::base::{Exit, UsageError};
 use explode_runtime::plan::Registry;
+
+use cli::Command;
 
 pub use explode_ramdisk as ramdisk;
 pub use explode_runtime as runtime;
@@ -56,8 +60,23 @@ pub use registry::registry;
 /// code.
 pub fn main(registry: &Registry) -> ExitCode {
     let exit = match command_line::parse(registry, std::env::args_os().collect()) {
-        Ok(cli) => commands::dispatch(registry, &cli.command),
+        Ok(cli) => match diagnose(&cli) {
+            Ok(()) => commands::dispatch(registry, &cli.command),
+            Err(error) => output::fail(Exit::Usage, error),
+        },
         Err(error) => output::fail(Exit::Usage, error),
     };
     exit.into()
+}
+
+/// Begins the diagnostics of this process. Those of a worker begin when its supervisor asks for
+/// them.
+fn diagnose(cli: &cli::Cli) -> Result<(), UsageError> {
+    let timeline = match &cli.command {
+        Command::Worker(_) | Command::Agent(_) => return Ok(()),
+        Command::Run(args) => args.timeline.is_some(),
+        Command::Replay(args) => args.timeline.is_some(),
+        _ => false,
+    };
+    diagnostics::begin(cli.verbose, timeline)
 }

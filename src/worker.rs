@@ -26,6 +26,7 @@ use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, killpg, s
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::{Pid, dup2_stdin, dup2_stdout, getpgrp, getpid};
 
+use crate::diagnostics::{Lines, OfWorker};
 use crate::{output, running};
 
 /// What a worker has printed is read so long after its end: a process that it has started and that
@@ -64,7 +65,8 @@ pub fn serve_page(registry: &Registry, page: &Path) -> Exit {
         // supervisor.
         dup2_stdin(File::open("/dev/null")?)?;
         dup2_stdout(io::stderr().as_fd())?;
-        serve(registry, &AllBackends, input, File::from(output), Some(&page))
+        let diagnostics = OfWorker::new(Lines::StandardError);
+        serve(registry, &AllBackends, input, File::from(output), Some(&page), &diagnostics)
     };
     match served() {
         Ok(()) => Exit::Clean,
