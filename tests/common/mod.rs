@@ -10,6 +10,7 @@ pub mod pasted;
 pub mod processes;
 pub mod steps;
 pub mod terminal;
+pub mod timeline;
 pub mod unsupported;
 
 use std::ffi::OsStr;

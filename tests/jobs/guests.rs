@@ -17,6 +17,7 @@ use tempfile::tempdir;
 
 use crate::accidents::without_deaths;
 use crate::common::processes::Mark;
+use crate::common::timeline::Timeline;
 use crate::common::{Ran, file, guest, program, ran};
 use crate::files::{End, end};
 use crate::{Left, left, run};
@@ -206,7 +207,15 @@ fn crashes_during_recovery_come_to_the_same() {
     let Some(_alone) = alone() else { return };
     let folder = tempdir().unwrap();
     let whole = Whole::of(EXT4_ALL, 0);
-    assert_eq!(run(folder.path(), &format!("{EXT4_ALL} --out run"), 2, 0), whole.left);
+    let args = format!("{EXT4_ALL} --out run --timeline timeline");
+    assert_eq!(run(folder.path(), &args, 2, 0), whole.left);
+    let timeline = Timeline::read(&folder.path().join("timeline"));
+    timeline.units_are_waited_for();
+    for (process, name) in [(1, "supervisor"), (2, "worker 1"), (3, "worker 2")] {
+        assert_eq!(timeline.processes[&process], name);
+        assert!(process == 1 || timeline.count("check", Some(process)) > 0, "{name}");
+    }
+    assert_eq!(timeline.count("boot", Some(1)), 2);
     assert!(whole.summary()["crash_crash_disks"].as_u64() > Some(0), "{}", whole.summary());
 }
 
