@@ -1,0 +1,116 @@
+//! The sources of explode's two kernel modules, as data.
+//!
+//! The build of a guest writes them into a folder and compiles them for its kernel, so that the
+//! program needs no checkout. Names are paths below that folder, as Kbuild wants them.
+//!
+//! # Rooms, bottom first
+//!
+//! None: this file is all.
+
+use explode_ekm_abi::source::WIRE;
+use explode_ramdisk::kmod::RDD;
+
+/// The name and the bytes of a file.
+pub type Source = (&'static str, &'static [u8]);
+
+/// The files of one folder.
+macro_rules! files {
+    ($folder:literal: $($name:literal,)*) => {
+        &[$((concat!($folder, $name), include_bytes!(concat!("../", $name)))),*]
+    };
+}
+
+/// The sources of EKM, but for those that it shares with its user.
+const EKM: &[Source] = files![
+    "ekm-kmod/":
+    "Kbuild",
+    "asked.rs",
+    "buffer.rs",
+    "buffers.rs",
+    "calls.rs",
+    "choices.rs",
+    "choose.rs",
+    "clock.rs",
+    "commit.rs",
+    "contents.rs",
+    "device.rs",
+    "ekm.rs",
+    "failures.rs",
+    "flusher.rs",
+    "follow.rs",
+    "forget.rs",
+    "kprobe.rs",
+    "kretprobe.rs",
+    "lock.rs",
+    "log.rs",
+    "marks.rs",
+    "pages.rs",
+    "random.rs",
+    "sites.rs",
+    "stacks.rs",
+    "symbols.rs",
+    "systems.rs",
+    "trace.rs",
+    "unset.rs",
+    "versions.rs",
+    "watch.rs",
+    "common/area.rs",
+    "common/bindgen.args",
+    "common/bindings.kbuild",
+    "common/bio.rs",
+    "common/call.rs",
+    "common/control.rs",
+    "common/kernel.h",
+    "common/mix.rs",
+    "common/mod.rs",
+    "include/explode.h",
+];
+
+/// Returns the sources of both modules, in the order of their names.
+pub fn sources() -> Vec<Source> {
+    let mut sources = [EKM, WIRE, RDD].concat();
+    sources.sort_unstable();
+    sources
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    /// The files of a folder below the workspace that a module's build needs.
+    fn listed(folder: &str) -> BTreeSet<String> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder);
+        let names = fs::read_dir(path).unwrap().map(|entry| entry.unwrap());
+        let files = names.filter(|entry| entry.file_type().unwrap().is_file());
+        let names = files.map(|entry| entry.file_name().into_string().unwrap());
+        let built = |name: &String| {
+            let ends =
+                [".o", ".ko", ".mod", ".mod.c", ".cmd", ".order", ".symvers", "_generated.rs"];
+            name.starts_with('.')
+                || name == "Cargo.toml"
+                || ends.iter().any(|end| name.ends_with(end))
+        };
+        names.filter(|name| !built(name)).map(|name| format!("{folder}/{name}")).collect()
+    }
+
+    #[test]
+    fn every_file_of_the_modules_is_a_source() {
+        let folders = [
+            "ekm-kmod",
+            "ekm-kmod/common",
+            "ekm-kmod/include",
+            "ekm-kmod/abi/src/wire",
+            "ramdisk/kmod",
+        ]
+        .map(listed);
+        let mut files: BTreeSet<String> = folders.into_iter().flatten().collect();
+        files.insert("ekm-kmod/abi/src/wire.rs".to_owned());
+        let sources: BTreeSet<String> =
+            sources().into_iter().map(|(name, _)| name.to_owned()).collect();
+        assert_eq!(sources, files);
+    }
+}
