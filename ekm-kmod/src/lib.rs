@@ -5,66 +5,16 @@
 //!
 //! # Rooms, bottom first
 //!
-//! None: this file is all.
+//! - `ekm`: the sources of EKM
+
+mod ekm;
 
 use explode_ekm_abi::source::WIRE;
 use explode_ramdisk::kmod::RDD;
 
-/// The name and the bytes of a file.
-pub type Source = (&'static str, &'static [u8]);
+use ekm::EKM;
 
-/// The files of one folder.
-macro_rules! files {
-    ($folder:literal: $($name:literal,)*) => {
-        &[$((concat!($folder, $name), include_bytes!(concat!("../", $name)))),*]
-    };
-}
-
-/// The sources of EKM, but for those that it shares with its user.
-const EKM: &[Source] = files![
-    "ekm-kmod/":
-    "Kbuild",
-    "asked.rs",
-    "buffer.rs",
-    "buffers.rs",
-    "calls.rs",
-    "choices.rs",
-    "choose.rs",
-    "clock.rs",
-    "commit.rs",
-    "contents.rs",
-    "device.rs",
-    "ekm.rs",
-    "failures.rs",
-    "flusher.rs",
-    "follow.rs",
-    "forget.rs",
-    "kprobe.rs",
-    "kretprobe.rs",
-    "lock.rs",
-    "log.rs",
-    "marks.rs",
-    "pages.rs",
-    "random.rs",
-    "sites.rs",
-    "stacks.rs",
-    "symbols.rs",
-    "systems.rs",
-    "trace.rs",
-    "unset.rs",
-    "versions.rs",
-    "watch.rs",
-    "common/area.rs",
-    "common/bindgen.args",
-    "common/bindings.kbuild",
-    "common/bio.rs",
-    "common/call.rs",
-    "common/control.rs",
-    "common/kernel.h",
-    "common/mix.rs",
-    "common/mod.rs",
-    "include/explode.h",
-];
+pub use ekm::Source;
 
 /// Returns the sources of both modules, in the order of their names.
 pub fn sources() -> Vec<Source> {
