@@ -39,7 +39,7 @@ const ORPHANED: Signal = Signal::SIGUSR2;
 
 extern "C" fn end_group(_signal: i32) {
     // SAFETY: kill(2) is async-signal-safe, and takes plain numbers; 0 is the group of the caller.
-    unsafe { nix::libc::kill(0, nix::libc::SIGKILL) };
+    unsafe { libc::kill(0, libc::SIGKILL) };
 }
 
 /// From now on the group of this process ends when its supervisor has died, if it is a group of its

@@ -12,7 +12,7 @@ use explode_vm::{
     Agent, BuildOptions, Builder, Cache, Guest, GuestFile, GuestReader, GuestSpec, GuestWriter,
     Image, KernelSource, VmError, Wanted, qemu,
 };
-use nix::libc::SIGKILL;
+use libc::SIGKILL;
 use tracing::info_span;
 
 use super::console;

@@ -23,7 +23,7 @@ use explode_runtime::report::Summary;
 use explode_runtime::stack::{Below, Component, ComponentDef, Stack, StackSpec, Surface};
 use explode_runtime::unit::{Early, Ended, Runner, SoFar, Work};
 use explode_runtime::verdict::{Failure, Verdict};
-use nix::libc::{SCHED_FIFO, sched_param, sched_setscheduler};
+use libc::{SCHED_FIFO, sched_param, sched_setscheduler};
 use nix::unistd::gettid;
 
 use crate::cases::{Cx, keep};
