@@ -211,11 +211,12 @@ fn crashes_during_recovery_come_to_the_same() {
     assert_eq!(run(folder.path(), &args, 2, 0), whole.left);
     let timeline = Timeline::read(&folder.path().join("timeline"));
     timeline.units_are_waited_for();
-    for (process, name) in [(1, "supervisor"), (2, "worker 1"), (3, "worker 2")] {
-        assert_eq!(timeline.processes[&process], name);
-        assert!(process == 1 || timeline.count("check", Some(process)) > 0, "{name}");
-    }
-    assert_eq!(timeline.count("boot", Some(1)), 2);
+    assert_eq!(timeline.processes[&1], "supervisor");
+    // The run may be over before all guests have booted.
+    let others = timeline.processes.keys().filter(|process| **process > 1);
+    assert!(others.clone().count() > 0);
+    others.for_each(|process| assert_eq!(timeline.count("first_start", Some(*process)), 1));
+    assert!(timeline.count("check", None) > 0 && timeline.count("boot", Some(1)) > 0);
     assert!(whole.summary()["crash_crash_disks"].as_u64() > Some(0), "{}", whole.summary());
 }
 
