@@ -77,6 +77,7 @@ impl<'a> Remote<'a> {
             Err(StartError::Died(death)) if death.from_outside => return Ok(Err(death)),
             hired => hired.map_err(RunError::from)?,
         };
+        let _span = debug_span!("wait").entered();
         let said = worker
             .send(&ToWorker::Replay(Box::new(trace.clone())))
             .and_then(|()| worker.hear(&mut Nobody));
@@ -153,6 +154,7 @@ impl<'a> Remote<'a> {
 impl Crew for Remote<'_> {
     fn start(&mut self, keep_events: bool) -> Result<Started, StartError> {
         let mut worker = self.hire()?;
+        let _span = debug_span!("wait").entered();
         let plan = ToWorker::Start(Box::new(self.plan.clone()), keep_events);
         worker.send(&plan).map_err(StartError::Died)?;
         let started = match worker.hear(&mut Nobody).map_err(StartError::Died)? {
