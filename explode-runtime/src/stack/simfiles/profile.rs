@@ -1,7 +1,5 @@
 //! What simulated files promise: the words of `docs/model/fault-model.md`, section 7.
 
-use itertools::Itertools as _;
-
 use crate::verdict::{Profile, Promise};
 
 /// Where the words of the promises stand.
@@ -79,7 +77,7 @@ mod tests {
     fn every_quotation_stands_in_its_section() {
         let section =
             PAGE.split("\n## 7.").nth(1).and_then(|rest| rest.split("\n## 8.").next()).unwrap();
-        let section = section.split_whitespace().join(" ");
+        let section = section.split_whitespace().collect::<Vec<_>>().join(" ");
         for Promise { name, quote, .. } in profile(false).promises {
             assert!(section.contains(quote), "{name}: {quote}");
         }
